@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
-import { tlsProblemOf } from '../kit/postgres-tls.ts'
+import { normalizePostgresUrl, tlsProblemOf } from '../kit/postgres-url.ts'
 import { isTimeZone, parseDay, parseDuration, SECOND } from '../kit/time.ts'
 import { defaultDataDir } from './data-dir.ts'
 
@@ -37,10 +37,27 @@ const yesNo = (fallback: boolean) =>
       return z.NEVER
     })
 
+/** Tells whether user or password of a URL have a character that ends them early, or a % that encodes nothing. */
+const hasRawLogin = (text: string) => {
+  const [, scheme = '', port] = /^([^:/]+):\/\/[^@/?#]*:([^@/?#]*)[/?#].*@/s.exec(text) ?? []
+  // Web addresses may have an @ behind a port.
+  if (port !== undefined) return !scheme.startsWith('http') || !/^\d+$/.test(port)
+  try {
+    decodeURIComponent(new URL(text).username + new URL(text).password)
+    return false
+  } catch {
+    return text.includes('@')
+  }
+}
+
+const RAW_LOGIN =
+  'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
+
 const url = (protocols: readonly string[], hint: string) =>
   z.string().superRefine((text, context) => {
     const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
-    if (!known) context.addIssue(hint)
+    if (hasRawLogin(text)) context.addIssue(RAW_LOGIN)
+    else if (!known) context.addIssue(hint)
   })
 
 /** Makes a check that passes what `read` takes without throwing. */
@@ -84,16 +101,15 @@ const secretKey = z.string().transform((text, context) => {
 /** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
 const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']
 
-const postgresUrl = url(
-  ['postgres:', 'postgresql:'],
-  'is not a Postgres URL; write for example postgres://user:password@host:5432/database',
-).superRefine((text, context) => {
-  if (!URL.canParse(text)) return
-  const { username, searchParams } = new URL(text)
-  const problem = tlsProblemOf(text)
-  if (problem !== undefined) context.addIssue(problem)
-  else if (username === '' && !searchParams.has('user') && !OWN_NAME)
-    context.addIssue('names no user; write for example postgres://user:password@host:5432/database')
+const postgresUrl = z.string().transform((text, context) => {
+  const example = 'write for example postgres://user:password@host:5432/database'
+  const url = normalizePostgresUrl(text)
+  const unreadable = /^postgres(?:ql)?:.*[@#%]/s.test(text) ? RAW_LOGIN : `is not a Postgres URL; ${example}`
+  const hasUser = OWN_NAME || /:\/\/[^/@:]+(?::[^/]*)?@|[?&]user=/.test(text)
+  const problem = (url && tlsProblemOf(url)) ?? (hasUser ? undefined : `names no user; ${example}`)
+  if (url !== undefined && problem === undefined) return url
+  context.addIssue((url && problem) ?? unreadable)
+  return z.NEVER
 })
 
 const proxyUrl = url(
@@ -237,10 +253,6 @@ export const VARIABLES = {
     .refine(
       (text) => !URL.canParse(text) || new URL(text).hostname !== '',
       'names no host; write for example mqtts://user@broker.example.com:8883',
-    )
-    .refine(
-      isReadBy((text) => decodeURIComponent(new URL(text).username + new URL(text).password)),
-      'has a % in user or password that is not followed by two hexadecimal digits; write it as %25',
     )
     .optional()
     .describe('the MQTT broker of Home Assistant; unset: none'),

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import { ConfigError, errorCode, errorLine, TransientError } from './errors.ts'
-import { acceptPlain, readTlsMode } from './postgres-tls.ts'
+import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
 import { SECOND, within } from './time.ts'
 
 /**
@@ -86,7 +86,7 @@ export type ClientConfig = pg.ClientConfig & {
  * (firstSettings), and it ends by itself when it died in silence (watchSilence). With `require_auth=scram-sha-256` in the URL it
  * authenticates by SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's
  * port does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
- * what it means to libpq, see readTlsMode. Names without a schema are those of Postgres itself, until the owner of the connection
+ * what it means to libpq, see readTlsMode, and so do several hosts, see findHost. Names without a schema are those of Postgres itself, until the owner of the connection
  * sets another `search_path`.
  */
 export class PostgresClient extends pg.Client {
@@ -128,6 +128,7 @@ export class PostgresClient extends pg.Client {
   }
 
   private async connectSafely(): Promise<pg.Client> {
+    Object.assign(this, await findHost(this.#config))
     await super.connect()
     const watch = watchSilence(this, this.#config)
     // On the connection, because a library may remove all listeners of a client.
@@ -153,6 +154,32 @@ export class PostgresClient extends pg.Client {
     ended.then(() => (callback as () => void)())
     return undefined
   }
+}
+
+/**
+ * Finds the first host of the URL that answers and fits its `target_session_attrs`, as libpq does, by a connection of its own: the
+ * driver knows one host. Undefined when the URL leaves no choice. Throws the error of the last host, or at once a refused login.
+ */
+async function findHost(config: ClientConfig): Promise<{ host: string; port: number } | undefined> {
+  const { hosts, fits } = readHosts(config.connectionString ?? '') ?? { hosts: [], fits: '' }
+  let failure: unknown
+  for (const { host, port, url } of hosts) {
+    const connectionTimeoutMillis = (config.connectionTimeoutMillis ?? CONNECT_WITHIN_MS) / (hosts.length + 1)
+    const look = (client: PostgresClient) => client.query<{ fits: boolean }>(`SELECT ${fits} AS fits`)
+    try {
+      const { rows } = await withClient({ ...config, connectionString: url, connectionTimeoutMillis }, look)
+      if (rows[0]?.fits) return { host, port }
+      failure = new TransientError(
+        'database_unfit',
+        'no host of the database URL fits its target_session_attrs',
+      )
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && !error.code?.startsWith('57P')) throw error
+      failure = error
+    }
+  }
+  if (failure) throw failure
+  return undefined
 }
 
 /** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */

@@ -9,7 +9,7 @@ import {
   MusetteError,
   TransientError,
 } from '../kit/errors.ts'
-import { isWithoutTls } from '../kit/postgres-tls.ts'
+import { isWithoutTls } from '../kit/postgres-url.ts'
 
 /** The step that failed: after `commit` the changes may be in the database, after the others they are not. */
 export type DatabaseStep = 'connect' | 'query' | 'commit'

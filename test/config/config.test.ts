@@ -86,7 +86,7 @@ describe('the configuration', () => {
         { MUSETTE_MQTT_URL: 'http://broker.example.com' },
         'MUSETTE_MQTT_URL is not the address of an MQTT broker',
       ],
-      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has a % in user or password'],
+      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has one of the characters @ # %'],
       [{ MUSETTE_MQTT_URL: 'mqtt://' }, 'MUSETTE_MQTT_URL names no host'],
       [
         { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },

@@ -1,8 +1,11 @@
-import type { EventEmitter } from 'node:events'
+import { type EventEmitter, once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { queryApp } from '../../src/app/open-database.ts'
+import { readSettings } from '../../src/config/config.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
-import { endPool, makePool, PostgresClient } from '../../src/kit/postgres-client.ts'
+import { errorCode } from '../../src/kit/errors.ts'
+import { endPool, makePool, PostgresClient, withClient } from '../../src/kit/postgres-client.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { withExclusiveWork } from '../../src/store/store.ts'
@@ -129,4 +132,44 @@ test('a connection that the server ends while nobody listens to it does not end 
   inTransaction.release(true)
   expect(thrown).toEqual([])
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('several hosts are tried in their order, each for its part of the time, and the first that fits is taken by every connection', async () => {
+  const { url } = await openTestStore()
+  const { host, port, username, password, pathname } = new URL(url)
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { port: silentPort } = silent.address() as AddressInfo
+  const text = `postgres://${username}:${password}@127.0.0.1:1,127.0.0.1:${silentPort},${host}${pathname}`
+  const { config } = readSettings({ DATABASE_URL: `${text}?target_session_attrs=read-write` })
+  const connectionString = config.databaseUrl ?? ''
+  const pool = makePool({ connectionString, connectionTimeoutMillis: 6_000, max: 2 })
+  onTestFinished(() => endPool(pool))
+  const found = await Promise.all(
+    [1, 2].map(() => pool.query('select inet_server_port() as port, pg_sleep(0.05)')),
+  )
+  expect(found.map(({ rows }) => String(rows[0].port))).toEqual([port, port])
+  for (const [attribute, code] of [
+    ['primary', undefined],
+    ['any', undefined],
+    ['standby', 'database_unfit'],
+    ['read-only', 'database_unfit'],
+  ]) {
+    const each = new URL(url)
+    each.searchParams.set('target_session_attrs', attribute ?? '')
+    const failed = withClient({ connectionString: each.href }, (client) => client.query('')).then(
+      () => undefined,
+      errorCode,
+    )
+    expect(await failed).toBe(code)
+  }
+  // A refused login is final, as it is to psql: another host may be another server.
+  const refused = new URL(connectionString)
+  refused.searchParams.set('host', '127.0.0.1,127.0.0.1')
+  refused.searchParams.set('port', `${port},1`)
+  refused.password = 'wrong'
+  await expect(
+    withClient({ connectionString: refused.href }, (client) => client.query('')),
+  ).rejects.toMatchObject({ code: '28P01' })
 })

@@ -36,7 +36,10 @@ export function addConfigVerb(program: Command, run: Run): void {
     )
 }
 
-async function printConfig(context: Context, options: ConfigOptions): Promise<number> {
+export async function printConfig(
+  context: Pick<Context, 'settings' | 'print' | 'printJson' | 'note'>,
+  options: ConfigOptions,
+): Promise<number> {
   const { problems } = context.settings
   const settings = await listSettings(context.settings)
   if (options.json) context.printJson({ settings, problems: problems.map(sentenceOf) })
@@ -75,10 +78,8 @@ async function listSettings({ origins, problems }: Settings): Promise<Setting[]>
 /** Hides the secrets of a value: all of a secret, the password within a URL. */
 function mask(name: string, text: string): string {
   if (SECRET.includes(name)) return HIDDEN
-  if (!URL.canParse(text) || !text.includes('://')) return text
-  const url = new URL(text)
-  if (url.password) url.password = HIDDEN
-  for (const key of url.searchParams.keys())
-    if (/password|secret|key/i.test(key)) url.searchParams.set(key, HIDDEN)
-  return decodeURI(url.href)
+  // By the text: a URL of several hosts is none for URL, and what stands raw in a password must not be shown either.
+  return text
+    .replace(/(:\/\/[^:@/]*:).*@/s, `$1${HIDDEN}@`)
+    .replace(/([?&]\w*(?:password|secret|key)\w*=)[^&#]*/gi, `$1${HIDDEN}`)
 }

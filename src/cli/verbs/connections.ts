@@ -90,14 +90,14 @@ function adviceFor(
   config: Config,
   { url, writableSchemas, openRights }: ReaderLogin,
 ): string[] {
-  const { hostname, port, pathname } = new URL(url)
+  const { hostname, port, pathname, searchParams } = new URL(url)
   const bare = new URL(url)
   bare.password = ''
   bare.searchParams.delete('password')
   const lines = [
     `psql asks for the password, which keeps it from the list of processes: psql ${bare.href}`,
     'Metabase and DuckDB take the URL as it is; Grafana asks for its parts:',
-    `host ${hostname}:${port || 5432}, database ${decodeURIComponent(pathname.slice(1))}, user ${name}, the password`,
+    `host ${searchParams.get('host') ?? hostname}:${searchParams.get('port') ?? (port || 5432)}, database ${decodeURIComponent(pathname.slice(1))}, user ${name}, the password`,
   ]
   if (!config.databaseUrl) {
     lines.push(

@@ -58,4 +58,17 @@ export const FOLDERS: readonly Breaking[] = [
     from: 'of source?.faults ?? [])',
     to: 'of [] as string[])',
   },
+  {
+    promise:
+      'A character that a URL cannot hold in a password is named; no part of the password is shown, also by `musette config`',
+    in: 'src/config/variables.ts',
+    from: 'if (hasRawLogin(text)) ',
+    to: "if (text === '') ",
+  },
+  {
+    promise: 'Of several hosts in `DATABASE_URL` each connection takes the first that answers and fits',
+    in: 'src/kit/postgres-client.ts',
+    from: 'if (rows[0]?.fits) ',
+    to: 'if (rows[0]) ',
+  },
 ]

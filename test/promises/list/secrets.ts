@@ -101,8 +101,8 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise: 'the password of an HTTP proxy is in no log, message or answer',
     in: 'src/cli/verbs/config.ts',
-    from: 'if (url.password) url.password = HIDDEN',
-    to: 'if (!url.hostname) url.password = HIDDEN',
+    from: 'HIDDEN}@',
+    to: "'$&'}",
   },
   {
     promise: 'the password of the embedded database is in no process list, log or URL',

@@ -79,3 +79,62 @@ function isReadable(path: string): boolean {
     return false
   }
 }
+
+/** The values of target_session_attrs, with the condition in SQL that a server has to fit. */
+const FITS: ReadonlyMap<string, string> = new Map([
+  ['any', 'true'],
+  ['read-write', "current_setting('transaction_read_only') = 'off'"],
+  ['read-only', "current_setting('transaction_read_only') = 'on'"],
+  ['primary', 'NOT pg_is_in_recovery()'],
+  ['standby', 'pg_is_in_recovery()'],
+  ['prefer-standby', 'true'],
+])
+
+/** The parts of a connection URL as libpq splits it; a character that ends a part early is in none of them. */
+const PARTS =
+  /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?(\w+=[^#&]*(?:&\w+=[^#&]*)*))?$/i
+const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
+
+/**
+ * Rewrites a connection URL that psql takes (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read
+ * it, and psql still: hosts and ports become parameters. Undefined for a text that is no such URL.
+ */
+export function normalizePostgresUrl(text: string): string | undefined {
+  const [, scheme, login = '', authority = '', path = '', query] = PARTS.exec(text) ?? []
+  const parameters = new URLSearchParams(query)
+  const hosts = authority.split(',').map((host) => HOST.exec(host))
+  const isPlain = URL.canParse(text) && hosts.length === 1 && !parameters.has('dbname')
+  if (scheme === undefined || /%(?![\da-f]{2})/i.test(text) || hosts.includes(null)) return undefined
+  if (!FITS.has(parameters.get('target_session_attrs') ?? 'any')) return undefined
+  if (isPlain) return text
+  const lists = {
+    host: hosts.map((host) => decodeURIComponent(host?.[1] ?? '').replace(/[[\]]/g, '')),
+    port: hosts.map((host) => host?.[2] ?? ''),
+  }
+  for (const [name, values] of Object.entries(lists))
+    if (values.some(Boolean) && !parameters.has(name)) parameters.set(name, values.join())
+  const database = parameters.get('dbname') ?? decodeURIComponent(path)
+  parameters.delete('dbname')
+  return `${scheme}${login}localhost/${encodeURIComponent(database)}?${parameters}`.replaceAll('+', '%20')
+}
+
+/**
+ * Reads the hosts of a normalized URL in their order, each with a URL of its own, and the condition in SQL that the server has to fit;
+ * undefined when the URL leaves nothing to choose.
+ */
+export function readHosts(text: string) {
+  if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
+  const { searchParams, hostname, port } = new URL(text)
+  const names = (searchParams.get('host') ?? hostname).split(',')
+  const fits = FITS.get(searchParams.get('target_session_attrs') ?? '') ?? 'true'
+  if (names.length === 1 && fits === 'true') return undefined
+  const ports = (searchParams.get('port') ?? port).split(',')
+  const hosts = names.map((host, index) => {
+    const url = new URL(text)
+    url.searchParams.delete('target_session_attrs')
+    url.searchParams.set('host', host)
+    url.searchParams.set('port', ports[index % ports.length] || '5432')
+    return { host, port: Number(url.searchParams.get('port')), url: url.href.replaceAll('+', '%20') }
+  })
+  return { hosts, fits }
+}
