@@ -4,7 +4,7 @@
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,13 +23,28 @@ const packages = {
   'chromium-headless-shell': ['chromium-headless-shell', 'chromium'],
 }
 const steps = { install, services, build }
+refuseOldNode()
 for (const name of process.argv.slice(2)) steps[name]()
+
+/** Ends on a Node that is too old for the program, with the sentence of src/musette.cts, before a library ends with its own. */
+function refuseOldNode() {
+  const least = JSON.parse(readFileSync(`${root}package.json`, 'utf8')).engines.node.replace('>=', '')
+  const present = process.versions.node
+  if (least.localeCompare(present, 'en', { numeric: true }) <= 0) return
+  say(
+    `needs Node ${least} or newer, this is ${present}; install Node 24 from https://nodejs.org, or run: nvm install 24`,
+    ' ',
+  )
+  process.exit(2)
+}
 
 function install() {
   const installed = `${root}node_modules/.package-lock.json`
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs)
     return
-  say('installing libraries')
+  say(
+    'installing the libraries below node_modules with npm ci; this takes one to three minutes, once, and 650 MB of disk',
+  )
   run(
     'npm',
     ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
@@ -91,6 +106,6 @@ function run(command, args, failure) {
   process.exit(status ?? 1)
 }
 
-function say(text) {
-  process.stderr.write(`musette: ${text}\n`)
+function say(text, colon = ': ') {
+  process.stderr.write(`musette${colon}${text}\n`)
 }

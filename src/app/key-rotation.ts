@@ -5,6 +5,7 @@ import { ConfigError } from '../kit/errors.ts'
 import type { Store } from '../store/store.ts'
 import {
   makeKey,
+  oldKeyPath,
   pendingKeyPath,
   putKeyInPlace,
   readKeyFile,
@@ -22,9 +23,9 @@ type Deps = { config: Config; store: Store; vault: Vault }
 
 /**
  * The result of a rotation: the number of resealed logins, the unreadable ones, which are unchanged, and the path of the key
- * file. `byHand` is true when a person must set MUSETTE_SECRET_KEY_FILE to that path.
+ * file. `byHand` is true when a person must set MUSETTE_SECRET_KEY_FILE to that path; else `old` is where the key before is kept.
  */
-export type Rotation = Resealed & { path: string; byHand: boolean }
+export type Rotation = Resealed & { path: string; byHand: boolean; old?: string | undefined }
 
 /**
  * Seals every login with a new key. A key in the data directory is replaced there, and a running daemon reads the new one.
@@ -58,17 +59,21 @@ async function rotateInPlace(app: Omit<Deps, 'store'>): Promise<Rotation> {
   const { dataDir } = app.config
   const key = makeKey()
   const keyId = keyIdOf(key)
+  let old: string | undefined
   // Each pending key has its own file name, so that a slow rotation cannot put the key of a later one in place.
   const resealed = await app.vault.rotate(async (used) => {
     for (const id of readPendingIds(dataDir)) {
       if (isInUse(dataDir, used, id)) await putKeyInPlace(dataDir, id)
     }
     await removePendingKeys(dataDir, used)
+    const before = readKeyFile(secretKeyPath(dataDir))
+    old = before && oldKeyPath(dataDir, keyIdOf(before))
+    if (before && old) await writeKeyFile(old, before)
     await writeKeyFile(pendingKeyPath(dataDir, keyId), key)
     return key
   })
   await putKeyInPlace(dataDir, keyId)
-  return { ...resealed, path: secretKeyPath(dataDir), byHand: false }
+  return { ...resealed, path: secretKeyPath(dataDir), byHand: false, old }
 }
 
 /** Tells whether logins are sealed with this pending key and none with the key in the key file. */

@@ -6,7 +6,7 @@ import { SECOND, sleep } from '../kit/time.ts'
 import { type Account, findAccount, findAccounts } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findPasses, openStore, type Store } from '../store/store.ts'
-import { makeKey, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
+import { oldKeyPath, readKeyFile, readOrMakeSecretKey, readSecretKeys } from '../vault/key-file.ts'
 import { orUnreadable, UnreadableLoginError } from '../vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../vault/vault.ts'
 import { finishRotation } from './key-rotation.ts'
@@ -52,10 +52,7 @@ export async function openLocalApp(
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
     await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
     const { identity } = await store.read(findIdentity)
-    const vault = makeTokenVault(
-      { store, log },
-      { ...keysOf(config, preparation), spoolDir: config.dataDir, identity },
-    )
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
     await finishRotation({ store, log }, config)
     return { config, log, databaseUrl: database.url, store, vault, close: () => release.release() }
   } catch (error) {
@@ -82,14 +79,14 @@ async function untilOthersPassed(
 }
 
 /**
- * Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. A
- * verb that only asks makes no key file: it seals nothing, and what another key has sealed it cannot open either way.
+ * Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. Only a login
+ * makes a key file, and only where no other login waits for a lost one.
  */
-function keysOf({ secretKey, dataDir }: Config, preparation: Preparation): KeyOptions {
+export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): KeyOptions {
   if (secretKey) return { secretKey }
   const readKeys = () => readSecretKeys(dataDir)
-  if (preparation === 'check') return { secretKey: readKeys()[0] ?? makeKey(), readKeys }
-  return { secretKey: readOrMakeSecretKey(dataDir), readKeys }
+  const readOldKey = (keyId: string) => readKeyFile(oldKeyPath(dataDir, keyId))
+  return { secretKey: readKeys()[0], readKeys, readOldKey, makeFirst: () => readOrMakeSecretKey(dataDir) }
 }
 
 const DEFAULT_ACCOUNT = 'default'

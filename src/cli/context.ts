@@ -168,12 +168,16 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/** Parks the accounts whose tokens cannot be read, so that the following report says so; notes a wrong key on standard error. */
+/**
+ * Parks the accounts whose tokens cannot be read, so that the following report says so. Notes a wrong or lost key on standard error, and
+ * returns that sentence.
+ */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,
-): Promise<void> {
+): Promise<string | undefined> {
   const { parkUnreadableLogins } = await import('../app/local-app.ts')
   const wrongKey = await parkUnreadableLogins(app)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
+  return wrongKey?.message
 }

@@ -11,8 +11,9 @@ import { type Daemon, openDaemon } from '../daemon/daemon.ts'
 import { ROLES } from '../daemon/roles.ts'
 import { readSharedUrl } from '../embedded/embedded.ts'
 import { TransientError } from '../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { formatCount } from '../kit/text.ts'
+import { formatCount, quoteShell } from '../kit/text.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
 import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
@@ -42,7 +43,15 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
     context.print(`\ndatabase:  ${await readSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
-    if (options.once) return
+    if (options.once) {
+      const musette = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
+      const verb = `MUSETTE_DATA_DIR=${quoteShell(config.dataDir)} ${musette}`
+      context.print('\nDatabase and dashboard end with the demo. Its data stays, and these commands read it:')
+      context.print(`  ${verb} db-url    # starts the database again at that address`)
+      context.print(`  ${verb} sql 'select * from training.weekly_summary'`)
+      context.print(`  ${musette} demo    # goes on, with the dashboard`)
+      return
+    }
     context.note('the daemon goes on; Ctrl-C stops it')
     if (!context.signal.aborted) await once(context.signal, 'abort')
   } finally {

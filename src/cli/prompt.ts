@@ -3,7 +3,6 @@ import { joinSignals } from '../kit/time.ts'
 
 type Choice = {
   initialValue?: string
-  placeholder?: string
   /** returns what is wrong with the line */
   validate?: (line: string | undefined) => string | undefined
 }

@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
+import type { Preparation } from '../app/open-database.ts'
 import type { AccountVerb } from '../kit/errors.ts'
 import type { Context } from './context.ts'
 import { makeProgressLine, type ProgressLine } from './progress.ts'
@@ -13,11 +14,18 @@ export async function withLocalApp<T>(context: Context, work: (app: LocalApp) =>
   return thenClosed(await openLocalApp(context.config, context.log, context.signal), work)
 }
 
-/** Runs a verb that makes requests to the service, and closes what it used. A person waits for it, so that it keeps no pause. */
-export async function withApp<T>(context: Context, work: (app: App) => Promise<T>): Promise<T> {
+/**
+ * Runs a verb that makes requests to the service, and closes what it used. A person waits for it, so that it keeps no pause. Only a login
+ * makes a database.
+ */
+export async function withApp<T>(
+  context: Context,
+  work: (app: App) => Promise<T>,
+  preparation: Preparation = 'check',
+): Promise<T> {
   const { openApp } = await import('../app/app.ts')
   return thenClosed(
-    await openApp(context.config, context.log, { signal: context.signal, byHand: true }),
+    await openApp(context.config, context.log, { signal: context.signal, byHand: true, preparation }),
     work,
   )
 }

@@ -119,7 +119,7 @@ function makeShown(store: Store) {
     const text = JSON.stringify(report.waiting)
     const at = report.lookedAt.getTime()
     if (text === shown.text && at - shown.at < SHOWN_AGAIN_MS) return
-    await store.transaction((tx) => recordWaitingFiles(tx, report))
+    await store.transaction((tx) => recordWaitingFiles(tx, { ...report, isFirst: shown.text === '' }))
     shown = { text, at }
   }
 }

@@ -1,9 +1,10 @@
+import { keysOf } from '../app/local-app.ts'
 import { describeLoginProblem, describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
 import { commandFor } from '../kit/errors.ts'
 import { formatDuration } from '../kit/time.ts'
 import { type AccountStatus, findAccountStatuses, findSharedRiders } from '../store/account-status.ts'
 import type { Store } from '../store/store.ts'
-import { readPendingIds, readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
+import { readPendingIds, secretKeyPath } from '../vault/key-file.ts'
 import { findLoginFacts, type LoginFacts } from '../vault/login-facts.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
 import type { KeyOptions } from '../vault/vault.ts'
@@ -149,8 +150,7 @@ function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: st
 }
 
 /** Reads the present keys; undefined when there are none. Throws ConfigError for a key file that cannot be used. */
-function readKeys({ secretKey, dataDir }: DoctorContext['config']): KeyOptions | undefined {
-  if (secretKey) return { secretKey }
-  const [first, ...others] = readSecretKeys(dataDir)
-  return first && { secretKey: first, readKeys: () => [first, ...others] }
+function readKeys(config: DoctorContext['config']): KeyOptions | undefined {
+  const keys = keysOf(config)
+  return keys.secretKey && keys
 }

@@ -149,6 +149,14 @@ export function parseDay(text: string): Date | undefined {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? day : undefined
 }
 
+/** Returns what tells the clock of a time zone from other ones: its offsets in each half year since 1970; undefined for none. */
+export function clockOf(zone: string): string | undefined {
+  if (!isTimeZone(zone)) return undefined
+  const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+  const halves = Array.from({ length: 120 }, (_, half) => Date.UTC(1970, 6 * half + 1))
+  return halves.map((at) => format.format(at)).join()
+}
+
 /** Tells whether a text names a time zone by its IANA name, such as `Europe/Berlin`; `UTC` is one, an offset is none. */
 export function isTimeZone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false

@@ -1,4 +1,5 @@
 import { asc, eq, lt, sql } from 'drizzle-orm'
+import { clockOf } from '../kit/time.ts'
 import { cleanText } from './clean.ts'
 import { accounts, credentials, endedSessions, syncCursors } from './schema/index.ts'
 import type { Tx } from './store.ts'
@@ -49,9 +50,13 @@ export async function recordHomeOfAccount(
   tx: Tx,
   { accountId, timezone }: { accountId: number; timezone: string | null },
 ): Promise<boolean> {
-  if (timezone !== null && !(await isZoneKnown(tx, timezone))) return false
+  const known = timezone && (await findZone(tx, timezone))
+  if (known === undefined) return false
   const timezoneSetBy = timezone === null ? null : 'account'
-  await tx.db.update(accounts).set({ timezone, timezoneSetBy }).where(eq(accounts.accountId, accountId))
+  await tx.db
+    .update(accounts)
+    .set({ timezone: known, timezoneSetBy })
+    .where(eq(accounts.accountId, accountId))
   return true
 }
 
@@ -70,8 +75,9 @@ export async function recordHeartRates(
  * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed,
  * undefined for a zone that Postgres does not know.
  */
-export async function recordHomeOfEnvironment(tx: Tx, timezone: string): Promise<number[] | undefined> {
-  if (!(await isZoneKnown(tx, timezone))) return undefined
+export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[] | undefined> {
+  const timezone = await findZone(tx, zone)
+  if (timezone === undefined) return undefined
   const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
   const rows = await tx.db
     .update(accounts)
@@ -81,11 +87,16 @@ export async function recordHomeOfEnvironment(tx: Tx, timezone: string): Promise
   return rows.map(({ accountId }) => accountId)
 }
 
-async function isZoneKnown(tx: Tx, timezone: string): Promise<boolean> {
-  const { rows } = await tx.client.query('SELECT FROM pg_timezone_names WHERE lower(name) = lower($1)', [
-    timezone,
-  ])
-  return rows.length > 0
+/** Finds the name by which Postgres knows a time zone: the same one, or another of a zone with the same clock, as Kolkata for Calcutta. */
+async function findZone(tx: Tx, timezone: string): Promise<string | undefined> {
+  const { rows } = await tx.client.query<{ name: string }>(
+    'SELECT name FROM pg_timezone_names ORDER BY lower(name) <> lower($1), name',
+    [timezone],
+  )
+  const names = rows.map(({ name }) => name)
+  if (names[0]?.toLowerCase() === timezone.toLowerCase()) return names[0]
+  const clock = clockOf(timezone)
+  return clock && names.find((name) => clockOf(name) === clock)
 }
 
 /** Finds every account, oldest first. */

@@ -21,6 +21,11 @@ export function pendingKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.new-${keyId}`
 }
 
+/** Returns the path of a key that a rotation has replaced, for the logins in backups that were made before. */
+export function oldKeyPath(dataDir: string, keyId: string): string {
+  return `${secretKeyPath(dataDir)}.old-${keyId}`
+}
+
 /**
  * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, and creates the file (mode
  * 0600) the first time. Two processes that start at once end up with one key: the file is written under another name and then

@@ -81,34 +81,54 @@ function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
   return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
 }
 
-/** `readKeys` reads the present keys, the one in use first, then those of an unfinished rotation. */
-export type KeyOptions = Readonly<{ secretKey: Buffer; readKeys?: () => readonly Buffer[] }>
+/**
+ * `readKeys` reads the present keys, the one in use first, then those of an unfinished rotation, `readOldKey` one that a rotation has
+ * replaced, and `makeFirst` makes the first key.
+ */
+export type KeyOptions = Readonly<{
+  secretKey?: Buffer | undefined
+  readKeys?: () => readonly Buffer[]
+  readOldKey?: (keyId: string) => Buffer | undefined
+  makeFirst?: () => Buffer
+}>
 
 /** The keys that this process knows; it learns keys of a rotation by another process without a restart. */
 export type Keyring = ReturnType<typeof makeKeyring>
 
 /** Makes the keyring. Throws ConfigError `secret_key_length` for a key that does not have 32 bytes. */
 export function makeKeyring(options: KeyOptions) {
-  const first = makeSealer(options.secretKey)
-  const known = new Map([[first.keyId, first]])
+  const known = new Map<string, Sealer>()
+  const learn = (key: Buffer): Sealer => {
+    const sealer = makeSealer(key)
+    known.set(sealer.keyId, sealer)
+    return sealer
+  }
+  const first = options.secretKey && [learn(options.secretKey)]
   const readSealers = (): Sealer[] => {
-    const sealers = options.readKeys?.().map(makeSealer) ?? []
-    for (const sealer of sealers) known.set(sealer.keyId, sealer)
-    return sealers.length > 0 ? sealers : [first]
+    const sealers = options.readKeys?.().map(learn) ?? []
+    return sealers.length > 0 ? sealers : (first ?? [])
   }
   return {
     /** Returns the sealer of a row or a spool file; throws UnreadableLoginError `secret_key_mismatch`. */
     sealerOf({ accountId, keyId }: Readonly<{ accountId: number; keyId: string }>): Sealer {
       if (!known.has(keyId)) readSealers()
-      const sealer = known.get(keyId)
+      const old = known.has(keyId) ? undefined : options.readOldKey?.(keyId)
+      const sealer = old ? learn(old) : known.get(keyId)
       if (!sealer) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
       return sealer
     },
-    /** Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. */
-    sealerForNew(used: ReadonlySet<string>): Sealer {
+    /**
+     * Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. Where there is no key, makes the
+     * first; throws ConfigError `secret_key_lost` when the login of the account `other` waits for the lost one.
+     */
+    sealerForNew(used: ReadonlySet<string>, other?: string): Sealer {
       const sealers = readSealers()
       // When no row decides, the newest key: a running rotation removes the other one.
-      return sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1) ?? first
+      const sealer = sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1)
+      if (sealer) return sealer
+      if (other === undefined && options.makeFirst) return learn(options.makeFirst())
+      const message = `the key that sealed the login of account "${other}" is lost; put its file back, or give that login up; run: ${commandFor('logout', other ?? '')}`
+      throw new ConfigError('secret_key_lost', message)
     },
   }
 }

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
 import { findEvidence, recordRider } from './riders.ts'
 import {
-  findKeyIds,
+  findEverySealed,
   findSealed,
   type Login,
   lockCredentials,
@@ -73,7 +73,9 @@ export function makeTokenVault(
         const made = await upsertAccount(tx, { name, baseUrl })
         const { accountId } = made
         if (rider !== 'same') await forgetCursors(tx, accountId)
-        const sealer = keys.sealerForNew(await findKeyIds(tx))
+        const rows = await findEverySealed(tx)
+        const other = rows.find((row) => row.accountId !== accountId)?.name
+        const sealer = keys.sealerForNew(new Set(rows.map((row) => row.sealed.keyId)), other)
         const { origin } = new URL(baseUrl)
         const sealed = sealLogin(sealer, { accountId, origin }, login)
         await upsertSealed(tx, sealed, { refusals: 0, refusedSince: null })

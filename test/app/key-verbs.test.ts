@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
@@ -68,6 +68,56 @@ describe('a key in the data directory', () => {
     const env = { MUSETTE_SECRET_KEY: makeKeyText() }
     expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
     expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('a key file that is lost', () => {
+  beforeAll(open)
+  afterAll(close)
+
+  it('is told by each verb and made by none while logins wait for it, and its copy opens them again', async () => {
+    for (const name of ['default', 'partner'])
+      await rig.musette(['login', name, ...LOGIN.slice(1)], { input: 'rider' })
+    const path = join(rig.dataDir, 'secret.key')
+    const key = await readFile(path)
+    await rm(path)
+    for (const verb of ['start', 'sync', 'status', 'upload ride.fit', 'key rotate', 'login other'])
+      expect(
+        await rig.musette([...verb.split(' '), ...(verb.startsWith('login') ? LOGIN.slice(1) : [])], {
+          input: 'rider',
+        }),
+      ).toMatchObject({
+        code: verb === 'status' ? 0 : 2,
+        stderr: expect.stringMatching(/another key|is lost; put its file back/),
+      })
+    expect(JSON.parse((await rig.musette(['status', '--json'])).stdout).key_problem).toContain(
+      'put that key in place',
+    )
+    expect(existsSync(path)).toBe(false)
+    await writeFile(path, key)
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+    await rm(path)
+    const refused = await rig.musette(LOGIN, { input: 'rider' })
+    expect(refused.stderr).toContain('run: musette logout partner')
+    expect(await rig.musette(['logout', 'partner'])).toMatchObject({ code: 0 })
+    expect(await rig.musette(LOGIN, { input: 'rider' })).toMatchObject({ code: 0 })
+    expect(existsSync(path)).toBe(true)
+  })
+
+  it('before a rotation is kept beside the new one, and opens the logins of a backup from then', async () => {
+    await queryOnce(rig.databaseUrl, 'create table before as select * from musette.credentials')
+    const old = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
+    const { stdout } = await rig.musette(['key', 'rotate'])
+    const [, path = ''] = /which is kept in (\S+);/.exec(stdout) ?? []
+    expect(await readFile(path, 'utf8')).toBe(old)
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    await queryOnce(
+      rig.databaseUrl,
+      'delete from musette.credentials; insert into musette.credentials select * from before',
+    )
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+    await rm(path)
     expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
   })
 })

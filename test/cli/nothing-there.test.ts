@@ -23,6 +23,11 @@ const ASKING = [
   ['rebuild'],
   ['key', 'rotate'],
   ['logout', 'default'],
+  ['verify'],
+  ['sync'],
+  ['resync', '0f'],
+  ['accounts', 'set', '--timezone', 'UTC'],
+  ['workout', 'list'],
 ]
 const CONNECTING = [['db-url'], ['db-url', '--with-password'], ['db-hold'], ['migrate', '--plan']]
 /** They find faults and settings, also where nothing is. */

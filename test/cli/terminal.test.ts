@@ -120,6 +120,24 @@ describe('a login on a terminal', () => {
   })
 })
 
+describe('a login on a machine that knows no place', () => {
+  it('offers no time zone that an empty answer would not set', async () => {
+    const login = type(['login', 'utc', '--username', 'rider'], 100, { TZ: 'UTC' })
+    await eventually(() => login.screen().includes('Password'))
+    login.press('rider\r')
+    await eventually(() =>
+      /Time zone of your home, such as Europe\/Berlin \(empty: none\)/.test(login.screen()),
+    )
+    const asked = login.screen()
+    expect(asked.slice(asked.indexOf('(empty: none)'))).not.toContain('Berlin')
+    login.press('\r')
+    expect((await login.finished).code).toBe(0)
+    expect(await rows("select timezone from training.accounts where name = 'utc'")).toEqual([
+      { timezone: null },
+    ])
+  })
+})
+
 describe('the wait for input', () => {
   it('ends when the verb is stopped', async () => {
     const stop = new AbortController()

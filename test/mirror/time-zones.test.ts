@@ -5,6 +5,7 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { updateAllTimeZones } from '../../src/mirror/time-zones.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const AUCKLAND = { lat: -36.8485, lng: 174.7633 }
@@ -209,6 +210,22 @@ describe('the home of an account', () => {
     ])
     expect(await setHomeTimezone(rig.app, { name: 'default', timezone: null })).toBe(1)
     expect(await clocks()).toMatchObject({ indoors: '2025-12-31 23:30:00 UTC unknown' })
+  })
+
+  it.each([
+    ['Asia/Calcutta', 'Asia/Kolkata'],
+    ['Asia/Kolkata', 'Asia/Calcutta'],
+    ['US/Eastern', 'America/New_York'],
+    ['Europe/Kiev', 'Europe/Kyiv'],
+    ['europe/berlin', 'Europe/Berlin'],
+  ])('with the name %s is kept as %s, where Postgres knows only that one', async (alias, known) => {
+    await queryOnce(
+      rig.databaseUrl,
+      `set allow_system_table_mods = on; create or replace view pg_catalog.pg_timezone_names as
+       select * from pg_timezone_names() where name <> '${alias}'`,
+    )
+    await setHomeTimezone(rig.app, { name: 'default', timezone: alias })
+    expect(await rig.rows('select timezone from training.accounts')).toEqual([{ timezone: known }])
   })
 
   it('that Postgres does not know is refused, and nothing changes', async () => {

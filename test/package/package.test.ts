@@ -108,6 +108,10 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
       stderr: expect.stringContaining('everything above took'),
     })
     expect(stdout).toContain('dashboard: http://127.0.0.1:')
+    const [, dataDir = '', sql = ''] = /MUSETTE_DATA_DIR=(\S+) musette sql '(.+)'/.exec(stdout) ?? []
+    const still = { ...env, MUSETTE_DATA_DIR: dataDir }
+    const read = await runNode([place('prefix/bin/musette'), 'sql', sql], { cwd: elsewhere, env: still })
+    expect(read).toMatchObject({ code: 0, stdout: expect.stringContaining('default') })
     expect(await readdir(elsewhere)).toEqual([])
     if (process.platform === 'linux') expect(await readdir(place('data/musette/demo'))).toContain('postgres')
     expect(await readdir(place('prefix/share/man/man1'))).toContain('musette.1')
@@ -152,13 +156,13 @@ describe('the command on a Node that is too old', () => {
   const entry = distPath('musette.cjs')
 
   /** Runs the command by this Node, which says that it is another one. */
-  async function runOn(version: string, args: readonly string[]): Promise<Finished> {
+  async function runOn(version: string, args: readonly string[], program = entry): Promise<Finished> {
     const folder = await openTempDir('old-node')
     try {
       const pretend = join(folder.path, 'pretend.cjs')
       const versions = `{ ...process.versions, node: '${version}' }`
       await writeFile(pretend, `Object.defineProperty(process, 'versions', { value: ${versions} })`)
-      return await runNode(['--require', pretend, entry, ...args])
+      return await runNode(['--require', pretend, program, ...args])
     } finally {
       await folder.close()
     }
@@ -170,6 +174,9 @@ describe('the command on a Node that is too old', () => {
       const { code, stdout, stderr } = await runOn(version, ['status'])
       expect(stderr).toContain(`musette needs Node 20.19 or newer, this is ${version}; install Node 24`)
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      // What npm run demo, npm start and npm ci run first.
+      const setup = await runOn(version, ['install', 'build'], 'config/setup.mjs')
+      expect(setup).toMatchObject({ code: 2, stdout: '', stderr })
     },
   )
 

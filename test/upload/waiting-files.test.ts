@@ -47,6 +47,17 @@ it('what waits in the drop folder is shown by status, doctor, metrics and dashbo
   expect(await checkWaitingFiles(context())).toMatchObject([{ state: 'ok' }])
 })
 
+it('a folder that is no longer the setting is forgotten when the watcher of another one starts, and that of another machine is not', async () => {
+  await show(cut)
+  const at = (folder: string, isFirst: boolean) => ({ folder, waiting: [cut], lookedAt: new Date(), isFirst })
+  const folders = async () => (await findStatus(rig.app)).waiting_files.map(({ folder }) => folder)
+  await rig.app.store.transaction((tx) => recordWaitingFiles(tx, at('/new', true)))
+  expect(await folders()).toEqual(['/new'])
+  await rig.app.store.transaction((tx) => recordWaitingFiles(tx, at('/other', false)))
+  expect(await folders()).toEqual(['/new', '/other'])
+  expect(await checkWaitingFiles(context())).toHaveLength(2)
+})
+
 it('a folder that is gone makes a process unready that watches it, and a single file nobody', async () => {
   const folderOf = async (role: 'watcher' | 'web') => {
     const { parts } = await makeReadiness({ app: rig.app, jobs }, [role])()

@@ -20,7 +20,7 @@ export function addKeyVerbs(program: Command, run: Run): void {
           return withLocalApp(context, async (app) => {
             const rotation = await rotateKey(app, { to: options.to })
             context.print(sentenceOf(rotation))
-            context.print(BACKUPS)
+            context.print(backupsOf(rotation))
             for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
             return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
           })
@@ -30,8 +30,10 @@ export function addKeyVerbs(program: Command, run: Run): void {
     )
 }
 
-const BACKUPS =
-  'backups made before this hold logins sealed with the old key, which musette does not keep: put a copy of it with them, or make a new backup; run: musette backup FILE'
+function backupsOf({ old }: Rotation): string {
+  const kept = old ? `, which is kept in ${old}; put a copy of that` : ': put a copy of that'
+  return `backups made before this hold logins sealed with the old key${kept} with them, or make a new backup; run: musette backup FILE`
+}
 
 function sentenceOf({ logins, path, byHand }: Rotation): string {
   const count = logins === 1 ? '1 login is' : `${logins} logins are`

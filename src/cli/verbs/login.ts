@@ -68,7 +68,7 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
   const { loginInBrowser } = await import('../browser-login.ts')
   const { findPlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
   const credentials = browser ? undefined : await readCredentials(context, options)
-  return withApp<undefined>(context, async (app) => {
+  const work = async (app: App): Promise<undefined> => {
     const plain = await findPlainAddress(app, name)
     if (plain !== undefined) context.note(warningOf(plain, browser ? 'tokens' : 'your password and tokens'))
     const { keepPassword = false, sameRider, timezone } = options
@@ -83,7 +83,8 @@ async function login(context: Context, name: string, options: LoginOptions): Pro
       : await loginInBrowser(context, app, { name, ...options })
     context.print(`signed in to ${account.baseUrl} as account "${account.name}"`)
     await setHome(context, app, { account, timezone })
-  })
+  }
+  return withApp(context, work, 'set-up')
 }
 
 /** Sets the home's time zone: the one that was given, else that of the environment, else the answer of a person at a terminal. */
@@ -102,9 +103,8 @@ async function setHome(
 
 async function promptForTimezone(signal: AbortSignal): Promise<string | undefined> {
   const machine = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const answer = await promptForText('Time zone of your home (empty: none)', signal, {
+  const answer = await promptForText('Time zone of your home, such as Europe/Berlin (empty: none)', signal, {
     ...(machine !== 'UTC' && { initialValue: machine }),
-    placeholder: 'Europe/Berlin',
     validate: (text) => (!text || isTimeZone(text) ? undefined : NO_ZONE),
   })
   return answer === '' ? undefined : answer

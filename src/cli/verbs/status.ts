@@ -18,9 +18,9 @@ export function addStatusVerb(program: Command, run: Run): void {
 async function status(context: Context, options: { json?: boolean }): Promise<undefined> {
   const { findStatus } = await import('../../app/status-report.ts')
   return withLocalApp(context, async (app) => {
-    await noteUnreadableLogins(context, app)
+    const keyProblem = await noteUnreadableLogins(context, app)
     const report = await findStatus(app)
-    if (options.json) context.printJson(report)
+    if (options.json) context.printJson({ ...report, key_problem: keyProblem ?? null })
     else printStatus(context, report)
     return undefined
   })

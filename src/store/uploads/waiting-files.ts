@@ -1,5 +1,5 @@
 import { eq, lt, or } from 'drizzle-orm'
-import { DAY } from '../../kit/time.ts'
+import { HOUR } from '../../kit/time.ts'
 import { cleanNullable, cleanText } from '../clean.ts'
 import { waitingFiles } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
@@ -16,20 +16,29 @@ export type WaitingReport = {
     sinceMs: number
   }>
   lookedAt: Date
+  /** whether its watcher has just started, perhaps in place of one of another folder */
+  isFirst?: boolean
 }
 
 /** Enough rows for a person to read; all are rewritten at each change, and the log has the full number. */
 const MOST_ROWS = 1_000
 /** A folder that was not scanned for this long is no longer watched, or is watched under another path. */
-const FORGOTTEN_AFTER_MS = 7 * DAY
+const FORGOTTEN_AFTER_MS = HOUR
 
-/** Replaces the waiting files of a folder; only the first 1,000 are recorded. */
+/**
+ * Replaces the waiting files of a folder; only the first 1,000 are recorded. The first report of a watcher removes those of all folders:
+ * one that is no longer a setting is reported by nobody, and the others are reported again within minutes.
+ */
 export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise<void> {
-  const { folder, waiting, lookedAt } = report
+  const { folder, waiting, lookedAt, isFirst } = report
   const forgotten = new Date(lookedAt.getTime() - FORGOTTEN_AFTER_MS)
   await tx.db
     .delete(waitingFiles)
-    .where(or(eq(waitingFiles.folder, cleanText(folder)), lt(waitingFiles.lookedAt, forgotten)))
+    .where(
+      isFirst
+        ? undefined
+        : or(eq(waitingFiles.folder, cleanText(folder)), lt(waitingFiles.lookedAt, forgotten)),
+    )
   if (waiting.length === 0) return
   await tx.db.insert(waitingFiles).values(
     waiting.slice(0, MOST_ROWS).map((each) => ({

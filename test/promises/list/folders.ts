@@ -71,4 +71,10 @@ export const FOLDERS: readonly Breaking[] = [
     from: 'if (rows[0]?.fits) ',
     to: 'if (rows[0]) ',
   },
+  {
+    promise: 'A lost key is made anew by nobody while logins wait for it, and its copy opens them again',
+    in: 'src/vault/seal.ts',
+    from: 'if (other === undefined && options.makeFirst)',
+    to: 'if (options.makeFirst)',
+  },
 ]
