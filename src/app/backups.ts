@@ -113,7 +113,7 @@ async function restoreInto<T>(
 }
 
 /**
- * Proves a backup: restores it into a database that is thrown away afterwards, and compares each table of it, byte for byte, with
+ * Proves a backup: restores it into a temporary database, and compares each table of it, byte for byte, with
  * the archive. The database is made on the server of DATABASE_URL; without one, or when its login may not make a database, on an
  * embedded Postgres of its own in the data directory. Throws as restoreBackup and withThrowAwayDatabase do.
  */

@@ -98,7 +98,7 @@ function checkName(name: string): void {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !OURS.test(name)) return
   throw new ConfigError(
     'bad_reader_name',
-    'the name of a login is small letters, digits and _, 63 at most; write for example analyst',
+    'a login name has small letters, digits and _, 63 at most, for example analyst',
   )
 }
 
@@ -107,7 +107,7 @@ function checkPassword(password: string): void {
   if (/^[\x21-\x7e]{12,128}$/.test(password)) return
   throw new ConfigError(
     'bad_reader_password',
-    'the password is not 12 to 128 letters, digits and signs of ASCII; without one given, it is generated',
+    'the password must be 12–128 printable ASCII characters; leave it out to have one generated',
   )
 }
 

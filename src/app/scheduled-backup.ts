@@ -80,7 +80,7 @@ export async function writeScheduledBackup(
 }
 
 /**
- * Restores the newest scheduled backup into a database that is thrown away, and compares all rows, as verifyBackup does. Returns
+ * Restores the newest scheduled backup into a temporary database, and compares all rows, as verifyBackup does. Returns
  * undefined when there is nothing to do: there is no backup, or one was compared in this week. Throws as verifyBackup does.
  */
 export async function verifyScheduledBackup(

@@ -86,7 +86,7 @@ export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): 
 }
 
 /**
- * Sets the time zone of an account's home, an IANA name, or takes it back with null. Returns how many activities have another wall
+ * Sets the time zone of an account's home, an IANA name, or clears it with null. Returns how many activities have another wall
  * clock by it. Throws ConfigError `no_account` and `bad_timezone`.
  */
 export async function setHomeTimezone(

@@ -20,7 +20,7 @@ export function restoredDiffers(table: string): MusetteError {
 
 /** Makes the error for a file that is something else. */
 export function notABackup(): ConfigError {
-  const message = 'this is no backup of musette, or its beginning is damaged; nothing is restored'
+  const message = 'this is not a backup of musette, or its beginning is damaged; nothing is restored'
   return new ConfigError('not_a_backup', message)
 }
 

@@ -121,7 +121,10 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
         const giveUp = () =>
           reject(
             isOver()
-              ? new ConfigError('login_timeout', 'nobody signed in; run: musette login --browser')
+              ? new ConfigError(
+                  'login_timeout',
+                  'no sign-in within ten minutes; run: musette login --browser',
+                )
               : signal.reason,
           )
         if (signal.aborted) giveUp()

@@ -154,7 +154,7 @@ export function exitFor(
     return {
       code: EXIT.unreachable,
       sentence:
-        'musette: it may open no more files; allow more, at least 256: ulimit -n 1024, or LimitNOFILE=1024 in the unit of systemd',
+        'musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit',
     }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${nameSourceLines(detail)}` }

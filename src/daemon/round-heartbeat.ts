@@ -34,7 +34,7 @@ export async function sendRoundHeartbeat(
       if (failure !== undefined)
         throw new TransientError(
           'heartbeat_not_taken',
-          `the monitor of MUSETTE_HEARTBEAT_URL did not take the heartbeat: ${failure}`,
+          `the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${failure}`,
         )
       tally.failed = found.length
       if (problem === undefined) log.debug({ ms }, 'heartbeat: all is in order')

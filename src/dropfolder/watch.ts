@@ -90,7 +90,7 @@ export function makeFolderWatch(
         if (stats) {
           problems.begin(
             'vanished',
-            `drop folder: ${dir} is no folder; make one there, or set MUSETTE_DROP_DIR`,
+            `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`,
           )
         }
         await close()

@@ -117,7 +117,7 @@ async function moveIntoPlace(scratch: string, cluster: string, dataDir: string):
   try {
     await rename(scratch, cluster)
   } catch (error) {
-    const message = `${cluster} holds something that is no database (${errorLine(error, 200)}); move it away, then start again`
+    const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
     throw new ConfigError('embedded_damaged', message, { cause: error })
   }
   await flushDirectory(dataDir)

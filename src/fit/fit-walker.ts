@@ -173,7 +173,7 @@ function faultOfRest(rest: Rest): Fault {
     const bytes = rest.bytes === 1 ? '1 byte follows' : `${rest.bytes} bytes follow`
     return ['incomplete', `${bytes} the end of the FIT file`, true]
   }
-  return ['not_fit', `${rest.bytes} bytes that are no FIT follow the end of the FIT file`, false, true]
+  return ['not_fit', `${rest.bytes} bytes that are not FIT follow the end of the FIT file`, false, true]
 }
 
 type Rest = { bytes: number; isBlank: boolean }

@@ -135,7 +135,7 @@ function sportOf(numbers: readonly number[]): string | null {
 
 function refuseOther(parts: readonly FitFacts[]): FitVerdict {
   const type = parts.map((part) => part.fileType).find((number) => number !== null)
-  if (type === undefined) return refused('not_activity', 'it is a FIT file that is no activity')
+  if (type === undefined) return refused('not_activity', 'the FIT file is not an activity')
   const name = FILE_TYPES.get(type)
   const kind = name
     ? `a FIT file of the type ${name}`

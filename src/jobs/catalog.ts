@@ -157,7 +157,7 @@ export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
   const places = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole')
   throw new RejectedError(
     'job_unreadable',
-    `its payload is none that this version makes (${shorten(places.join(', '), 100)}); another version or program shares the queue`,
+    `unknown job payload (${shorten(places.join(', '), 100)}); another version or program shares the queue`,
   )
 }
 

@@ -128,7 +128,7 @@ export async function openPlainFile(
   const stats = await file.stat().catch(() => undefined)
   if (stats?.isFile()) return file
   await file.close()
-  throw new ConfigError('not_a_plain_file', `${String(path)} is no plain file; remove it`)
+  throw new ConfigError('not_a_plain_file', `${String(path)} is not a plain file; remove it`)
 }
 
 /** Reads a plain file as openPlainFile opens it. */

@@ -190,7 +190,7 @@ function unanswered(cause: Error): TransientError {
   return new TransientError(UNANSWERED, message, { cause })
 }
 
-/** A role can be given a setting that it may not take back. */
+/** A role can have a setting that it may not change. */
 function unfitSetting(cause: unknown): ConfigError {
   const message = `${errorLine(cause)}: this login has it at a value that musette cannot work with; let an administrator of the server type ALTER ROLE … RESET, or ALTER DATABASE … RESET, with its name`
   return new ConfigError('database_setting', message, { cause })
@@ -281,8 +281,8 @@ export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
 }
 
 /**
- * Ends a pool after the running queries of its connections, and waits until the server has closed them, for 2 s at most: who looks
- * into pg_stat_activity next sees none of them. Later errors of connections are ignored, because the server may stop meanwhile.
+ * Ends a pool after the running queries of its connections, and waits until the server has closed them, for 2 s at most, so
+ * none remain in pg_stat_activity. Later errors of connections are ignored, because the server may stop meanwhile.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   pool.removeAllListeners('error').on('error', () => undefined)

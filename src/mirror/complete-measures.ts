@@ -17,7 +17,7 @@ export async function completeMeasures(
 ): Promise<number> {
   const activityIds = await store.read(findUnmeasured)
   if (activityIds.length > 0)
-    log.info({ activities: activityIds.length }, 'what is derived from the samples of activities is computed')
+    log.info({ activities: activityIds.length }, 'computing derived values from the samples')
   let measured = 0
   for (const activityId of activityIds) {
     signal?.throwIfAborted()

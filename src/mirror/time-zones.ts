@@ -44,7 +44,7 @@ export async function updateAllTimeZones(deps: Deps): Promise<void> {
 }
 
 /**
- * Sets the time zone of a rider's home, an IANA name, or takes it back with null, and finds the time zones of the activities anew.
+ * Sets the time zone of a rider's home, an IANA name, or clears it with null, and finds the time zones of the activities anew.
  * Returns how many of them changed. Throws ConfigError `bad_timezone` for a zone that the database does not know.
  */
 export async function recordHome(

@@ -43,7 +43,7 @@ export async function findAccountById(tx: Tx, accountId: number): Promise<Accoun
 }
 
 /**
- * Sets the home time zone of an account, or takes it back with null. Returns false and changes nothing for a zone that Postgres does
+ * Sets the home time zone of an account, or clears it with null. Returns false and changes nothing for a zone that Postgres does
  * not know.
  */
 export async function recordHomeOfAccount(

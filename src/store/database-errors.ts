@@ -160,7 +160,7 @@ function unreachable(error: unknown, step: DatabaseStep): MusetteError {
 function unreachableSentence(error: unknown): string {
   const reason = connectReason(error)
   if (isWithoutTls(error))
-    return 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask whoever runs it, or write sslmode=prefer'
+    return 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask its administrator, or write sslmode=prefer'
   if (isCertificateCode(errorCode(error)))
     return `the certificate of the database cannot be trusted (${reason}); name its authority with sslrootcert in DATABASE_URL, or write sslmode=require to encrypt without a check`
   return `the database cannot be reached (${reason})`

@@ -111,7 +111,7 @@ async function readUnderLock<T>(
 
 function warnSpooled({ log }: VaultParts, accountId: number, error: unknown): void {
   const reason = errorLine(mapDatabaseError(error, 'query'))
-  log.warn({ accountId, reason }, 'the database did not take new tokens; the spool keeps them')
+  log.warn({ accountId, reason }, 'could not store new tokens; kept in the spool file')
 }
 
 async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<boolean> {

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const isRefusal = (error: unknown) =>
   error instanceof Error &&
-  /^(?:the backup is (?:damaged|cut off)|this is no backup of musette)/.test(error.message)
+  /^(?:the backup is (?:damaged|cut off)|this is not a backup of musette)/.test(error.message)
 
 /** About `count` places in the archive, with all of those around the beginning and the end. */
 function placesIn(length: number, count: number): number[] {

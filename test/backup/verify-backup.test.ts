@@ -68,7 +68,7 @@ describe('a backup that is verified', () => {
     const wrong: Array<[Buffer, number, string]> = [
       [flipped, 1, 'the backup is damaged'],
       [whole.subarray(0, whole.length - 3_000), 1, 'the backup is cut off'],
-      [Buffer.alloc(5_000, 'a letter'), 2, 'this is no backup'],
+      [Buffer.alloc(5_000, 'a letter'), 2, 'this is not a backup'],
     ]
     for (const [bytes, code, sentence] of wrong) {
       const { stderr, ...end } = await run(await written('wrong.tar', bytes))

@@ -175,7 +175,7 @@ describe('a restore', () => {
   })
 
   it.each([
-    ['a file that is no backup', 'package.json', /this is no backup of musette/],
+    ['a file that is no backup', 'package.json', /this is not a backup of musette/],
     ['a file that is not there', 'nowhere.tar', /\S*nowhere\.tar cannot be read \(ENOENT/],
   ])('of %s is refused with a sentence', async (_, path, sentence) => {
     const refused = await rig.musette(['restore', join(process.cwd(), path)])

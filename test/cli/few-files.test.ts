@@ -20,7 +20,7 @@ it('a process that may open too few files says so in one sentence, and how many 
   expect(ended).toEqual({
     code: 4,
     stderr: expect.stringMatching(
-      /\nmusette: it may open no more files; allow more, at least 256: ulimit -n 1024, .*\n$/,
+      /\nmusette: too many open files; raise the limit to 256 or more: ulimit -n 1024, .*\n$/,
     ),
   })
 })

@@ -109,7 +109,7 @@ describe('a login on a terminal', () => {
     login.press('rider\r')
     await eventually(() => /Time zone of your home[\s\S]*Asia\/Tokyo/.test(login.screen()))
     login.press('x\r')
-    await eventually(() => login.screen().includes('It is no time zone'))
+    await eventually(() => login.screen().includes('Not a time zone'))
     login.press('\x7f\r')
     const { code, screen } = await login.finished
     expect(screen).toContain('the time zone of account "default" is Asia/Tokyo')

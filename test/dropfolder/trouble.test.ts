@@ -56,7 +56,7 @@ describe('the folder', () => {
   it('that is a file is reported, and survived', async () => {
     rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
     await rig.folder.scan()
-    expect(rig.problem()).toContain('is no folder')
+    expect(rig.problem()).toContain('is not a folder')
   })
 
   it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {

@@ -56,7 +56,7 @@ describe('a reader that is held to one account', () => {
          select 1`,
       )
     const made = await run(mine, '--account', 'mine')
-    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('what is of account "mine"') })
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('the rows of account "mine"') })
     url = made.stdout.trim()
   })
   afterAll(async () => {

@@ -125,7 +125,7 @@ describe('a whole ride with padding behind it', () => {
 describe('a whole ride with bytes behind it that are no FIT', () => {
   const behind = Buffer.from('these 41 bytes are no FIT, but a text only')
   const longer = Buffer.concat([ride, behind])
-  const problem = `${behind.length} bytes that are no FIT follow the end of the FIT file`
+  const problem = `${behind.length} bytes that are not FIT follow the end of the FIT file`
   const refusal = { kind: 'status', status: 400 }
 
   it('is sent as it is at once, and says so', async () => {

@@ -78,7 +78,7 @@ async function printReader(context: Context, name: string, options: ReaderOption
     signal,
   })
   context.note(
-    `musette: login "${name}" reads ${options.account === undefined ? 'schema training' : `what is of account "${options.account}" in schema training`}; its password stands in this URL and is not shown again`,
+    `musette: login "${name}" reads ${options.account === undefined ? 'schema training' : `the rows of account "${options.account}" in schema training`}; its password stands in this URL and is not shown again`,
   )
   context.print(reader.url)
   for (const line of adviceFor(name, config, reader)) context.note(line)

@@ -23,10 +23,7 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
   program
     .command('backup <file>')
     .description('write the whole database to one file, also while the daemon runs; - is standard output')
-    .option(
-      '--verify',
-      'read this backup instead: restore it into a database that is thrown away, and compare all rows',
-    )
+    .option('--verify', 'read this backup instead: restore it into a temporary database and compare all rows')
     .action((file: string, { verify }: { verify?: true }) =>
       run((context) => (verify ? verifyFile(context, file) : backUpTo(context, file)), { quiet: true }),
     )

@@ -22,8 +22,7 @@ type LoginOptions = {
   timezone?: string
 }
 
-const TIMEZONE =
-  'the time zone of your home, such as Europe/Berlin, for activities whose own zone nothing tells'
+const TIMEZONE = 'the time zone of your home, such as Europe/Berlin, for activities without a known zone'
 const REDIRECT_URI =
   'with --browser or --paste: the redirect address registered for your application; --browser listens on its port, as in http://127.0.0.1:8976/callback'
 
@@ -110,7 +109,7 @@ async function promptForTimezone(signal: AbortSignal): Promise<string | undefine
   return answer === '' ? undefined : answer
 }
 
-const NO_ZONE = 'It is no time zone; write an IANA name such as Europe/Berlin.'
+const NO_ZONE = 'Not a time zone; write an IANA name such as Europe/Berlin.'
 
 function parseTimezone(text: string): string {
   if (isTimeZone(text)) return text
@@ -168,15 +167,15 @@ export function addAccountsVerbs(program: Command, run: Run): void {
   accounts
     .command('set [account]')
     .description('set the time zone of an account, or heart rates of its rider')
-    .option('--timezone <zone>', `${TIMEZONE}; none takes it back`, orNone(parseTimezone))
+    .option('--timezone <zone>', `${TIMEZONE}; "none" clears it`, orNone(parseTimezone))
     .option(
       '--resting-hr <rate>',
-      'resting heart rate, 1/min, for TRIMP; none takes it back',
+      'resting heart rate, 1/min, for TRIMP; "none" clears it',
       orNone(parseHeartRate),
     )
     .option(
       '--max-hr <rate>',
-      'highest heart rate, 1/min, for TRIMP; none takes it back',
+      'highest heart rate, 1/min, for TRIMP; "none" clears it',
       orNone(parseHeartRate),
     )
     .action((name: string | undefined, options: AccountOptions) =>
@@ -184,7 +183,7 @@ export function addAccountsVerbs(program: Command, run: Run): void {
     )
 }
 
-/** What is set for an account; `none` takes it back. */
+/** Settings of an account; `none` clears one. */
 type AccountOptions = {
   timezone?: string
   restingHr?: number | typeof NONE

@@ -168,7 +168,7 @@ export function addRebuildVerb(program: Command, run: Run): void {
   program
     .command('rebuild [paths...]')
     .description(
-      'make samples, curves, zones and summaries anew from the stored answers and FIT files, without the service',
+      'make samples, curves, zones and summaries from the stored answers and FIT files again, without the service',
     )
     .option('--account <account>', 'whose activities')
     .option('--json', 'print the counts as one JSON object')

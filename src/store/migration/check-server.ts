@@ -61,7 +61,7 @@ function wrongEncoding(encoding: string): ConfigError {
 
 function readOnly(): TransientError {
   const message =
-    'this Postgres is a standby, which takes no writes; write the address of the primary into DATABASE_URL, or let it be promoted'
+    'this Postgres is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
   return new TransientError('database_read_only', message)
 }
 

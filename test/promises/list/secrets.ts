@@ -227,8 +227,8 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise: 'no log line and no row has the address of the heartbeat',
     in: 'src/daemon/round-heartbeat.ts',
-    from: 'did not take the heartbeat: ${failure}`',
-    to: 'did not take the heartbeat: ${heartbeatUrl} ${failure}`',
+    from: 'the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${failure}`',
+    to: 'the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${heartbeatUrl} ${failure}`',
   },
   {
     promise: "no message or log line has the broker's password",
