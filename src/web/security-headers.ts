@@ -20,8 +20,8 @@ export async function registerSecurityHeaders(
     }),
     crossOriginResourcePolicy: { policy: 'same-origin' },
     frameguard: { action: 'deny' },
-    // Not `no-referrer`: with that a browser sends `Origin: null` with its own forms.
-    referrerPolicy: { policy: 'same-origin' },
+    // Not `no-referrer`: with that a browser sends `Origin: null` with its own forms. Servers of map tiles ask who shows them.
+    referrerPolicy: { policy: mapTiles === undefined ? 'same-origin' : 'strict-origin-when-cross-origin' },
     // A matter of the proxy that speaks TLS: a browser would keep it for every other server of this host.
     strictTransportSecurity: false,
   })

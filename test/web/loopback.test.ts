@@ -68,6 +68,9 @@ describe('a web server on loopback without a token', () => {
     const policy = String(answer.headers['content-security-policy'])
     expect(policy).toContain("img-src 'self' data: https://tiles.example.com;")
     expect(policy.match(/https?:/g)).toHaveLength(1)
+    // Such a server serves only who says which site it is for.
+    expect(answer.headers['referrer-policy']).toBe('strict-origin-when-cross-origin')
+    expect((await rig.ask('/fitness')).headers['referrer-policy']).toBe('same-origin')
   })
 
   it('has no login page, because it has no token', async () => {

@@ -30,3 +30,9 @@ export async function sendView(request: FastifyRequest, reply: FastifyReply, vie
 function takesGzip({ headers }: FastifyRequest): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(String(headers['accept-encoding'] ?? ''))
 }
+
+/** Makes the header that lets a browser keep an answer as a file of that name. */
+export function attachmentOf(name: string): string {
+  const ascii = name.replaceAll(/[^\w. -]/g, '_')
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
+}

@@ -43,25 +43,35 @@ export function formatNumber(
   return unit ? `${text} ${unit}` : text
 }
 
-const KM_A_MILE = 1.609344
-const FEET_A_METRE = 1 / 0.3048
+/** The units of distances, speeds and heights, and how many of them a kilometre, a km/h and a metre are. */
+export const UNITS =
+  distances === 'miles'
+    ? { distance: 'mi', speed: 'mph', aKm: 1 / 1.609344, height: 'ft', aMetre: 1 / 0.3048 }
+    : { distance: 'km', speed: 'km/h', aKm: 1, height: 'm', aMetre: 1 }
+
+type Known = number | null | undefined
+const times = (value: Known, factor: number) =>
+  value === null || value === undefined ? value : value * factor
 
 /** Writes a distance of kilometres, in miles for those who want them. */
-export function formatDistance(km: number | null | undefined, digits = 1): string {
-  if (distances === 'kilometres' || km === null || km === undefined) return formatNumber(km, 'km', digits)
-  return formatNumber(km / KM_A_MILE, 'mi', digits)
+export function formatDistance(km: Known, digits = 1): string {
+  return formatNumber(times(km, UNITS.aKm), UNITS.distance, digits)
 }
 
-/** Writes a speed of km/h, in miles an hour for those who want miles. */
-export function formatSpeed(kmh: number | null | undefined): string {
-  if (distances === 'kilometres' || kmh === null || kmh === undefined) return formatNumber(kmh, 'km/h', 1)
-  return formatNumber(kmh / KM_A_MILE, 'mph', 1)
+/** Writes a speed of km/h, in miles an hour for those who want miles; of a run as its pace. */
+export function formatSpeed(kmh: Known, sport?: string): string {
+  const speed = times(kmh, UNITS.aKm)
+  return sport === 'running' ? `${formatPace(speed)} /${UNITS.distance}` : formatNumber(speed, UNITS.speed, 1)
+}
+
+/** Writes a speed as the time of a kilometre, or of a mile where the speed is in miles an hour: `5:12`. */
+export function formatPace(speed: Known): string {
+  return speed && speed > 0 ? formatStopwatch(3_600 / speed) : NONE
 }
 
 /** Writes a height of metres, in feet for those who want miles. */
-export function formatHeight(m: number | null | undefined): string {
-  if (distances === 'kilometres' || m === null || m === undefined) return formatNumber(m, 'm')
-  return formatNumber(m * FEET_A_METRE, 'ft')
+export function formatHeight(m: Known): string {
+  return formatNumber(times(m, UNITS.aMetre), UNITS.height)
 }
 
 /** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */

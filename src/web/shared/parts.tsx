@@ -37,8 +37,10 @@ export function ActivityLink({ id, name }: { id: number; name: string | null }) 
   return <Link to={`/activities/${id}`}>{name || 'without a name'}</Link>
 }
 
+type SectionProps = { id: string; title: string; children: ComponentChildren }
+
 /** A section of a page with its heading. */
-export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+export function Section({ id, title, children }: SectionProps) {
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
@@ -48,15 +50,7 @@ export function Section({ id, title, children }: { id: string; title: string; ch
 }
 
 /** A section whose contents wait below its heading until they are opened, on a narrow screen. */
-export function FoldedSection({
-  id,
-  title,
-  children,
-}: {
-  id: string
-  title: string
-  children: ComponentChildren
-}) {
+export function FoldedSection({ id, title, children }: SectionProps) {
   const isNarrow = useMemo(() => matchMedia('(max-width: 46rem)').matches, [])
   if (!isNarrow) return <Section {...{ id, title, children }} />
   return (

@@ -26,7 +26,7 @@ type Props<Row> = {
 /** A table. On a narrow screen its style makes every row a card and takes the roles away, so they are set here. */
 export function Table<Row>({ caption, columns, rows, narrow }: Props<Row>) {
   return (
-    <table role="table" class={narrow ? 'rows' : undefined}>
+    <table role="table" class={narrow ? 'rows' : 'as-cards'}>
       <caption class="quiet">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">

@@ -52,3 +52,32 @@ it('the recommended load of a day is the first that was seen on it, for every re
   )
   expect(asked?.recommended).toBe(170)
 })
+
+it('loads and form have a value on each day, and the ramp in a week of rest', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.query(`update training.accounts set timezone = 'America/Toronto'`)
+  const told = { tl_hie: 0, tl_pp: 0, rl_hie: 0, rl_pp: 0 }
+  await scene.ride(accountId, '2026-06-01T06:00:00Z', { ...told, tl_ftp: 50, rl_ftp: 70, form: 4 })
+  await scene.ride(accountId, '2026-06-01T16:00:00Z', { ...told, tl_ftp: 60, rl_ftp: 80, form: -20 })
+  await scene.ride(accountId, '2026-06-21T08:00:00Z', { ...told, tl_ftp: 40, rl_ftp: 20, form: 20 })
+  // The evening of the 23rd in Toronto.
+  await scene.query(
+    `insert into training.training_info (account_id, observed_at, last_seen_at, tl_total) values ($1, $2, $2, 38)`,
+    [accountId, '2026-06-24T02:00:00Z'],
+  )
+  const page = await findFitness({ store: scene.store }, { accountId })
+  const { at = [], ...load } = page?.load ?? {}
+  const on = (day: string) => at.indexOf(Date.parse(day) / 1_000)
+  expect([at.length, on('2026-06-01'), on('2026-06-23')]).toEqual([23, 0, 22])
+  const values = (day: string) => Object.values(load).map((column) => column[on(day)])
+  expect(['2026-06-01', '2026-06-11', '2026-06-21', '2026-06-22', '2026-06-23'].map(values)).toEqual([
+    [60, 80, -20],
+    [50, 50, 0],
+    [40, 20, 20],
+    [39, null, null],
+    [38, null, null],
+  ])
+  // The ends of the weeks are the 7th, the 14th, the 21st and the day that was told last.
+  expect(page?.weeks.training_load.slice(0, 4)).toEqual([54, 47, 40, 38])
+})

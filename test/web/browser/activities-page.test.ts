@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
-import { openScene, PHONE, type Scene } from './scene.ts'
+import { openScene, type Scene } from './scene.ts'
 
 const COPIES = 3_000
 
@@ -165,23 +165,6 @@ describeWithBrowser('the list of activities', () => {
     await scene.rows(`update training.activities set name = 'Brandnew' where path = 'copy5'`)
     await link(page, 'Brandnew').waitFor({ timeout: 20_000 })
   })
-
-  for (const scheme of ['light', 'dark'] as const)
-    for (const [screen, options] of [
-      ['a wide screen', {}],
-      ['a telephone', PHONE],
-    ] as const)
-      it(`breaks no rule of accessibility, and fits, on ${screen}, ${scheme}`, async () => {
-        const page = await scene.visit('/activities?year=2024&absent=yes', {
-          ...options,
-          colorScheme: scheme,
-        })
-        await page.locator('.activities tbody a').first().waitFor()
-        expect(await listViolations(page)).toEqual([])
-        expect(
-          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-        ).toBe(0)
-      })
 })
 
 describeWithBrowser('the list of activities before the first', () => {

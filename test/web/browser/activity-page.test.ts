@@ -272,6 +272,68 @@ describeWithBrowser('the page of an activity', () => {
     await page.keyboard.press('End')
     expect(await dot.getAttribute('visibility')).toBe('visible')
     expect(await dot.getAttribute('cx')).not.toBe(start)
+    await page.getByText('MUSETTE_MAP_TILES').waitFor()
+
+    const box = async () => (await picture.getAttribute('viewBox'))?.split(' ').map(Number) ?? []
+    const [, , whole = 0] = await box()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    const [x = 0, y = 0, width = 0, height = 0] = await box()
+    expect(width).toBeCloseTo(whole / 4, 0)
+    const [cx, cy] = [Number(await dot.getAttribute('cx')), Number(await dot.getAttribute('cy'))]
+    expect(cx >= x && cx <= x + width && cy >= y && cy <= y + height).toBe(true)
+    const place = await picture.boundingBox()
+    const [left, top] = [
+      (place?.x ?? 0) + (place?.width ?? 0) / 2,
+      (place?.y ?? 0) + (place?.height ?? 0) / 2,
+    ]
+    await page.mouse.move(left, top)
+    await page.mouse.down()
+    await page.mouse.move(left + 20, top + 20)
+    await page.mouse.move(left - 20, top - 20)
+    await page.mouse.up()
+    expect((await box()).slice(0, 2)).not.toEqual([x, y])
+    await page.getByRole('button', { name: 'Zoom out' }).click()
+    await page.getByRole('button', { name: 'Zoom out' }).click()
+    expect((await box())[2]).toBe(whole)
+  })
+
+  it('shows map tiles with their credit, and none that is broken', async () => {
+    const page = await scene.visit(path, { viewport: { width: 1_200, height: 900 } })
+    await page.route('**/api/activities/*', async (route) => {
+      const answer = await route.fetch()
+      if (answer.status() !== 200) return route.fulfill({ response: answer })
+      await route.fulfill({
+        response: answer,
+        json: {
+          ...(await answer.json()),
+          map_tiles: `${scene.url}/assets/shared/styles/icon.svg?of={z}-{x}-{y}`,
+        },
+      })
+    })
+    await page.route(/icon\.svg\?of=\d+-\d*[02468]-/, (route) => route.abort())
+    await page.reload()
+    const tiles = page.getByRole('img', { name: /^The route/ }).locator('image')
+    await expect.poll(() => tiles.and(page.locator('[visibility="hidden"]')).count()).toBeGreaterThan(0)
+    expect(await tiles.and(page.locator(':not([visibility])')).count()).toBeGreaterThan(0)
+    await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
+    scene.takeComplaints()
+  })
+
+  it('tells the pace of a run, in numbers, chart and stretch', async () => {
+    await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
+    const page = await scene.visit(path)
+    const stage = chart(page, OVER_TIME)
+    await stage.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
+    expect(await page.locator('dl').first().textContent()).toMatch(
+      /\d:\d\d \/km moving, highest \d:\d\d \/km/,
+    )
+    await page.getByLabel('From').fill('10:00')
+    await page.getByRole('button', { name: 'Choose the stretch' }).click()
+    await expect.poll(() => page.locator('.stretch dl').textContent()).toMatch(/Pace\d:\d\d \/km/)
+    await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
   it('shows a further field on demand, and takes it away', async () => {
@@ -323,7 +385,7 @@ describeWithBrowser('the page of an activity', () => {
         page.waitForEvent('download'),
         page.getByRole('link', { name, exact: true }).click(),
       ])
-      expect(download.suggestedFilename()).toBe(`${RIDE.path}.${name.toLowerCase()}`)
+      expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.${name.toLowerCase()}`)
       const bytes = await readFile(await download.path())
       expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
     }
@@ -350,7 +412,7 @@ describeWithBrowser('the page of an activity', () => {
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Original FIT' }).click(),
     ])
-    expect(download.suggestedFilename()).toBe(`${RIDE.path}.fit`)
+    expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.fit`)
     expect((await readFile(await download.path())).toString()).toBe('FITBYTES')
   })
 
@@ -383,30 +445,14 @@ describeWithBrowser('the page of an activity', () => {
     expect(await listViolations(page)).toEqual([])
   })
 
-  for (const scheme of ['light', 'dark'] as const)
-    for (const [screen, options] of [
-      ['a wide screen', { viewport: { width: 1400, height: 900 } }],
-      ['a telephone', PHONE],
-    ] as const)
-      it(`breaks no rule of accessibility on ${screen}, ${scheme}`, async () => {
-        const page = await scene.visit(path, { ...options, colorScheme: scheme })
-        await page.getByRole('region', { name: 'Zones' }).waitFor()
-        if (options === PHONE) await openCurve(page)
-        await chart(page, CURVE).locator('canvas').waitFor()
-        if (process.env.SHOTS)
-          await page.screenshot({
-            path: `${process.env.SHOTS}/act-${screen.length}-${scheme}.png`,
-            fullPage: true,
-          })
-        expect(await listViolations(page)).toEqual([])
-      })
-
-  it('links to the older and the newer activity', async () => {
+  it('links to the older and the newer activity, and to the list', async () => {
     const page = await scene.visit(path)
     await page.getByRole('link', { name: 'Newer' }).click()
     await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()
     await page.getByRole('link', { name: 'Older' }).click()
     await page.getByRole('heading', { level: 1, name: RIDE.name }).waitFor()
+    await page.getByRole('link', { name: 'All activities' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Activities' }).waitFor()
   })
 
   it('says whose it is where there are several accounts, also in the command to type', async () => {

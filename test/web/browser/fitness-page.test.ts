@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { signInWithPassword } from '../../../src/app/sign-in.ts'
 import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
-import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
+import { countAlong, openScene, type Scene } from './scene.ts'
 
 describeWithBrowser('the fitness page', () => {
   let scene: Scene
@@ -150,14 +150,6 @@ describeWithBrowser('the fitness page', () => {
     await page.getByRole('region', { name: 'Weeks' }).getByText('As a table').click()
     const last = page.getByRole('region', { name: 'Weeks' }).getByRole('row').nth(1)
     expect(await last.locator('[data-title="Recommended"]').textContent()).toBe(String(info?.week))
-  })
-
-  it('fits a telephone', async () => {
-    const page = await scene.visit('/fitness', PHONE)
-    await chart(page, /^Best mean power/)
-      .locator('canvas')
-      .waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   })
 
   it('keeps two accounts apart', async () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
-import { openScene, PHONE, type Scene } from './scene.ts'
+import { openScene, type Scene } from './scene.ts'
 
 describeWithBrowser('the frame of the pages', () => {
   let scene: Scene
@@ -26,27 +26,36 @@ describeWithBrowser('the frame of the pages', () => {
     await page.getByText('fetches').first().waitFor()
   })
 
-  for (const colorScheme of ['light', 'dark'] as const)
-    it(`breaks no rule of axe on any page, wide and narrow, in a ${colorScheme} page`, async () => {
-      for (const size of [{ viewport: { width: 1_400, height: 900 } }, PHONE]) {
-        const page = await scene.visit('/', { ...size, colorScheme })
-        for (const path of ['/', '/fitness', '/runs', '/queues', '/nowhere']) {
-          await page.goto(`${scene.url}${path}`)
-          await page.locator('main h1').waitFor()
-          expect([path, await listViolations(page)]).toEqual([path, []])
-          const { width } = page.viewportSize() ?? { width: 0 }
-          expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width])
-        }
-      }
-    })
-
   it('shows a browser a page for an unknown address, and gives a program JSON', async () => {
     const page = await scene.visit('/nowhere')
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('No such page')
+    expect(await listViolations(page)).toEqual([])
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
     const answer = await fetch(`${scene.url}/nowhere`)
     expect([answer.status, await answer.json()]).toEqual([404, { error: 'there is no such page' }])
+  })
+
+  it('is printed on white without what is pressed, its charts within the sheet and their legend with them', async () => {
+    const page = await scene.visit('/fitness', {
+      viewport: { width: 1_200, height: 900 },
+      colorScheme: 'dark',
+    })
+    const legend = page.getByRole('button', { name: 'FTP', exact: true })
+    await legend.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    for (const one of [page.getByRole('navigation'), page.locator('footer'), page.getByLabel('Season')])
+      expect(await one.isVisible()).toBe(false)
+    expect(await legend.isVisible()).toBe(true)
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+    // Paper does not tell a chart that it is narrower.
+    expect(
+      await page.evaluate(`(() => {
+        document.querySelector('main').style.width = '600px'
+        const right = (element) => element.getBoundingClientRect().right
+        return Math.max(...[...document.querySelectorAll('canvas')].map(right)) - right(document.querySelector('.stage'))
+      })()`),
+    ).toBeLessThanOrEqual(0)
   })
 
   it('says where files go when its process does not watch the drop folder', async () => {

@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
@@ -31,27 +30,16 @@ describeWithBrowser('the pages of odd riders', () => {
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
 
-  const widest = (page: Page) =>
-    page.evaluate('[document.documentElement.scrollWidth, document.documentElement.clientWidth]')
-
-  it('are as wide as their window, and no bar is wider than its place', async () => {
+  it('have no bar that is wider than its place', async () => {
     const id = await scene.activityId('activity_id = (select max(activity_id) from training.activities)')
     for (const options of [{ viewport: { width: 1_200, height: 900 } }, PHONE]) {
-      const page = await scene.visit('/', options)
-      for (const path of ['/', '/activities', `/activities/${id}`, '/fitness', '/runs', '/queues']) {
-        await page.goto(`${scene.url}${path}`)
-        await page.locator('main h1').waitFor()
-        if (path.endsWith(String(id))) {
-          await page.getByRole('region', { name: 'Route' }).waitFor()
-          await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
-          const bars = (await page.evaluate(
-            `[...document.querySelectorAll('.bar, .zone-bar')].map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)`,
-          )) as number[]
-          expect(Math.max(...bars)).toBeLessThanOrEqual(1)
-        }
-        const [content, window] = (await widest(page)) as [number, number]
-        expect(`${path} ${content}`).toBe(`${path} ${window}`)
-      }
+      const page = await scene.visit(`/activities/${id}`, options)
+      await page.getByRole('region', { name: 'Route' }).waitFor()
+      await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+      const bars = (await page.evaluate(
+        `[...document.querySelectorAll('.bar, .zone-bar')].map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)`,
+      )) as number[]
+      expect(Math.max(...bars)).toBeLessThanOrEqual(1)
     }
   })
 

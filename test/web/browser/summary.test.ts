@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { parseTime } from '../../../src/web/pages/activity/recording.ts'
-import { makeRoute, makeTiles, nearestPoint, pointAt } from '../../../src/web/pages/activity/route.ts'
+import {
+  makePart,
+  makeRoute,
+  makeTiles,
+  nearestPoint,
+  pointAt,
+} from '../../../src/web/pages/activity/route.ts'
 import { modelOf } from '../../../src/web/pages/activity/signature-model.ts'
 import { type Samples, summarize, weightedOf } from '../../../src/web/pages/activity/summarize.ts'
 
@@ -125,7 +131,9 @@ describe('the picture of a route', () => {
 
   it('lies on the tiles that hold it', () => {
     const route = makeRoute(samples)
-    const tiles = route ? makeTiles(route, 'https://tiles.example.com/{z}/{x}/{y}.png') : []
+    const tiles = route
+      ? makeTiles(route, 'https://tiles.example.com/{z}/{x}/{y}.png', makePart(route, 1, { x: 0, y: 0 }))
+      : []
     expect(tiles.length).toBeGreaterThan(3)
     expect(tiles.length).toBeLessThan(60)
     const { x = 0, y = 0 } = route?.points[0] ?? {}
@@ -136,6 +144,16 @@ describe('the picture of a route', () => {
     expect(column).toBe(Math.floor((8 / 360 + 0.5) * 2 ** zoom))
     const mercator = Math.log(Math.tan(Math.PI / 4 + (47 * Math.PI) / 360))
     expect(row).toBe(Math.floor((0.5 - mercator / (2 * Math.PI)) * 2 ** zoom))
+    // Enlarged four times, the same place lies on a finer tile, and few are fetched.
+    const near = route ? makeTiles(route, '{z}/{x}/{y}', makePart(route, 4, { x, y })) : []
+    expect(near.length).toBeLessThan(60)
+    const fine = near.find(
+      (tile) => x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size,
+    )
+    expect(fine?.address.split('/').map(Number).slice(0, 2)).toEqual([
+      zoom + 2,
+      Math.floor((8 / 360 + 0.5) * 2 ** (zoom + 2)),
+    ])
   })
 })
 

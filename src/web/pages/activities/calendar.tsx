@@ -132,7 +132,8 @@ function Day({ day, chosen, reached, onFocus, onDay }: DayProps) {
     <div role="gridcell">
       <button
         type="button"
-        class={`calendar-day level-${day.level ?? 'unknown'}`}
+        class={day.level === undefined ? 'calendar-day unknown' : 'calendar-day'}
+        style={{ '--level': day.level }}
         tabIndex={day.day === reached ? 0 : -1}
         title={text}
         aria-label={text}
@@ -170,7 +171,7 @@ function Legend({ bounds }: { bounds: readonly number[] }) {
   return (
     <span class="legend" title={`half above ${formatNumber(middle)} XSS`}>
       {[0, 1, 2, 3, 4].map((level) => (
-        <span key={level} class={`calendar-day level-${level}`} />
+        <span key={level} class="calendar-day" style={{ '--level': level }} />
       ))}
       {high > 0 ? `none to over ${formatNumber(high)} XSS a day` : 'load of a day'}
     </span>

@@ -90,15 +90,18 @@ export function Row({ line, index, several }: { line: Line | undefined; index: n
   return (
     // The head is the first row.
     <tr role="row" aria-rowindex={index + 2} class={line ? (line.absent ? 'absent' : undefined) : 'pending'}>
-      {columnsOf(several).map(({ title, number, kind, cell }) => {
-        const shared = { key: kind, 'data-title': title, class: number ? `${kind} n` : kind }
+      {columnsOf(several).map(({ number, kind, cell }) => {
+        const content = line && cell(line)
+        // A text that is too long for its column is read whole when it is pointed at.
+        const whole = typeof content === 'string' ? content : undefined
+        const shared = { key: kind, title: whole, class: number ? `${kind} n` : kind }
         return kind === 'name' ? (
           <th {...shared} role="rowheader" scope="row">
-            {line ? cell(line) : '…'}
+            {line ? content : '…'}
           </th>
         ) : (
           <td {...shared} role="cell">
-            {line ? cell(line) : ''}
+            {content}
           </td>
         )
       })}

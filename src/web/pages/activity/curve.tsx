@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { COMPARED_S, makeDurationAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import type { Spec } from '../../shared/charts/lanes.ts'
+import { makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
 import { FoldedSection, Link } from '../../shared/parts.tsx'
@@ -125,16 +125,14 @@ function makeSpec(label: string): Spec {
     label: `Power curve of this activity and: ${label}`,
     x: makeDurationAxis(),
     lanes: [
-      {
-        unit: 'W',
-        height: 280,
-        fromZero: true,
-        spanGaps: true,
-        lines: [
-          { key: 'best', label, unit: 'W', colour: 'best', look: 'dashed' },
-          { key: 'activity', label: 'This activity', unit: 'W', colour: 'power', look: 'line' },
+      makeLane(
+        280,
+        [
+          makeLine('best', label, 'W', 'best', { look: 'dashed' }),
+          makeLine('activity', 'This activity', 'W', 'power'),
         ],
-      },
+        { fromZero: true, spanGaps: true },
+      ),
     ],
   }
 }

@@ -20,12 +20,13 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
   const start = `${formatWallClock(facts.started_at_local)}${zone}`
   return (
     <>
-      <nav class="neighbours" aria-label="Neighbouring activities">
+      <nav class="neighbours" aria-label="Other activities">
         {older !== null && (
           <Link to={`/activities/${older}`} rel="prev">
             ← Older
           </Link>
         )}
+        <Link to="/activities">All activities</Link>
         {newer !== null && (
           <Link to={`/activities/${newer}`} rel="next">
             Newer →
@@ -116,7 +117,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
   const power = measures?.mean_power ?? facts.avg_power
   return [
     ['Time', formatStopwatch(facts.elapsed_s), movingOf(measures, summary)],
-    ['Distance', formatDistance(facts.distance_km), speedOf(measures, summary)],
+    ['Distance', formatDistance(facts.distance_km), speedOf(facts, measures, summary)],
     ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
     ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
     [
@@ -205,10 +206,10 @@ function movingOf(measures: Measures | null, summary: Summary | undefined): stri
   return summary ? `recorded ${formatStopwatch(summary.recorded_s)}` : ''
 }
 
-function speedOf(measures: Measures | null, summary: Summary | undefined): string {
+function speedOf({ sport }: Facts, measures: Measures | null, summary: Summary | undefined): string {
   if (!summary?.distance_m || !measures?.moving_s) return ''
   const moving = (summary.distance_m / measures.moving_s) * 3.6
-  return `${formatSpeed(moving)} moving, highest ${formatSpeed(summary.speed_kmh.highest)}`
+  return `${formatSpeed(moving, sport)} moving, highest ${formatSpeed(summary.speed_kmh.highest, sport)}`
 }
 
 /** The service smooths its highest power; the power curve of one second does not. */

@@ -35,14 +35,16 @@ function Activity() {
     <>
       <Heading view={view} />
       <StateNotice facts={facts} command={command} />
-      <FactsList facts={facts} measures={view.measures} summary={summary} />
-      <Downloads facts={facts} />
-      {/* The rest comes with the samples: the timeline would push it down while it is read. */}
-      {recorded && (
+      {/* The rest comes with the samples: what they add would push it down while it is read. */}
+      {recorded ? (
         <>
+          <FactsList facts={facts} measures={view.measures} summary={summary} />
+          <Downloads facts={facts} />
           <Recording view={view} samples={samples} />
           <Rest view={view} />
         </>
+      ) : (
+        <Waiting />
       )}
     </>
   )

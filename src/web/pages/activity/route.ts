@@ -98,15 +98,27 @@ const MOST_ZOOM = 18
 /** Tiles are drawn no larger than this, in the picture's units, so that they are sharp. */
 const TILE_UNITS = 300
 
-/** Lists the map tiles behind a route; `template` holds `{z}`, `{x}` and `{y}`. */
-export function makeTiles({ width, height, world }: Route, template: string): Tile[] {
-  const zoom = Math.min(MOST_ZOOM, Math.max(0, Math.ceil(Math.log2(1 / (TILE_UNITS * world.perUnit)))))
+/** The part of a route's picture that is shown, in its units; at a `zoom` of 1 it is all of it. */
+export type Part = { x: number; y: number; width: number; height: number; zoom: number }
+
+/** Makes the part of a route's picture around a place that a zoom shows; it ends where the picture does. */
+export function makePart({ width, height }: Route, zoom: number, { x, y }: { x: number; y: number }): Part {
+  const begin = (middle: number, side: number) =>
+    Math.min(Math.max(0, middle - side / zoom / 2), side - side / zoom)
+  return { x: begin(x, width), y: begin(y, height), width: width / zoom, height: height / zoom, zoom }
+}
+
+/** Lists the map tiles behind a part of a route's picture; `template` holds `{z}`, `{x}` and `{y}`. */
+export function makeTiles({ world }: Route, template: string, part: Part): Tile[] {
+  const level = Math.ceil(Math.log2(part.zoom / (TILE_UNITS * world.perUnit)))
+  const zoom = Math.min(MOST_ZOOM, Math.max(0, level))
   const count = 2 ** zoom
   const size = 1 / count / world.perUnit
   const tiles: Tile[] = []
-  const last = (corner: number, side: number) => Math.floor((corner + side * world.perUnit) * count)
-  for (let column = Math.floor(world.x * count); column <= last(world.x, width); column++)
-    for (let row = Math.floor(world.y * count); row <= last(world.y, height); row++) {
+  const tileAt = (corner: number, units: number) => Math.floor((corner + units * world.perUnit) * count)
+  const [right, bottom] = [tileAt(world.x, part.x + part.width), tileAt(world.y, part.y + part.height)]
+  for (let column = tileAt(world.x, part.x); column <= right; column++)
+    for (let row = tileAt(world.y, part.y); row <= bottom; row++) {
       if (row < 0 || row >= count) continue
       const wrapped = ((column % count) + count) % count
       const address = template

@@ -3,7 +3,8 @@ import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../../../app/app.ts'
 import { exportActivity } from '../../../app/export/export-activity.ts'
-import { KEY, sendView } from '../send-view.ts'
+import { makeFileStem } from '../../../workoutfolder/file-name.ts'
+import { attachmentOf, KEY, sendView } from '../send-view.ts'
 import { findSampleColumns, findSampleField } from './plotted-samples.ts'
 import { type Compared, findActivity, findActivityFacts, findCompared } from './queries.ts'
 
@@ -113,7 +114,7 @@ export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store
       if ('missing' in download) return reply.code(404).send({ error: download.missing })
       return reply
         .type(TYPES[format])
-        .header('content-disposition', `attachment; filename="${download.fileName}"`)
+        .header('content-disposition', attachmentOf(download.fileName))
         .send(Readable.from(download.content))
     },
   )
@@ -143,5 +144,6 @@ async function openDownload(
     (missing) => (missing === undefined ? content.end() : content.destroy(new Error(missing))),
     (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
   )
-  return { fileName: `${facts.path.replace(/[^\w.-]/g, '_')}.${format}`, content }
+  const day = facts.started_at_local?.slice(0, 10) ?? ''
+  return { fileName: `${makeFileStem(`${day} ${facts.name || facts.path}`, facts.path)}.${format}`, content }
 }

@@ -14,13 +14,14 @@ import { indexAt, type Samples, type Summary, summarize } from './summarize.ts'
 type Props = {
   samples: Samples
   weightKg: number | null
+  sport: string
   /** the stretch that is chosen in the charts; undefined: all of it */
   range: Range | undefined
   onChoose: (range: Range | undefined) => void
 }
 
 /** The numbers of the stretch that is chosen in the charts, or by its times. */
-export function Stretch({ samples, weightKg, range, onChoose }: Props) {
+export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
   const last = samples.elapsed_s.at(-1) ?? 0
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
@@ -30,7 +31,7 @@ export function Stretch({ samples, weightKg, range, onChoose }: Props) {
     setTo(formatStopwatch(range?.max ?? last))
   }, [range, last])
   const numbers = useMemo(
-    () => range && numbersOf(summarizeRange(samples, range), weightKg),
+    () => range && numbersOf(summarizeRange(samples, range), weightKg, sport),
     [samples, range, weightKg],
   )
   const choose = (event: SubmitEvent) => {
@@ -88,7 +89,7 @@ function TimeField({ id, title, value, wrong, onInput }: FieldProps) {
   )
 }
 
-function numbersOf(summary: Summary, weightKg: number | null): NamedNumber[] {
+function numbersOf(summary: Summary, weightKg: number | null, sport: string): NamedNumber[] {
   const { power, hr, cad, speed_kmh: speed, mpa } = summary
   const perKg =
     power.mean === null || weightKg === null || weightKg <= 0
@@ -115,7 +116,11 @@ function numbersOf(summary: Summary, weightKg: number | null): NamedNumber[] {
     ],
     cad.mean !== null && ['Cadence', formatNumber(cad.mean, '/min')],
     summary.distance_m !== null && ['Distance', formatDistance(summary.distance_m / 1_000, 2)],
-    speed.mean !== null && ['Speed', formatSpeed(speed.mean), `highest ${formatSpeed(speed.highest)}`],
+    speed.mean !== null && [
+      sport === 'running' ? 'Pace' : 'Speed',
+      formatSpeed(speed.mean, sport),
+      `highest ${formatSpeed(speed.highest, sport)}`,
+    ],
     summary.climbed_m !== null && ['Climbed', formatHeight(summary.climbed_m)],
     mpa.lowest !== null && ['Lowest MPA', formatNumber(mpa.lowest, 'W')],
   ]

@@ -1,12 +1,11 @@
 import { useMemo, useState } from 'preact/hooks'
 import { makeElapsedAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import type { Lane, Line, Range } from '../../shared/charts/lanes.ts'
-import { formatNumber, formatStopwatch } from '../../shared/format.ts'
+import { type Lane, type Line, makeLane, makeLine, type Range } from '../../shared/charts/lanes.ts'
+import { formatNumber, formatPace, formatStopwatch, UNITS } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
 import { Details, Section } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
-import { readSettings } from '../../shared/settings.ts'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { findSampleField } from './plotted-samples.ts'
 import type { View } from './queries.ts'
@@ -14,57 +13,27 @@ import { makeLocalClock, makeSteps, type Step, withPauses } from './recording.ts
 import { Stretch } from './stretch.tsx'
 import { type Samples, speedsOf, spreadOf } from './summarize.ts'
 
-const MILES = readSettings().distances === 'miles'
-const [SPEED, HEIGHT]: [[string, number], [string, number]] = MILES
-  ? [
-      ['mph', 1 / 1.609344],
-      ['ft', 1 / 0.3048],
-    ]
-  : [
-      ['km/h', 1],
-      ['m', 1],
-    ]
-
-const line = (
-  key: string,
-  label: string,
-  unit: string,
-  colour: string,
-  look: Line['look'] = 'line',
-): Line => ({
-  key,
-  label,
-  unit,
-  colour,
-  look,
+const TENTHS = { digits: 1 }
+const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
+/** The speed of a run, its values written as a pace: what is faster stands higher. */
+const PACE = makeLane(110, [makeLine('speed', 'Pace', `/${UNITS.distance}`, 'low', { write: formatPace })], {
+  fromZero: true,
+  unit: `min/${UNITS.distance}`,
 })
 /** One quantity a lane, each with a scale of its own. */
 const LANES: readonly Lane[] = [
-  { lines: [line('alt', 'Elevation', HEIGHT[0], 'best')], unit: HEIGHT[0], height: 150 },
-  { lines: [line('power', 'Power', 'W', 'power', 'area')], unit: 'W', height: 190, fromZero: true },
-  { lines: [line('mpa', 'MPA (power available)', 'W', 'mpa')], unit: 'W', height: 110 },
-  { lines: [line('hr', 'Heart rate', '/min', 'heart')], unit: '/min', height: 120 },
-  { lines: [line('cad', 'Cadence', '/min', 'muted')], unit: '/min', height: 100 },
-  {
-    lines: [{ ...line('speed', 'Speed', SPEED[0], 'low'), digits: 1 }],
-    unit: SPEED[0],
-    height: 110,
-    fromZero: true,
-  },
-  {
-    lines: [
-      { ...line('temperature', 'Temperature', '°C', 'best'), digits: 1 },
-      { ...line('core_temperature', 'Core temperature', '°C', 'heart'), digits: 1 },
-    ],
-    unit: '°C',
-    height: 110,
-  },
-  {
-    lines: [{ ...line('respiration_rate', 'Respiration', '/min', 'low'), digits: 1 }],
-    unit: '/min',
-    height: 100,
-  },
-  { lines: [line('right_power_pct', 'Right leg', '%', 'mpa')], unit: '%', height: 100 },
+  makeLane(150, [makeLine('alt', 'Elevation', UNITS.height, 'best')]),
+  makeLane(190, [makeLine('power', 'Power', 'W', 'power', { look: 'area' })], { fromZero: true }),
+  makeLane(110, [makeLine('mpa', 'MPA (power available)', 'W', 'mpa')]),
+  makeLane(120, [makeLine('hr', 'Heart rate', '/min', 'heart')]),
+  makeLane(100, [makeLine('cad', 'Cadence', '/min', 'muted')]),
+  SPEED,
+  makeLane(110, [
+    makeLine('temperature', 'Temperature', '°C', 'best', TENTHS),
+    makeLine('core_temperature', 'Core temperature', '°C', 'heart', TENTHS),
+  ]),
+  makeLane(100, [makeLine('respiration_rate', 'Respiration', '/min', 'low', TENTHS)]),
+  makeLane(100, [makeLine('right_power_pct', 'Right leg', '%', 'mpa')]),
 ]
 
 const STEPS: readonly Column<Step>[] = [
@@ -91,12 +60,13 @@ type Props = {
 /** The charts over time, their table, the numbers of a chosen stretch, and the further fields. */
 export function Timeline({ facts, samples, path, pointed, range, onPoint, onRange }: Props) {
   const [more, setMore] = useState<ReadonlyMap<string, Values>>(new Map())
-  const { started_at, started_at_local, timezone } = facts
+  const { started_at, started_at_local, timezone, sport } = facts
   const { spec, columns, places } = useMemo(() => {
     const lines = { ...linesOf(samples), ...Object.fromEntries(more) }
     const { places: samplePlaces, ...plotted } = withPauses(samples.elapsed_s, lines)
     const isRecorded = ({ key }: Line) => lines[key]?.some((value) => value !== null)
     const lanes = [...LANES, ...[...more.keys()].map(laneOf)]
+      .map((lane) => (lane === SPEED && sport === 'running' ? PACE : lane))
       .map((lane) => ({ ...lane, lines: lane.lines.filter(isRecorded) }))
       .filter((lane) => lane.lines.length > 0)
     const clock = makeLocalClock({ started_at, started_at_local, timezone })
@@ -105,7 +75,7 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
       columns: plotted,
       places: samplePlaces,
     }
-  }, [samples, more, started_at, started_at_local, timezone])
+  }, [samples, more, started_at, started_at_local, timezone, sport])
   const steps = useMemo(
     () => (
       <Details>
@@ -138,7 +108,7 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
         <figcaption>{text}</figcaption>
       </figure>
       <FurtherFields fields={samples.fields} path={path} shown={more} onShow={setMore} />
-      <Stretch samples={samples} weightKg={facts.weight_kg} range={range} onChoose={onRange} />
+      <Stretch samples={samples} weightKg={facts.weight_kg} sport={sport} range={range} onChoose={onRange} />
       {steps}
     </Section>
   )
@@ -150,14 +120,14 @@ function linesOf(samples: Samples): Record<string, Values> {
     mpa: samples.mpa,
     hr: samples.hr,
     cad: samples.cad,
-    alt: samples.alt.map((value) => value && value * HEIGHT[1]),
-    speed: speedsOf(samples).map((value) => value && value * SPEED[1]),
+    alt: samples.alt.map((value) => value && value * UNITS.aMetre),
+    speed: speedsOf(samples).map((value) => value && value * UNITS.aKm),
     ...samples.recorded,
   }
 }
 
 function laneOf(field: string): Lane {
-  return { lines: [{ ...line(field, field, '', 'text'), digits: 2 }], unit: field, height: 110 }
+  return makeLane(110, [makeLine(field, field, '', 'text', { digits: 2 })])
 }
 
 type FieldsProps = {

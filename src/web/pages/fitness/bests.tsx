@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { COMPARED_S, makeDurationAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import type { Spec } from '../../shared/charts/lanes.ts'
+import { makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
 import { Link, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
@@ -49,17 +49,15 @@ function makeSpec(season: number | null): Spec {
     label: `Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`,
     x: makeDurationAxis(),
     lanes: [
-      {
-        unit: 'W',
-        height: 280,
-        fromZero: true,
-        spanGaps: true,
-        lines: [
-          { key: 'all_time', label: 'All time', unit: 'W', colour: 'muted', look: 'line' },
-          { key: 'season', label: `Season ${season ?? ''}`, unit: 'W', colour: 'best', look: 'dashed' },
-          { key: 'recent', label: 'Last 90 days', unit: 'W', colour: 'power', look: 'line' },
+      makeLane(
+        280,
+        [
+          makeLine('all_time', 'All time', 'W', 'muted'),
+          makeLine('season', `Season ${season ?? ''}`, 'W', 'best', { look: 'dashed' }),
+          makeLine('recent', 'Last 90 days', 'W', 'power'),
         ],
-      },
+        { fromZero: true, spanGaps: true },
+      ),
     ],
   }
 }

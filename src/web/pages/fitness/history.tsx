@@ -1,35 +1,24 @@
 import { useMemo } from 'preact/hooks'
 import { makeDayAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import type { Lane } from '../../shared/charts/lanes.ts'
+import { type Lane, makeLane, makeLine } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, lastOfMonths } from '../../shared/format.ts'
 import { Details, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
+const TENTHS = { digits: 1 }
+const DASHED = { look: 'dashed', digits: 1 } as const
+const SPANNED = { spanGaps: true }
 const SIGNATURE: readonly Lane[] = [
-  {
-    unit: 'W',
-    height: 220,
-    spanGaps: true,
-    lines: [
-      { key: 'ftp', label: 'FTP', unit: 'W', colour: 'power', look: 'line', digits: 1 },
-      { key: 'ltp', label: 'LTP', unit: 'W', colour: 'best', look: 'dashed', digits: 1 },
-    ],
-  },
-  {
-    unit: 'kJ',
-    height: 140,
-    spanGaps: true,
-    lines: [{ key: 'hie_kj', label: 'HIE', unit: 'kJ', colour: 'mpa', look: 'line', digits: 1 }],
-  },
-  {
-    unit: 'W',
-    height: 150,
-    spanGaps: true,
-    lines: [{ key: 'pp', label: 'Peak power', unit: 'W', colour: 'heart', look: 'line' }],
-  },
+  makeLane(
+    220,
+    [makeLine('ftp', 'FTP', 'W', 'power', TENTHS), makeLine('ltp', 'LTP', 'W', 'best', DASHED)],
+    SPANNED,
+  ),
+  makeLane(140, [makeLine('hie_kj', 'HIE', 'kJ', 'mpa', TENTHS)], SPANNED),
+  makeLane(150, [makeLine('pp', 'Peak power', 'W', 'heart')], SPANNED),
 ]
 
 /** The plot of the signature over time, and its table. */
@@ -58,35 +47,29 @@ export function Signature({
 }
 
 const LOAD: readonly Lane[] = [
-  {
-    unit: 'load',
-    height: 220,
-    spanGaps: true,
-    lines: [
-      { key: 'training_load', label: 'Training load', unit: '', colour: 'power', look: 'line', digits: 1 },
-      { key: 'recovery_load', label: 'Recovery load', unit: '', colour: 'mpa', look: 'dashed', digits: 1 },
-    ],
-  },
-  {
-    unit: 'form',
-    height: 150,
-    spanGaps: true,
-    lines: [{ key: 'form', label: 'Form', unit: '', colour: 'best', look: 'line', digits: 1 }],
-  },
+  makeLane(220, [
+    makeLine('training_load', 'Training load', '', 'power', TENTHS),
+    makeLine('recovery_load', 'Recovery load', '', 'mpa', DASHED),
+  ]),
+  makeLane(150, [makeLine('form', 'Form', '', 'best', TENTHS)]),
 ]
 
-/** The plot of loads and form after each activity, and its table. */
+/** The plot of loads and form of each day, and its table. */
 export function Load({ columns: { at, ...lines }, range }: { columns: View['load']; range: ChosenRange }) {
-  const last = (column: ReadonlyArray<number | null>) => formatNumber(column.at(-1), '', 1)
+  const last = (column: ReadonlyArray<number | null>) => {
+    const newest = column.findLast((value) => value !== null)
+    return formatNumber(newest, '', 1)
+  }
   return (
     <History
       id="load"
       title="Load and form"
-      label="Training load, recovery load and form after each ride"
+      label="Training load, recovery load and form day by day"
       lanes={LOAD}
       caption={
-        `After the last ride: training load ${last(lines.training_load)}, recovery load ${last(lines.recovery_load)}, ` +
-        `form ${last(lines.form)}. The service gives no units of these.`
+        `Last told: training load ${last(lines.training_load)}, recovery load ${last(lines.recovery_load)}, ` +
+        `form ${last(lines.form)}, in no unit. The service tells them with each activity, the training load also between; the other days are a ` +
+        'straight line from one to the next, derived.'
       }
       at={at}
       lines={lines}

@@ -25,6 +25,7 @@ export async function findFitness(
     const season = input.season ?? seasons[0] ?? null
     const sports = await findSports(tx, key)
     const sport = input.sport ?? sports[0] ?? 'all'
+    const load = await findLoadColumns(tx, key)
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
       /** the account of all the rest; null when there is none yet */
@@ -32,11 +33,11 @@ export async function findFitness(
       sync_command: commandFor('sync', shown?.name ?? 'default'),
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findSignatureColumns(tx, key),
-      load: await findLoadColumns(tx, key),
+      load,
       /** the sports of the account, the one with most activities first; `sport` is that of weeks and `best`, or all */
       sports,
       sport,
-      weeks: await findWeekColumns(tx, { accountId: key, sport }),
+      weeks: await findWeekColumns(tx, { accountId: key, sport, load }),
       seasons,
       /** the season of `best` */
       season,
@@ -45,6 +46,7 @@ export async function findFitness(
   })
 }
 
+const DAY_S = 86_400
 /** One array a quantity; `at` is a day of the rider, seconds since 1970 at 0:00 UTC, and ascends. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 
@@ -63,14 +65,42 @@ async function findSignatureColumns(tx: Tx, accountId: number): Promise<Signatur
 /** The service document names no units of these. */
 export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
 
-/** Finds an account's loads and form after the last activity of each day, oldest first. */
+/**
+ * Finds an account's loads and form of each day as the service last told them on it, the training load with the training info too. A day
+ * between two that were told is derived, by a straight line.
+ */
 async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
   const names = ['training_load', 'recovery_load', 'form'] as const
-  return await findColumns(tx, {
+  const known = await findColumns(tx, {
     names,
     accountId,
-    from: '(select *, tl_total as training_load, rl_total as recovery_load from training.form_history) h',
+    from: `(select account_id, day, at, tl_total as training_load, rl_total as recovery_load, form from training.form_history
+            union all
+            select account_id, (last_seen_at at time zone timezone)::date, last_seen_at, tl_total, null, null
+            from training.training_info join training.today using (account_id)) known`,
   })
+  const first = known.at[0] ?? 0
+  const places = known.at.map((at) => Math.round((at - first) / DAY_S))
+  const at = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (_, day) => first + day * DAY_S)
+  const everyDay = (values: ReadonlyArray<number | null>) => {
+    const days = at.map((): number | null => null)
+    let before: { place: number; value: number } | undefined
+    values.forEach((value, index) => {
+      const place = places[index] ?? 0
+      if (value === null) return
+      const from = before ?? { place, value }
+      for (let day = from.place; day <= place; day++)
+        days[day] = cut(value - ((value - from.value) * (place - day)) / (place - from.place || 1))
+      before = { place, value }
+    })
+    return days
+  }
+  return {
+    at,
+    training_load: everyDay(known.training_load),
+    recovery_load: everyDay(known.recovery_load),
+    form: everyDay(known.form),
+  }
 }
 
 /**
@@ -148,11 +178,9 @@ export type WeekColumns = {
  */
 async function findWeekColumns(
   tx: Tx,
-  { accountId, sport }: { accountId: number; sport: string },
+  { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
 ): Promise<WeekColumns> {
-  const { rows } = await tx.client.query<
-    [number, number, number, number, number, number, number | null, number | null]
-  >({
+  const { rows } = await tx.client.query<[number, number, number, number, number, number, number | null]>({
     text: `with weeks as (
         select d.monday, coalesce(sum(w.activities), 0)::int as activities, coalesce(sum(w.low_xss), 0)::float8 as low,
           coalesce(sum(w.high_xss), 0)::float8 as high, coalesce(sum(w.peak_xss), 0)::float8 as peak, coalesce(sum(w.xss), 0)::float8 as xss
@@ -161,12 +189,9 @@ async function findWeekColumns(
       ), recommended as (
         select date_trunc('week', day::timestamp) as monday, sum(xss) as xss
         from training.recommended_load where account_id = $1 group by 1 having count(*) = 7
-      ), loads as (
-        select distinct on (1) date_trunc('week', day::timestamp) as monday, tl_total
-        from training.form_history where account_id = $1 and tl_total is not null order by 1, at desc
       )
-      select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss, l.tl_total
-      from weeks w left join recommended r using (monday) left join loads l using (monday) order by w.monday`,
+      select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss
+      from weeks w left join recommended r using (monday) order by w.monday`,
     values: [accountId, sport],
     rowMode: 'array',
   })
@@ -178,6 +203,10 @@ async function findWeekColumns(
     peak_xss: rows.map((row) => cut(row[4]) ?? 0),
     xss: rows.map((row) => cut(row[5]) ?? 0),
     recommended_xss: rows.map((row) => cut(row[6])),
-    training_load: rows.map((row) => row[7]),
+    // Of this week it is that of its last day.
+    training_load: rows.map(([monday]) => {
+      const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
+      return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null
+    }),
   }
 }

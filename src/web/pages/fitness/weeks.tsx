@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { makeDayAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import type { Lane, Spec } from '../../shared/charts/lanes.ts'
+import { type Lane, makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber } from '../../shared/format.ts'
 import { Details, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
@@ -24,33 +24,27 @@ const WEEK_S = 7 * 86_400
 /** Two years of weeks are a long table already. */
 const WEEKS_SHOWN = 104
 
+const BARS = { look: 'bars' } as const
+const SUMS = { unit: 'XSS a week', fromZero: true }
 const WEEK_LANES: readonly Lane[] = [
-  {
-    unit: 'XSS a week',
-    height: 200,
-    fromZero: true,
-    stacked: true,
-    lines: [
-      { key: 'low', label: 'Low', unit: 'XSS', colour: 'low', look: 'bars' },
-      { key: 'high', label: 'High', unit: 'XSS', colour: 'high', look: 'bars' },
-      { key: 'peak', label: 'Peak', unit: 'XSS', colour: 'peak', look: 'bars' },
+  makeLane(
+    200,
+    [
+      makeLine('low', 'Low', 'XSS', 'low', BARS),
+      makeLine('high', 'High', 'XSS', 'high', BARS),
+      makeLine('peak', 'Peak', 'XSS', 'peak', BARS),
     ],
-  },
-  {
-    unit: 'XSS a week',
-    height: 140,
-    fromZero: true,
-    spanGaps: true,
-    lines: [
-      { key: 'xss', label: 'Done', unit: 'XSS', colour: 'power', look: 'area' },
-      { key: 'recommended', label: 'Recommended', unit: 'XSS', colour: 'mpa', look: 'dashed' },
+    { ...SUMS, stacked: true },
+  ),
+  makeLane(
+    140,
+    [
+      makeLine('xss', 'Done', 'XSS', 'power', { look: 'area' }),
+      makeLine('recommended', 'Recommended', 'XSS', 'mpa', { look: 'dashed' }),
     ],
-  },
-  {
-    unit: 'ramp',
-    height: 120,
-    lines: [{ key: 'ramp', label: 'Ramp', unit: 'a week', colour: 'best', look: 'line', digits: 1 }],
-  },
+    { ...SUMS, spanGaps: true },
+  ),
+  makeLane(120, [makeLine('ramp', 'Ramp', 'load a week', 'best', { digits: 1 })]),
 ]
 
 const WEEKS: readonly Column<Week>[] = [

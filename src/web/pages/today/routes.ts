@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../../../app/app.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfolder/format-workout.ts'
-import { KEY, sendView } from '../send-view.ts'
+import { attachmentOf, KEY, sendView } from '../send-view.ts'
 import { findSavedFile, findWorkoutFile, makeFindToday } from './queries.ts'
 
 const QUERY = { querystring: { type: 'object', properties: { account: KEY } } } as const
@@ -49,10 +49,8 @@ export function registerWorkoutFiles(server: FastifyInstance, app: Pick<App, 'st
 }
 
 function sendFile(reply: FastifyReply, { name, content }: { name: string; content: string | Uint8Array }) {
-  const ascii = name.replaceAll(/[^\w. -]/g, '_')
-  const disposition = `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
   return reply
-    .header('content-disposition', disposition)
+    .header('content-disposition', attachmentOf(name))
     .type('application/octet-stream')
     .send(typeof content === 'string' ? content : Buffer.from(content))
 }

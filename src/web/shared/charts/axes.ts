@@ -30,11 +30,14 @@ export function baseAxis(): uPlot.Axis {
   }
 }
 
+/** Room for a value, px; a narrow chart has room for two all the same. */
+const SPACE: NonNullable<uPlot.Axis['space']> = (_chart, _axis, _min, _max, width) => Math.min(60, width / 4)
+
 /** Makes an axis of the time since the start, and above the chart one of the local time; none where its zone is not known. */
 export function makeElapsedAxis(
   clock: { of: (elapsedS: number) => string; zone: string } | undefined,
 ): XAxis {
-  const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: 60 }
+  const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: SPACE }
   const writeAll = (write: (x: number) => string) => (_chart: unknown, splits: number[]) => splits.map(write)
   const below = (last: boolean): uPlot.Axis => ({
     ...shared,
@@ -86,7 +89,7 @@ export function makeDayAxis(): XAxis {
     axes: ({ last }) => [
       {
         ...baseAxis(),
-        space: 60,
+        space: SPACE,
         size: 42,
         values: (_chart, splits, _axis, _space, step) =>
           onceEach(splits.map((_, index) => write(splits, index, step))),

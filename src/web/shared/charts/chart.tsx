@@ -65,7 +65,7 @@ export function Chart(props: Props) {
     if (pointed !== undefined && pointed !== place) lanes.current?.point(pointed)
   }, [pointed])
   useEffect(() => {
-    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const scheme = matchMedia('screen and (prefers-color-scheme: dark)')
     const redraw = () => lanes.current?.redraw()
     scheme.addEventListener('change', redraw)
     return () => scheme.removeEventListener('change', redraw)
@@ -117,7 +117,7 @@ export function Chart(props: Props) {
           <div
             key={lane.lines[0]?.key}
             class="lane"
-            data-unit={lane.unit}
+            data-name={`${lane.lines.map(({ label }) => label).join(', ')} (${lane.unit || 'unit not told'})`}
             data-lane={lane.lines[0]?.label}
             hidden={lane.lines.every(({ key }) => hidden.has(key))}
           />
@@ -132,7 +132,10 @@ export function Chart(props: Props) {
 
 function say({ lines }: Columns, shown: readonly Line[], index: number): string {
   return shown
-    .map(({ key, label, unit, digits }) => `${label} ${formatNumber(lines[key]?.[index], unit, digits)}`)
+    .map(({ key, label, unit, digits, write }) => {
+      const value = lines[key]?.[index]
+      return `${label} ${write ? `${write(value)} ${unit}` : formatNumber(value, unit, digits)}`
+    })
     .join(' · ')
 }
 

@@ -10,12 +10,14 @@ export type Line = {
   colour: string
   look: 'area' | 'line' | 'dashed' | 'bars'
   digits?: number
+  /** writes a value that is shown as something else than a number, without the unit */
+  write?: (value: number | null | undefined) => string
 }
 
 /** Lines that share a scale. Lanes stand below each other over one x axis, so that lines of different units do not cross. */
 export type Lane = {
   lines: readonly Line[]
-  /** the label of the y axis */
+  /** of all its lines; empty where nobody tells it */
   unit: string
   height: number
   /** begins at zero, as sums and powers do */
@@ -24,6 +26,18 @@ export type Lane = {
   stacked?: boolean
   /** draws the line on across missing values */
   spanGaps?: boolean
+}
+
+type Look = Partial<Pick<Line, 'look' | 'digits' | 'write'>>
+
+/** Makes a line, drawn through where `look` says nothing else. */
+export function makeLine(key: string, label: string, unit: string, colour: string, look: Look = {}): Line {
+  return { ...{ key, label, unit, colour, look: 'line' }, ...look }
+}
+
+/** Makes a lane of the unit of its first line. */
+export function makeLane(height: number, lines: readonly Line[], rest: Partial<Lane> = {}): Lane {
+  return { ...{ height, lines, unit: lines[0]?.unit ?? '' }, ...rest }
 }
 
 /** A chart without its numbers. `label` is its name for a screen reader. */
@@ -220,14 +234,14 @@ function makeBars(): uPlot.Series {
   return paths ? { paths } : {}
 }
 
-function makeYAxis({ unit }: Lane): uPlot.Axis {
+function makeYAxis({ lines }: Lane): uPlot.Axis {
+  const write = lines[0]?.write ?? ((value: number) => formatNumber(value, '', 2))
   return {
     ...baseAxis(),
     size: Y_AXIS_WIDTH,
-    space: 36,
-    label: unit,
-    labelSize: 20,
-    values: (_chart, splits) => splits.map((value) => formatNumber(value, '', 2)),
+    // A fifth of a low lane leaves room for two values at least, because a step is at most twice the smallest that fits.
+    space: (_chart, _axis, _min, _max, height) => Math.min(36, height / 5),
+    values: (_chart, splits) => splits.map(write),
   }
 }
 
