@@ -11,16 +11,19 @@ const FIRST_BYTES = 64 * 1024
 /** A larger answer waits until no other one is held: five hours of samples. */
 const LARGE_BYTES = 8_000_000
 
+/** Let one large answer be read at a time, and one be held; a caller that holds one may read another. */
+export type LargeAnswers = { read: Semaphore; held: Semaphore }
+
 type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }
 
 /**
  * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
  * or gzip that ends early throws the library's error. `length` is the Content-Length. What is large is read when `large` allows it,
- * while its connection waits, and keeps its place until `hold` is released.
+ * while its connection waits; with a `hold` it is read when no other one is held, and held until that is released.
  */
 export async function readBody(
   body: Readable,
-  { large, hold, ...input }: Input & { large: Semaphore; hold: Hold | undefined },
+  { large, hold, ...input }: Input & { large: LargeAnswers; hold: Hold | undefined },
 ): Promise<Body> {
   const { maxBytes } = input
   const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>
@@ -31,15 +34,19 @@ export async function readBody(
     )
     if (read) return read
   }
+  const readLarge = () =>
+    large.read(1, async () => {
+      const whole = began.ended ? began : await collect(pieces, { ...input, began })
+      return decode(whole.bytes, input)
+    })
+  if (!hold) return readLarge()
   return new Promise((resolve, reject) => {
     const work = async () => {
-      const whole = began.ended ? began : await collect(pieces, { ...input, began })
-      resolve(await decode(whole.bytes, input))
-      if (!hold) return
+      resolve(await readLarge())
       hold.isTaken = true
       await hold.released
     }
-    large(1, work).catch(reject)
+    large.held(1, work).catch(reject)
   })
 }
 

@@ -67,7 +67,7 @@ export function openService(
   const transport = {
     dispatchers: connections,
     now,
-    large: { samples: makeSemaphore(1), other: makeSemaphore(1) },
+    large: { read: makeSemaphore(1), held: makeSemaphore(1) },
     options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
     onAnswer: deps.observer?.onAnswer,
   }

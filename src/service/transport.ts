@@ -2,18 +2,16 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { errorCode, MusetteError, UnexpectedResponseError } from '../kit/errors.ts'
 import { MAX_TEXT_BYTES } from '../kit/json.ts'
-import type { Semaphore } from '../kit/semaphore.ts'
 import { type Clock, joinSignals } from '../kit/time.ts'
 import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './http-message.ts'
-import { isKnownEncoding, readBody } from './read-body.ts'
+import { isKnownEncoding, type LargeAnswers, readBody } from './read-body.ts'
 import { networkError, redirectError, tooLarge } from './service-errors.ts'
 
 export type TransportDeps = {
   /** for GET keeps connections; for POST opens a new one each time, because a request on a stale one would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
-  /** let one large answer of a kind be held at a time; other answers have their own, so that none waits for the caller's own samples */
-  large: { samples: Semaphore; other: Semaphore }
+  large: LargeAnswers
   options: { timeouts: Timeouts; maxBodyBytes: number; userAgent: string }
   onAnswer?: OnAnswer | undefined
 }
@@ -103,7 +101,7 @@ async function exchange(
     length: lengthOf(headers),
     maxBytes: maxBodyBytes,
     what,
-    large: request.hasSamples ? deps.large.samples : deps.large.other,
+    large: deps.large,
     hold: request.hold,
   })
   const serviceTime = parseDate(headers.date)

@@ -15,7 +15,7 @@ function read(bytes: Buffer, input: { encoding?: string; length?: number; maxByt
     length,
     maxBytes,
     what: 'ride',
-    large: makeSemaphore(1),
+    large: { read: makeSemaphore(1), held: makeSemaphore(1) },
     hold: undefined,
   })
 }
@@ -48,18 +48,18 @@ describe('the body of an answer', () => {
     await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
   })
 
-  it('waits, when it is large, until the one before is no longer held, and no longer', async () => {
-    const large = makeSemaphore(1)
+  it('is held, when it is large and wanted so, after the one before is no longer held, and others do not wait for that', async () => {
+    const large = { read: makeSemaphore(1), held: makeSemaphore(1) }
     const body = Buffer.alloc(8_000_001)
     const input = { encoding: undefined, length: undefined, maxBytes: 10_000_000, what: 'ride', large }
     const readLarge = (hold?: Hold) => readBody(Readable.from([body]), { ...input, hold })
     const ends: string[] = []
     await withHold(async (hold) => {
       await readLarge(hold)
-      void readLarge().then(() => ends.push('next'))
-      await readBody(Readable.from([bytes]), { ...input, hold: undefined }).then(() => ends.push('small'))
+      void withHold(readLarge).then(() => ends.push('next'))
+      await readLarge().then(() => ends.push('other'))
       await new Promise((resolve) => setTimeout(resolve, 50))
-      expect([hold.isTaken, ends]).toEqual([true, ['small']])
+      expect([hold.isTaken, ends]).toEqual([true, ['other']])
     })
     // A hold that has ended keeps nothing.
     let ended: Hold | undefined
@@ -67,8 +67,8 @@ describe('the body of an answer', () => {
       ended = hold
     })
     await readLarge(ended)
-    await readLarge()
-    expect(ends).toEqual(['small', 'next'])
+    await withHold(readLarge)
+    expect(ends).toEqual(['other', 'next'])
   })
 
   it.each([

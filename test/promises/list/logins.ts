@@ -114,8 +114,8 @@ export const LOGINS: readonly Breaking[] = [
   {
     promise: 'Of large answers one is held at a time, until its activity is recorded',
     in: 'src/service/read-body.ts',
-    from: 'if (!hold) return',
-    to: 'if (hold) return',
+    from: 'await hold.released',
+    to: 'await Promise.resolve()',
   },
   {
     promise: 'A process that waits for changes looks again in time, also after a lost connection',
