@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { errorCode } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
@@ -7,8 +8,43 @@ import { quoteShell } from '../kit/text.ts'
 export type Remedy = Readonly<{ hint?: string | undefined; run?: string | undefined }>
 
 /** The settings that a remedy names. */
-export type RemedyConfig = Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDir'> & {
+export type RemedyConfig = Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDir' | 'setIn' | 'settingsFile'> & {
   service: Pick<Config['service'], 'baseUrl'>
+}
+
+const EXPORT = /^export (\w+)=(.*)$/
+const OF_URL = /"\$(?:REDIS|DATABASE)_URL"/g
+
+/**
+ * Fits a command to where the settings are. `export NAME=value` changes the line of the file in which the variable is set, or adds one
+ * to the file in the data directory, which counts in every shell and service; it stays what it is for a variable of the environment. The
+ * names of URLs, which a shell may not have, become their addresses, for which a program asks the person for the password.
+ */
+export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'>): string {
+  const { setIn, settingsFile, databaseUrl, redisUrl } = config
+  const [, name = '', value = ''] = EXPORT.exec(command) ?? []
+  const place = setIn[name] ?? (name === 'MUSETTE_DATA_DIR' ? '' : settingsFile)
+  const isFile = name !== '' && place !== ''
+  if (isFile && setIn[name])
+    return `sed -i.old "s|^\\(export \\)*${name}=.*|${name}=${value}|" ${quoteShell(place)}`
+  if (isFile) {
+    const make = existsSync(dirname(place)) ? '' : `mkdir -p -m 700 ${quoteShell(dirname(place))} && `
+    return `${make}(umask 077; printf '\\n%s\\n' ${name}=${value} >> ${quoteShell(place)})`
+  }
+  return command.replace(
+    OF_URL,
+    (found) => addressOf(found.includes('REDIS') ? redisUrl : databaseUrl) ?? found,
+  )
+}
+
+/** Writes the address of a URL without its secrets for a command of redis-cli or pg_isready, with the options that the login needs. */
+function addressOf(url = ''): string | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, host, pathname, username, password } = new URL(url)
+  const address = quoteShell(`${protocol}//${host}${pathname}`)
+  if (!protocol.startsWith('redis')) return address
+  const user = username === '' ? '' : ` --user ${quoteShell(decodeURIComponent(username))}`
+  return `${address}${user}${password === '' ? '' : ' --askpass'}`
 }
 
 const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
@@ -22,7 +58,10 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
   queue_unreachable: (config) => (config.redisUrl === undefined ? ofDatabase(config) : ofRedis()),
   connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
-  certificate_refused: probeOf,
+  connection_lost: (config) => ({
+    hint: 'look whether MUSETTE_BASE_URL is https: or http: there',
+    ...probeOf(config),
+  }),
   timeout: () => ({ hint: 'run it again' }),
   server_error: () => LATER,
   refresh_pending: () => LATER,
@@ -36,7 +75,8 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
 
 /** Returns what a person does after an error, by its code; empty where its message says so itself. */
 export function remedyOf(error: unknown, config: RemedyConfig): Remedy {
-  return REMEDIES[errorCode(error)]?.(config) ?? {}
+  const { hint, run } = REMEDIES[errorCode(error)]?.(config) ?? {}
+  return { hint, run: run && fitCommand(run, config) }
 }
 
 /** Returns a sentence with its remedy, as every verb prints it. */
@@ -44,7 +84,6 @@ export function withRemedy(sentence: string, { hint, run }: Remedy): string {
   return [sentence, hint, run && `run: ${run}`].filter((part) => part !== undefined).join('; ')
 }
 
-// A URL may hold a password, so the commands name the variable and not its value.
 function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
   if (databaseUrl !== undefined)
     return {
@@ -55,7 +94,8 @@ function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
 }
 
 function ofRedis(): Remedy {
-  return { hint: 'look at REDIS_URL, and whether Redis runs', run: 'redis-cli -u "$REDIS_URL" ping' }
+  const hint = 'look at REDIS_URL (redis: without TLS, rediss: with it), and whether Redis runs'
+  return { hint, run: 'redis-cli -u "$REDIS_URL" ping' }
 }
 
 function probeOf({ service: { baseUrl } }: RemedyConfig): Remedy {

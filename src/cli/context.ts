@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import type { LocalApp } from '../app/local-app.ts'
-import { type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
+import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
   errorCode,
+  errorLine,
   isAbort,
   MusetteError,
   RateLimitedError,
@@ -69,6 +70,8 @@ export async function openContext(
   dropDriverVariables()
   const settings = readSettings(undefined, options.envFile)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
+  if (config.extraAuthorities && config.setIn.NODE_EXTRA_CA_CERTS)
+    (await import('../kit/http-agent.ts')).trustAlso(config.extraAuthorities)
   const { openLog } = await import('../log.ts')
   const terminal = Boolean(process.stderr.isTTY)
   // A quiet verb logs only warnings and errors, unless the environment sets another level.
@@ -76,6 +79,10 @@ export async function openContext(
   const log = await openLog({ level, terminal })
   const note = (line: string) => void process.stderr.write(`${escapeControls(line)}\n`)
   for (const warning of warnings) options.quiet ? note(`musette: ${warning}`) : log.warn(warning)
+  // Libraries print to the console, each in its own way; nothing of ours does.
+  const drop = (...texts: unknown[]) =>
+    log.debug({ said: texts.map((text) => errorLine(text)) }, 'a library printed')
+  Object.assign(console, { log: drop, info: drop, warn: drop, error: drop })
   const isElsewhere = settings.origins.has('MUSETTE_DATA_DIR') && config.databaseUrl === undefined
   if (isElsewhere && !options.withoutDataDir) note(`musette: the data directory is ${config.dataDir}`)
   const stop = listenForStop()
@@ -147,8 +154,9 @@ export function exitFor(
 ): { code: number; sentence: string } {
   if (isAbort(error, options.signal)) return { code: EXIT.interrupted, sentence: STOPPED }
   if (error instanceof MusetteError) {
-    const remedy = options.config ? remedyOf(error, options.config) : {}
-    return { code: codeFor(error), sentence: withRemedy(`musette: ${error.message}`, remedy) }
+    const { config } = options
+    const sentence = withRemedy(`musette: ${error.message}`, config ? remedyOf(error, config) : {})
+    return { code: codeFor(error), sentence: config ? fitCommand(sentence, config) : sentence }
   }
   if (['EMFILE', 'ENFILE'].includes(errorCode(error)))
     return {

@@ -14,7 +14,7 @@ export type VerbHelp = {
   examples: readonly string[]
 }
 
-const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const
+const NETWORK = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'] as const
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
 const SERVICE = [
   ...DATABASE,
@@ -23,7 +23,7 @@ const SERVICE = [
   'MUSETTE_BASE_URL',
   'MUSETTE_CLIENT_ID',
   'MUSETTE_CLIENT_SECRET',
-  ...PROXIES,
+  ...NETWORK,
 ] as const
 const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
 const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
@@ -219,7 +219,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     examples: ['musette key rotate'],
   },
   'webhook test': {
-    settings: ['MUSETTE_WEBHOOKS', ...PROXIES],
+    settings: ['MUSETTE_WEBHOOKS', ...NETWORK],
     exits: [...ASKS, 'partial'],
     examples: ['musette webhook test phone'],
   },

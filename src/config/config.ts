@@ -8,8 +8,8 @@ import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } f
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
-/** The settings; `toConfig` says what each is. */
-export type Config = ReturnType<typeof toConfig>
+/** The settings; `toConfig` says what each is. `setIn` has the file in which each variable is set, '' for the environment. */
+export type Config = ReturnType<typeof toConfig> & { readonly setIn: Readonly<Record<string, string>> }
 
 /**
  * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
@@ -41,6 +41,8 @@ export type Settings = Readonly<{
   origins: ReadonlyMap<string, Origin>
 }>
 
+const ENVIRONMENT = 'environment'
+
 /** zod compiles a function for a schema, which is slower for one that is used once. */
 const ONCE = { jitless: true } as const
 
@@ -64,8 +66,11 @@ export function readSettings(env: Environment = process.env, envFile?: string): 
   const values = schema.parse(raw, ONCE)
   const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
   problems.push(...brokerProblemsOf(values))
+  const setIn = Object.fromEntries(
+    [...origins].map(([variable, { source }]) => [variable, source === ENVIRONMENT ? '' : source]),
+  )
   return {
-    config: toConfig(values, { webhooks, envFile }),
+    config: Object.freeze({ ...toConfig(values, { webhooks, envFile }), setIn }),
     problems,
     warnings: warningsOf(sources),
     origins,
@@ -99,7 +104,7 @@ function brokerProblemsOf(values: z.output<z.ZodObject<typeof VARIABLES>>): Conf
 
 /** Reads the places where variables are set, the strongest first. */
 function readSources(env: Environment, envFile: string | undefined) {
-  const sources: Source[] = [{ name: 'environment', values: env }]
+  const sources: Source[] = [{ name: ENVIRONMENT, values: env }]
   const problems: ConfigProblem[] = []
   const read = (name: string, path: string, options?: { optional: boolean }) => {
     try {
@@ -170,6 +175,7 @@ function toConfig(
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
+    settingsFile: join(dataDir, IN_DATA_DIR),
     /** the file that was named by `--settings`; processes that this one starts get it, too */
     envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
@@ -188,6 +194,8 @@ function toConfig(
     readerUrl: value.MUSETTE_READER_URL,
     /** the HTTP proxies towards the service and the webhooks; undefined: none */
     proxies: proxiesOf(value),
+    /** the file of authorities beside those of Node, which reads it by itself when the environment names it */
+    extraAuthorities: value.NODE_EXTRA_CA_CERTS,
     /** undefined: BullMQ's Postgres backend in the same database */
     redisUrl: value.REDIS_URL,
     drop: Object.freeze({

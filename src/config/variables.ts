@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { normalizePostgresUrl, tlsProblemOf } from '../kit/postgres-url.ts'
 import { isTimeZone, parseDay, parseDuration, SECOND } from '../kit/time.ts'
@@ -194,6 +195,11 @@ export const VARIABLES = {
     .string()
     .optional()
     .describe('hosts without a proxy, separated by commas; this machine is always one of them'),
+  NODE_EXTRA_CA_CERTS: z
+    .string()
+    .refine(isReadBy(readFileSync), 'names a file that cannot be read')
+    .optional()
+    .describe('the file of authorities, PEM, that are trusted beside those that Node knows; unset: none'),
   MUSETTE_DATA_DIR: z
     .string()
     .default(defaultDataDir())

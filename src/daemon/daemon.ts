@@ -49,7 +49,7 @@ export type Daemon = {
 type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number }
 
 /** Codes of a server that went away while the daemon opened, as one that starts twice does. */
-const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'queue_unreachable'])
+const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'database_full', 'queue_unreachable'])
 const MOST_ATTEMPTS = 5
 const AGAIN_AFTER_MS = 1 * SECOND
 

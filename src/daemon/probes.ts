@@ -38,12 +38,14 @@ export function makeReadiness(
   const { store, config } = deps.app
   const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
   const health = makeCachedProbe(() => store.read(findAccountHealth), options)
+  const identity = makeCachedProbe(() => store.read(findIdentity), options)
   const waiting = makeCachedProbe(() => store.read(findWaitingFiles), options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
   // Any answer will do: what is looked for are threads that hang on a pipe or a dead share.
   const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
-    const [database, queue, folder, disk] = await Promise.allSettled([health(), counts(), waiting(), files()])
+    const probes = [health(), counts(), waiting(), files(), identity()] as const
+    const [database, queue, folder, disk, whose] = await Promise.allSettled(probes)
     const oldest = Date.now() - freshMs(config)
     const polls = (database.status === 'fulfilled' ? database.value : []).map((account) => ({
       name: account.account,
@@ -75,6 +77,7 @@ export function makeReadiness(
     return {
       ready: Object.values(parts).every((state) => state === 'ok'),
       parts,
+      identity: whose.status === 'fulfilled' ? whose.value.identity : undefined,
       accounts: Object.fromEntries(polls.map((poll) => [poll.name, poll.state])),
     }
   }

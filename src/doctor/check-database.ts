@@ -22,14 +22,14 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
   const found = await database()
   if (found.kind === 'none') return [ok('there is no embedded Postgres yet; the first login makes it')]
   if (found.kind === 'away') return [problemOf(found.error, remedyOf(found.error, config))]
-  const facts = await found.store.read(findDatabaseFacts)
+  const needed = connectionsOf(config)
+  const facts = await found.store.read((tx) => findDatabaseFacts(tx, needed))
   const isOwn = config.databaseUrl === undefined
   const unfit = await found.store.read(({ client }) => checkServer(client, found.url)).catch((error) => error)
   const findings = [
-    ...(unfit ? [problemOf(unfit)] : []),
-    ...schemaFindings(found.mismatch, isOwn),
-    ...serverFindings(facts, connectionsOf(config)),
-    ...(unfit || found.mismatch ? [] : await writeFindings(found.store)),
+    ...(unfit ? [problemOf(unfit)] : schemaFindings(found.mismatch, isOwn)),
+    ...serverFindings(facts, needed),
+    ...(unfit ? [] : await writeFindings(found.store, facts, found.mismatch !== undefined)),
     ...(facts.checksum_failures === 0
       ? []
       : [damageFinding(facts, await findUnreadableTables(found.store, LOOK_WITHIN_MS))]),
@@ -38,17 +38,28 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
   return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
 }
 
-/** Tries a write, and rolls it back. */
-async function writeFindings({ transaction }: Store): Promise<Finding[]> {
+/** Tries a write, and rolls it back; `bare`: our tables may not be there. */
+async function writeFindings(store: Store, facts: DatabaseFacts, bare: boolean): Promise<Finding[]> {
   const undo = new ConfigError('rolled_back', 'a write that was only tried')
-  const tried = transaction(async ({ client }) => {
-    await client.query("INSERT INTO musette.locks (name) VALUES ('doctor') ON CONFLICT DO NOTHING")
+  const write = bare
+    ? 'CREATE SCHEMA musette_doctor'
+    : "INSERT INTO musette.locks (name) VALUES ('doctor') ON CONFLICT DO NOTHING"
+  const tried = store.transaction(async ({ client }) => {
+    await client.query(write)
     throw undo
   })
   const error = await tried.catch((thrown: unknown) => thrown)
-  // What is set for the user counts more than what is set for the database or the server.
+  if (error === undo) return []
+  const source = errorCode(error) === 'database_read_only' && facts.read_only_by
+  if (!source) return [problemOf(error)]
+  const hint = `default_transaction_read_only is on by the settings of the ${source}`
+  if (!/database|user/.test(source))
+    return [
+      problemOf(error, { hint: `${hint}, as when a host protects a full disk; ask whoever runs the server` }),
+    ]
+  // What is set for the user counts more than what is set for the database.
   const run = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
-  return error === undo ? [] : [problemOf(error, { run })]
+  return [problemOf(error, { hint, run })]
 }
 
 /** Says which tables cannot be read now: the server counts damaged pages, and not whose they are. */
@@ -95,13 +106,17 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   if (free < needed) {
     const found = `${free} connections are left for musette, which may need ${needed}; raise max_connections and restart Postgres`
     const most = facts.connections_of_others + needed + 10
-    findings.push(warning(found, `musette sql --write "alter system set max_connections = ${most}"`))
+    findings.push(ofAdministrator(facts, found, `alter system set max_connections = ${most}`))
+  }
+  if (facts.limits.length > 0) {
+    const found = `fewer connections than the ${needed} that musette may need are allowed to this login`
+    findings.push(warning(`${found}; let an administrator of the server type: ${facts.limits.join('; ')}`))
   }
   if (!facts.autovacuum) {
     const found = 'autovacuum is off, so tables grow and become slow'
-    const run =
-      'musette sql --write "alter system set autovacuum = on" && musette sql "select pg_reload_conf()"'
-    findings.push(warning(found, run))
+    findings.push(
+      ofAdministrator(facts, found, 'alter system set autovacuum = on', 'select pg_reload_conf()'),
+    )
   }
   if (facts.creators_in_public.length > 0) {
     const found = `other roles may create functions in schema public, which a program without a search_path of its own may run: ${facts.creators_in_public.join(', ')}`
@@ -111,4 +126,12 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
     findings.push(warning(found, run))
   }
   return findings
+}
+
+/** Makes a warning with statements that a superuser alone may type, each by itself: ALTER SYSTEM takes no other beside it. */
+function ofAdministrator(facts: DatabaseFacts, found: string, ...statements: string[]): Finding {
+  const commands = statements.map((statement) => `musette sql --write "${statement}"`)
+  return facts.is_superuser
+    ? warning(found, commands.join(' && '))
+    : warning(`${found}; let an administrator of the server type: ${statements.join('; ')}`)
 }

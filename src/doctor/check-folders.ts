@@ -7,7 +7,13 @@ import { formatCount, quoteShell } from '../kit/text.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
 import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
-import { isAllowed, readFolder, readWritableFolder } from './check-machine.ts'
+import {
+  deniedFinding,
+  isAllowed,
+  readFolder,
+  readNearestFolder,
+  readWritableFolder,
+} from './check-machine.ts'
 import type { DoctorContext, MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
@@ -22,13 +28,10 @@ export async function checkDropFolder(
   if (!folder.stats) {
     const isOwn = dir.startsWith(join(config.dataDir, '/'))
     if (isOwn) return [ok(`${dir} is not there yet; musette start makes it`)]
-    const found = `${dir} is not there: perhaps its disk is not mounted; musette start makes an empty one`
-    return [warning(found, `mkdir -p ${quoteShell(dir)}`)]
+    const found = `${dir} is not there; if it has a disk of its own, mount that: musette start makes an empty folder on the disk that this shows`
+    return [warning(found, `df ${quoteShell(await readNearestFolder(dir))}`)]
   }
-  if (!(await isAllowed(dir, 'read'))) {
-    const found = `${dir} cannot be read by this user, so no file is found`
-    return [problem('configuration', found, `sudo chown "$(id -un)" ${quoteShell(dir)}`)]
-  }
+  if (!(await isAllowed(dir, 'read'))) return [await deniedFinding(dir, 'no file is found')]
   const isWritable = await isAllowed(dir, 'write')
   if (!isWritable && afterUpload === 'move') {
     const found = `${dir} cannot be written, so uploaded files stay in it`

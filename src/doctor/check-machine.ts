@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs'
 import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
+import { commandToUse } from '../kit/files.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
@@ -20,11 +21,12 @@ export async function checkNode(_context: unknown, version = process.versions.no
 }
 
 /** Makes a finding of every wrong variable; its sentence says what to write instead. */
-export async function checkConfiguration({ problems }: Pick<DoctorContext, 'problems'>): Promise<Finding[]> {
+export async function checkConfiguration({ problems, config: { setIn } }: DoctorContext): Promise<Finding[]> {
   if (problems.length === 0) return [ok('every variable can be understood')]
-  return problems.map(({ name, sentence }) =>
-    problem('configuration', `${name} ${sentence}; without it the default is used`, `unset ${name}`),
-  )
+  return problems.map(({ name, variable, sentence }) => {
+    const found = `${name} ${sentence}; correct it${setIn[variable] ? ` (${setIn[variable]})` : ''}, and look again`
+    return problem('configuration', found, 'musette config')
+  })
 }
 
 /** Files that hold a key, a password or sealed tokens: for their owner alone. */
@@ -37,10 +39,7 @@ export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config
   if ('wrong' in folder) return [folder.wrong]
   const { stats } = folder
   if (!stats) return [await missingFolderFinding(dataDir)]
-  if (!(await isAllowed(dataDir, 'write'))) {
-    const found = `${dataDir} cannot be written by this user`
-    return [problem('configuration', found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`)]
-  }
+  if (!(await isAllowed(dataDir, 'write'))) return [await deniedFinding(dataDir, 'nothing can be kept')]
   const findings = [...(await secretFindings(dataDir)), ...ownerFindings(dataDir, stats)]
   return findings.length > 0 ? findings : [ok(dataDir)]
 }
@@ -50,6 +49,15 @@ async function missingFolderFinding(dataDir: string): Promise<Finding> {
   if (await isAllowed(parent, 'write')) return ok(`${dataDir} is not there yet; the first login makes it`)
   const found = `${dataDir} is not there and cannot be made in ${parent}; set MUSETTE_DATA_DIR to a folder of yours`
   return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
+}
+
+/** Makes the finding of a folder that this user may not use, or not make in the nearest one above it; `loss` says what is not done. */
+export async function deniedFinding(path: string, loss: string): Promise<Finding> {
+  const folder = await readNearestFolder(path)
+  const code = errorCode(await access(folder, constants.W_OK).catch((error: unknown) => error))
+  const isFixed = code === 'EROFS'
+  const found = `${path} ${isFixed ? 'is on a disk that is mounted read-only' : 'cannot be used by this user'}, so ${loss}`
+  return problem('configuration', found, isFixed ? `df ${quoteShell(folder)}` : await commandToUse(path))
 }
 
 async function secretFindings(dataDir: string): Promise<Finding[]> {
@@ -146,6 +154,7 @@ export async function readFolder(
     return { wrong: problem('configuration', `${path} is no folder`, `export ${variable}=…`) }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { stats: undefined }
+    if (errorCode(error) === 'EACCES') return { wrong: await deniedFinding(path, 'it is not used') }
     const found = `${path} cannot be looked at (${errorCode(error)}); set ${variable} to a folder of yours`
     return { wrong: problem('configuration', found, `export ${variable}=…`) }
   }
@@ -159,10 +168,7 @@ export async function readWritableFolder(
 ): Promise<{ stats: Stats | undefined } | { wrong: Finding }> {
   const folder = await readFolder(path, variable)
   if ('wrong' in folder || (await isAllowed(await readNearestFolder(path), 'write'))) return folder
-  const found = `${path} cannot be written by this user, so ${loss}`
-  return {
-    wrong: problem('configuration', found, `mkdir -p ${quoteShell(path)} && chmod u+w ${quoteShell(path)}`),
-  }
+  return { wrong: await deniedFinding(path, loss) }
 }
 
 /** Tells whether this user may read, enter and, with `write`, change a folder. */

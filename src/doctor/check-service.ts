@@ -1,4 +1,5 @@
 import { remedyOf, withRemedy } from '../app/remedy.ts'
+import { chooseFreePort } from '../embedded/access.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { VERSION } from '../kit/program-folder.ts'
@@ -6,8 +7,9 @@ import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { TokenVault } from '../service/credentials.ts'
 import { openService, type Service } from '../service/service.ts'
 import { findAccounts } from '../store/account-rows.ts'
-import type { DoctorContext } from './doctor-context.ts'
-import { fetchReadiness } from './fetch-readiness.ts'
+import { findIdentity } from '../store/database-facts.ts'
+import type { DoctorContext, MirrorContext } from './doctor-context.ts'
+import { fetchReadiness, OTHER_PROGRAM } from './fetch-readiness.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** A clock that the network keeps is off by less than a second, and a `Date` header has whole seconds. */
@@ -103,16 +105,25 @@ function clockFindings(
 }
 
 /** Checks that the daemon may listen on its address, whether one runs there, and whether it is ready. */
-export async function checkDaemon({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
+export async function checkDaemon({ config, mirror }: MirrorContext): Promise<Finding[]> {
   const { http } = config
   if (!http) return [ok('MUSETTE_HTTP is off, so it cannot be asked whether it runs')]
   if (!isLoopback(http.host) && http.token === undefined) {
     const found = `MUSETTE_HTTP listens on ${http.host} and MUSETTE_HTTP_TOKEN is not set, so it refuses to start`
     return [problem('configuration', found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
   }
-  const { ready, parts } = await fetchReadiness(config)
+  const { ready, parts, identity } = await fetchReadiness(config)
+  const database = await mirror()
+  const own = 'reason' in database ? identity : (await database.store.read(findIdentity)).identity
+  if (identity === OTHER_PROGRAM || (identity !== undefined && identity !== own)) {
+    const free = `${http.host}:${await chooseFreePort(http.port + 1)}`
+    const whose = identity === OTHER_PROGRAM ? 'another program' : 'the daemon of another database'
+    const found = `${whose} has ${http.host}:${http.port}, where the one of this database is to listen`
+    return [problem('configuration', found, `export MUSETTE_HTTP=${free}`)]
+  }
   if (ready) return [ok('runs and is ready')]
-  if (parts.daemon !== undefined) return [ok(`no daemon: ${parts.daemon}`, 'musette start')]
+  if (parts.daemon !== undefined)
+    return [warning(`none runs, so nothing is mirrored by itself: ${parts.daemon}`, 'musette start')]
   const why = Object.entries(parts).filter(([, state]) => state !== 'ok')
   return [warning(`runs and is not ready: ${why.map(([part, state]) => `${part}: ${state}`).join(', ')}`)]
 }

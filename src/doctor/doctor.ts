@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { fitCommand, withRemedy } from '../app/remedy.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import { SECOND, within } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
@@ -36,90 +37,48 @@ export type Check = Readonly<{
 }>
 
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
+const FOLDERS = ['MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR', 'MUSETTE_EXPORT_DIR', 'MUSETTE_BACKUP_DIR']
+const DROPPING = ['MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING']
+const INTERVALS = [
+  'MUSETTE_POLL_EVERY',
+  'MUSETTE_RECONCILE_EVERY',
+  'MUSETTE_EXPORT_EVERY',
+  'MUSETTE_BACKUP_EVERY',
+]
+const MQTT = ['URL', 'PASSWORD', 'CA', 'CERT', 'KEY'].map((name) => `MUSETTE_MQTT_${name}`)
+const PAGE = ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN']
+
+const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Check => ({
+  name,
+  variables,
+  run,
+})
 
 /** All checks, in the order in which their findings are printed: each depends only on those before it. */
 export const CHECKS: readonly Check[] = [
-  { name: 'node', variables: [], run: checkNode },
-  { name: 'configuration', variables: [], run: checkConfiguration },
-  { name: 'data directory', variables: ['MUSETTE_DATA_DIR'], run: checkDataDirectory },
-  {
-    name: 'disk space',
-    variables: [
-      'MUSETTE_DATA_DIR',
-      'MUSETTE_DROP_DIR',
-      'MUSETTE_WORKOUT_DIR',
-      'MUSETTE_EXPORT_DIR',
-      'MUSETTE_BACKUP_DIR',
-    ],
-    run: checkDiskSpace,
-  },
-  { name: 'database', variables: [...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'], run: checkDatabase },
-  { name: 'redis', variables: ['REDIS_URL'], run: checkRedis },
-  {
-    name: 'queue',
-    variables: [
-      ...DATABASE,
-      'REDIS_URL',
-      'MUSETTE_POLL_EVERY',
-      'MUSETTE_RECONCILE_EVERY',
-      'MUSETTE_EXPORT_EVERY',
-      'MUSETTE_BACKUP_EVERY',
-    ],
-    run: checkQueue,
-  },
-  { name: 'secret key', variables: [...DATABASE, 'MUSETTE_SECRET_KEY'], run: checkSecretKey },
-  { name: 'service', variables: [...DATABASE, 'MUSETTE_BASE_URL'], run: checkService },
-  { name: 'login', variables: [...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'], run: checkLogins },
-  { name: 'mirror', variables: [...DATABASE, 'MUSETTE_POLL_EVERY'], run: checkMirrors },
-  {
-    name: 'drop folder',
-    variables: ['MUSETTE_DATA_DIR', 'MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING'],
-    run: checkDropFolder,
-  },
-  { name: 'waiting files', variables: DATABASE, run: checkWaitingFiles },
-  { name: 'fit files', variables: DATABASE, run: checkFitFiles },
-  { name: 'workout folder', variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'], run: checkWorkoutFolder },
-  {
-    name: 'shared folders',
-    variables: [
-      ...DATABASE,
-      'MUSETTE_DROP_DIR',
-      'MUSETTE_WORKOUT_DIR',
-      'MUSETTE_EXPORT_DIR',
-      'MUSETTE_BACKUP_DIR',
-    ],
-    run: checkSharedFolders,
-  },
-  {
-    name: 'export',
-    variables: [...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
-    run: checkExport,
-  },
-  {
-    name: 'backups',
-    variables: [...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'],
-    run: checkBackups,
-  },
-  { name: 'webhooks', variables: [...DATABASE, 'MUSETTE_WEBHOOKS'], run: checkWebhooks },
-  {
-    name: 'heartbeat',
-    variables: [...DATABASE, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'],
-    run: checkHeartbeat,
-  },
-  {
-    name: 'mqtt',
-    variables: [
-      ...DATABASE,
-      'MUSETTE_MQTT_URL',
-      'MUSETTE_MQTT_PASSWORD',
-      'MUSETTE_MQTT_CA',
-      'MUSETTE_MQTT_CERT',
-      'MUSETTE_MQTT_KEY',
-    ],
-    run: checkMqtt,
-  },
-  { name: 'other users', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkOtherUsers },
-  { name: 'daemon', variables: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'], run: checkDaemon },
+  makeCheck('node', checkNode),
+  makeCheck('configuration', checkConfiguration),
+  makeCheck('data directory', checkDataDirectory, 'MUSETTE_DATA_DIR'),
+  makeCheck('disk space', checkDiskSpace, 'MUSETTE_DATA_DIR', ...FOLDERS),
+  makeCheck('database', checkDatabase, ...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'),
+  makeCheck('redis', checkRedis, 'REDIS_URL'),
+  makeCheck('queue', checkQueue, ...DATABASE, 'REDIS_URL', ...INTERVALS),
+  makeCheck('secret key', checkSecretKey, ...DATABASE, 'MUSETTE_SECRET_KEY'),
+  makeCheck('service', checkService, ...DATABASE, 'MUSETTE_BASE_URL'),
+  makeCheck('login', checkLogins, ...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'),
+  makeCheck('mirror', checkMirrors, ...DATABASE, 'MUSETTE_POLL_EVERY'),
+  makeCheck('drop folder', checkDropFolder, 'MUSETTE_DATA_DIR', ...DROPPING),
+  makeCheck('waiting files', checkWaitingFiles, ...DATABASE),
+  makeCheck('fit files', checkFitFiles, ...DATABASE),
+  makeCheck('workout folder', checkWorkoutFolder, 'MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'),
+  makeCheck('shared folders', checkSharedFolders, ...DATABASE, ...FOLDERS),
+  makeCheck('export', checkExport, ...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'),
+  makeCheck('backups', checkBackups, ...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'),
+  makeCheck('webhooks', checkWebhooks, ...DATABASE, 'MUSETTE_WEBHOOKS'),
+  makeCheck('heartbeat', checkHeartbeat, ...DATABASE, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'),
+  makeCheck('mqtt', checkMqtt, ...DATABASE, ...MQTT),
+  makeCheck('other users', checkOtherUsers, ...PAGE),
+  makeCheck('daemon', checkDaemon, ...PAGE),
 ]
 
 /** A finding with the name of the check that made it. */
@@ -148,14 +107,26 @@ export async function* diagnose(
   }
 }
 
-async function runCheck(check: Check, context: DoctorContext): Promise<readonly Finding[]> {
+/** Runs one check, and fits the commands of its findings to where the settings are. */
+export async function runCheck(check: Check, context: DoctorContext): Promise<readonly Finding[]> {
   const wrong = context.problems.find(({ variable }) => check.variables.includes(variable))
   if (wrong) return [leftOut(`${wrong.name} is wrong`)]
   try {
     const findings = check.run(context)
-    if (await within(findings, CHECK_WITHIN_MS)) return await findings
+    if (await within(findings, CHECK_WITHIN_MS))
+      return (await findings).map((finding) => fitFinding(finding, context.config))
     return [problem('unreachable', `no answer within ${CHECK_WITHIN_MS / SECOND} s`)]
   } catch (error) {
     return [problemOf(error)]
   }
+}
+
+/** Fits the commands of a finding to where the settings are. */
+function fitFinding({ run = '', ...finding }: Finding, config: DoctorContext['config']): Finding {
+  const fitted = fitCommand(run, config)
+  const [, variable = ''] = /^export (\w+)=/.exec(fitted) ?? []
+  const isInShell = config.setIn[variable] === ''
+  const hint = isInShell ? 'it comes from the environment: change it where that is written, too' : undefined
+  const found = withRemedy(fitCommand(finding.found, config), { hint })
+  return { ...finding, found, ...(run !== '' && { run: fitted }) }
 }

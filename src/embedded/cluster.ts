@@ -27,8 +27,12 @@ export async function prepareCluster(
     return false
   }
   if (version !== undefined) {
-    const message = `the files in ${cluster} are from Postgres ${version}, and this is ${MAJOR_VERSION}`
-    throw new ConfigError('embedded_version', `${message}; move that folder away, then start again`)
+    const message = `the files in ${cluster} are from Postgres ${version}, and this musette reads those of ${MAJOR_VERSION}; keep them`
+    const mend = `install the musette that made them, or let a Postgres ${version} of your own run on a copy of that folder and name it in DATABASE_URL`
+    throw new ConfigError(
+      'embedded_version',
+      `${message}: ${mend}, and take them along; run there: musette backup FILE`,
+    )
   }
   const scratch = `${cluster}.new`
   try {

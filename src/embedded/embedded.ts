@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
+import { commandToUse } from '../kit/files.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Access, readAccess, writePasswordFile } from './access.ts'
 import { hasCluster, makeSharedUrl, makeUrl, readDiskFull } from './cluster.ts'
@@ -113,8 +115,13 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const unmade =
       code === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
     if (!unmade && !DIRECTORY_CODES.has(code)) throw error
-    const mend = code === 'ENOSPC' ? 'make room on its disk' : 'set MUSETTE_DATA_DIR to a folder of yours'
-    const message = `cannot use the data directory ${path} (${code}); ${mend}`
+    const named = error instanceof Error && 'path' in error ? String(error.path) : path
+    const at = existsSync(named) ? named : path
+    const allow = `run: ${await commandToUse(at)}`
+    const onDisk = `make room on its disk, or mount that for writing; run: df ${path}`
+    const mends: Record<string, string> = { EACCES: allow, EPERM: allow, ENOSPC: onDisk, EROFS: onDisk }
+    const mend = mends[code] ?? 'set MUSETTE_DATA_DIR to a folder of yours'
+    const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mend}`
     throw new ConfigError('embedded_directory', message, { cause: error })
   }
 }

@@ -14,7 +14,14 @@ import {
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { ConfigError, connectReason, errorCode, MusetteError, TransientError } from '../kit/errors.ts'
+import {
+  ConfigError,
+  connectReason,
+  describeCertificate,
+  errorCode,
+  MusetteError,
+  TransientError,
+} from '../kit/errors.ts'
 import type { DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import { endPool, makePool, withClient } from '../kit/postgres-client.ts'
 import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
@@ -68,10 +75,20 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
   }
 }
 
-/** Makes the TransientError `queue_unreachable` of an error of the driver; one that fetchRedisFacts has made stays as it is. */
-function unreachableQueue(kind: BackendChoice['kind'], error: unknown): TransientError {
-  if (error instanceof TransientError) return error
+/**
+ * Makes the TransientError `queue_unreachable` of an error of the driver, or of Redis `queue_certificate` and ConfigError
+ * `queue_login_refused`; one that fetchRedisFacts has made stays as it is.
+ */
+function unreachableQueue(kind: BackendChoice['kind'], error: unknown): MusetteError {
+  if (error instanceof MusetteError) return error
   const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'
+  const refused = describeCertificate(error, place, 'REDIS_URL', 'NODE_EXTRA_CA_CERTS')
+  if (refused) return new TransientError('queue_certificate', refused, { cause: error })
+  const word = redisWordOf(error, /^(NOAUTH|WRONGPASS|NOPERM)\b/)
+  if (word) {
+    const message = `Redis refused the login (${word}); write user and password into REDIS_URL: redis://user:password@host:6379`
+    return new ConfigError('queue_login_refused', message, { cause: error })
+  }
   const message = `${place} cannot be reached (${connectReason(error)})`
   return new TransientError('queue_unreachable', message, { cause: error })
 }
@@ -232,14 +249,19 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
 export function asQueueError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)
-  // Such an error of Redis has no code of its own but this word; its command has the keys.
-  const word = error.name === 'ReplyError' && /READONLY|WRONGTYPE/.exec(error.message)?.[0]
+  const word = redisWordOf(error, /READONLY|WRONGTYPE/)
   if (word === 'READONLY')
     return new TransientError('queue_read_only', `${REPLICA.found}; run: ${REPLICA.run}`, { cause: error })
+  // The command of the error has the keys.
   const prefix = word && /\{musette-[^}]+\}:[^:]+/.exec(JSON.stringify(error))?.[0]
   if (!prefix) return error
-  const message = `another program wrote a key of the queue in Redis; remove the queue, which is then made anew; run: redis-cli -u "$REDIS_URL" --scan --pattern '${prefix}:*' | xargs redis-cli -u "$REDIS_URL" unlink`
+  const message = `another program wrote a key of the queue in Redis; remove the queue, which is then made anew; run: redis-cli -u "$REDIS_URL" eval "for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('unlink', key) end" 0 '${prefix}:*'`
   return new ConfigError('queue_foreign_key', message, { cause: error })
+}
+
+/** Finds a word in an error of Redis, which has no other code. */
+function redisWordOf(error: unknown, words: RegExp): string | undefined {
+  return error instanceof Error && error.name === 'ReplyError' ? words.exec(error.message)?.[0] : undefined
 }
 
 /** What is said of a Redis that is the replica of another one. */

@@ -78,9 +78,27 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))
 }
 
-/** Tells whether the code of an error of Node says that a certificate was not accepted. */
-export function isCertificateCode(code: string): boolean {
-  return /CERT|SELF_SIGNED|VERIFY_LEAF/.test(code)
+const UNKNOWN_AUTHORITY = [
+  'comes from an authority that is not known here',
+  'name its file in AUTHORITY',
+] as const
+/** What is wrong with a certificate by Node's code, and what mends it. */
+const CERTIFICATE_FAULTS: Readonly<Record<string, readonly [fault: string, mend: string]>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host name', 'write the name that it is for into ADDRESS'],
+  CERT_HAS_EXPIRED: ['has expired', 'let it be renewed, or look at the clock of this machine'],
+  CERT_NOT_YET_VALID: ['is not valid yet', 'look at the clock of this machine'],
+}
+
+/**
+ * Says why a certificate was not accepted and what mends that, by the code of Node's error; undefined for other errors. `address` is the setting
+ * that names the server, `authority` the one that names an authority which Node does not know.
+ */
+export function describeCertificate(error: unknown, whose: string, address: string, authority: string) {
+  const code = errorCode(error)
+  if (!/CERT|SELF_SIGNED|VERIFY_LEAF/.test(code)) return undefined
+  const [fault, mend] = CERTIFICATE_FAULTS[code] ?? UNKNOWN_AUTHORITY
+  const named = mend.replace('ADDRESS', address).replace('AUTHORITY', authority)
+  return `the certificate of ${whose} ${fault} (${code}); ${named}`
 }
 
 /** Returns the message of any error as one line of at most `limit` characters, without stack and control characters. */

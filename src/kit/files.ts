@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { chown, type FileHandle, link, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
+import { quoteShell } from './text.ts'
 
 /** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
 export async function writeDurably(path: string, text: string): Promise<void> {
@@ -13,6 +14,16 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   } catch (error) {
     await rm(scratch, { force: true })
     throw error
+  }
+}
+
+/** Returns the command that lets this user use a path: the mode of what is the user's own and keeps the user out, else another owner. */
+export async function commandToUse(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const stats = await stat(at).catch(() => undefined)
+    if (stats?.uid === process.getuid?.()) return `chmod u+rwX ${quoteShell(at)}`
+    const give = `sudo chown -R "$(id -un)" ${quoteShell(path)}`
+    if (stats) return at === path ? give : `sudo mkdir -p ${quoteShell(path)} && ${give}`
   }
 }
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import tls from 'node:tls'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici'
 import { errorCode, TransientError } from './errors.ts'
 import { joinSignals, SECOND } from './time.ts'
@@ -75,4 +77,20 @@ function makeTunnelPool(proxy: URL, options: Pool.Options, connectMs: number): P
     }
   }
   return new TunnelPool(proxy, options)
+}
+
+/**
+ * Lets later TLS connections of this process trust the certificates of a file, too, as NODE_EXTRA_CA_CERTS of the environment does:
+ * Node reads that at its start, and Node 20 has no other way. Connections with authorities of their own trust those alone.
+ */
+export function trustAlso(path: string): void {
+  const certificates = readFileSync(path, 'utf8')
+  const make = tls.createSecureContext
+  Object.assign(tls, {
+    createSecureContext(options: tls.SecureContextOptions = {}) {
+      const made = make(options)
+      if (options.ca === undefined) made.context.addCACert(certificates)
+      return made
+    },
+  })
 }

@@ -1,8 +1,8 @@
 import {
   CredentialsRejectedError,
+  describeCertificate,
   errorCode,
   errorLine,
-  isCertificateCode,
   type MusetteError,
   RateLimitedError,
   RejectedError,
@@ -56,12 +56,11 @@ function networkKind(
   }
   if (/TIMEOUT|ETIMEDOUT/.test(code))
     return { code: 'timeout', text: `the service did not answer in time (${code})` }
-  if (isCertificateCode(code)) {
-    const text = `the certificate of ${origin} cannot be trusted (${code}); look at the clock of this machine, and at NODE_EXTRA_CA_CERTS for an authority of your own`
-    return { code: 'certificate_refused', text }
-  }
+  const refused = describeCertificate({ code }, origin, 'MUSETTE_BASE_URL', 'NODE_EXTRA_CA_CERTS')
+  if (refused) return { code: 'certificate_refused', text: refused }
   if (answered) return { code: 'cut_answer', text: `the answer was cut off (${code})` }
-  return { code: 'connection_lost', text: `the connection was lost (${code})` }
+  const seen = /SSL|EPROTO/.test(code) ? 'what answers does not speak TLS' : 'the connection was lost'
+  return { code: 'connection_lost', text: `${seen} (${code})` }
 }
 
 /** Why a connection failed, by the code of the system. */

@@ -3,9 +3,9 @@ import pg from 'pg'
 import {
   ConfigError,
   connectReason,
+  describeCertificate,
   errorCode,
   errorLine,
-  isCertificateCode,
   MusetteError,
   TransientError,
 } from '../kit/errors.ts'
@@ -93,6 +93,10 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
       requestSent,
     })
   }
+  if (sqlstate === '53300') {
+    const message = `the database takes no more connections: ${cause.message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
+    return new TransientError('database_full', message, { cause, requestSent })
+  }
   if (/^(57P0|53|08|58)/.test(sqlstate)) {
     return new TransientError(
       'database_unreachable',
@@ -150,20 +154,15 @@ function unreachable(error: unknown, step: DatabaseStep): MusetteError {
   if (errorCode(error) === 'ERR_INVALID_URL') {
     return new ConfigError('database_url_invalid', 'DATABASE_URL is not a URL; correct it')
   }
-  const sentence = step === 'connect' ? unreachableSentence(error) : 'the connection to the database was lost'
-  return new TransientError('database_unreachable', sentence, {
-    cause: new Error(connectReason(error)),
-    requestSent: step === 'commit',
-  })
-}
-
-function unreachableSentence(error: unknown): string {
-  const reason = connectReason(error)
-  if (isWithoutTls(error))
-    return 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask its administrator, or write sslmode=prefer'
-  if (isCertificateCode(errorCode(error)))
-    return `the certificate of the database cannot be trusted (${reason}); name its authority with sslrootcert in DATABASE_URL, or write sslmode=require to encrypt without a check`
-  return `the database cannot be reached (${reason})`
+  const options = { cause: new Error(connectReason(error)), requestSent: step === 'commit' }
+  if (step !== 'connect')
+    return new TransientError('database_unreachable', 'the connection to the database was lost', options)
+  const refused = isWithoutTls(error)
+    ? 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask its administrator, or write sslmode=prefer'
+    : describeCertificate(error, 'the database', 'DATABASE_URL', 'sslrootcert of DATABASE_URL')
+  if (refused) return new TransientError('database_certificate', refused, options)
+  const sentence = `the database cannot be reached (${connectReason(error)})`
+  return new TransientError('database_unreachable', sentence, options)
 }
 
 function mendLogin(message: string): string {

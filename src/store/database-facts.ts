@@ -13,6 +13,12 @@ export type DatabaseFacts = {
   connections_of_others: number
   size_bytes: number
   autovacuum: boolean
+  /** whether the login may change settings of the server */
+  is_superuser: boolean
+  /** whose setting makes transactions read-only, as pg_settings names it; null when none does */
+  read_only_by: string | null
+  /** statements of an administrator that raise the limits of the login and of the database below the connections that are needed */
+  limits: string[]
   /** other roles than superusers that may create functions in schema public */
   creators_in_public: string[]
   /** pages of this database whose checksum was found wrong since the statistics began, and when the last time */
@@ -23,23 +29,30 @@ export type DatabaseFacts = {
 /** A slow server must not block the doctor, which looks for the cause. */
 const ANSWER_WITHIN_MS = 10_000
 
-/** Finds the facts about the server. */
-export async function findDatabaseFacts(tx: Tx): Promise<DatabaseFacts> {
+/** Finds the facts about the server; `needed` connections may be open at once. */
+export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFacts> {
   await tx.client.query(`SET LOCAL statement_timeout = ${ANSWER_WITHIN_MS}`)
-  const { rows } = await tx.client.query<DatabaseFacts>(`
-    SELECT current_setting('server_version') AS version,
+  const { rows } = await tx.client.query<DatabaseFacts>(
+    `SELECT current_setting('server_version') AS version,
            current_setting('server_version_num')::int AS version_number,
            current_setting('max_connections')::int
              - current_setting('superuser_reserved_connections')::int AS connections,
            (SELECT count(*)::int FROM pg_stat_activity
             WHERE backend_type = 'client backend' AND application_name NOT LIKE 'musette%') AS connections_of_others,
            pg_database_size(current_database())::float8 AS size_bytes,
-           current_setting('autovacuum')::bool AS autovacuum,
+           current_setting('autovacuum')::bool AS autovacuum, current_setting('is_superuser')::bool AS is_superuser,
+           (SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only' AND setting = 'on') AS read_only_by,
+           ARRAY(SELECT format('ALTER ROLE %I CONNECTION LIMIT -1', rolname) FROM pg_roles
+                 WHERE rolname = current_user AND NOT rolsuper AND rolconnlimit BETWEEN 0 AND $1 - 1 UNION ALL
+                 SELECT format('ALTER DATABASE %I CONNECTION LIMIT -1', datname) FROM pg_database
+                 WHERE datname = current_database() AND datconnlimit BETWEEN 0 AND $1 - 1) AS limits,
            ARRAY(SELECT rolname::text FROM pg_roles
                  WHERE NOT rolsuper AND rolname !~ '^pg_' AND rolname <> current_user
                    AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public,
            coalesce(checksum_failures, 0)::int AS checksum_failures, checksum_last_failure
-    FROM pg_stat_database WHERE datname = current_database()`)
+    FROM pg_stat_database WHERE datname = current_database()`,
+    [needed],
+  )
   const [facts] = rows
   if (!facts) throw new Error('a query without FROM returns its row')
   return facts

@@ -88,8 +88,10 @@ describeWithRedis('a daemon that starts before its servers', () => {
     release.defer('redis', () => redis.close())
     const url = redis.url.replace('redis://', 'redis://nobody:wrong-password@')
     const refused = await start({ DATABASE_URL: await openEmpty(), REDIS_URL: url }).finished
-    expect(refused.code).toBe(4)
-    expect(refused.stderr).toContain('look at REDIS_URL')
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain(
+      'Redis refused the login (WRONGPASS); write user and password into REDIS_URL',
+    )
     expect(refused.stderr + refused.stdout).not.toContain('wrong-password')
   })
 })

@@ -1,5 +1,5 @@
 import { mkdir, readdir, type statfs, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config/config.ts'
 import { serverFindings } from '../../src/doctor/check-database.ts'
@@ -86,6 +86,9 @@ describe('a Postgres server', () => {
     connections_of_others: 10,
     size_bytes: 1e9,
     autovacuum: true,
+    is_superuser: true,
+    limits: [],
+    read_only_by: null,
     creators_in_public: [],
     checksum_failures: 0,
     checksum_last_failure: null,
@@ -162,7 +165,7 @@ describe('the drop folder', () => {
     expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
     const elsewhere = configOf({ MUSETTE_DROP_DIR: `${folder.path}-share/it's` })
     expect(await checkDropFolder(elsewhere)).toMatchObject([
-      { state: 'warning', run: `mkdir -p '${folder.path}-share/it'\\''s'` },
+      { state: 'warning', run: `df ${dirname(folder.path)}` },
     ])
   })
 

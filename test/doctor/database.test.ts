@@ -108,7 +108,18 @@ describe('a database that takes no writes by its settings', () => {
 
 it('a server that does not clean up is told so by a command that it takes', async () => {
   const facts = { version: '18.1', version_number: 180_001, connections: 99, connections_of_others: 0 }
-  const rest = { size_bytes: 1, creators_in_public: [], checksum_failures: 0, checksum_last_failure: null }
+  const rest = {
+    size_bytes: 1,
+    is_superuser: true,
+    limits: [],
+    read_only_by: null,
+    creators_in_public: [],
+    checksum_failures: 0,
+    checksum_last_failure: null,
+  }
   const [found] = serverFindings({ ...facts, ...rest, autovacuum: false }, 1)
   await type(found?.run ?? '', rig.env)
+  const [plain] = serverFindings({ ...facts, ...rest, is_superuser: false, autovacuum: false }, 1)
+  expect(plain).not.toHaveProperty('run')
+  expect(plain?.found).toContain('type: alter system set autovacuum = on; select pg_reload_conf()')
 })

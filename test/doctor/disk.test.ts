@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliRig } from '../cli/rig.ts'
@@ -7,7 +7,7 @@ import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { doctor, openSignedIn } from './rig.ts'
+import { doctor, type Found, openSignedIn, type } from './rig.ts'
 
 let rig: CliRig
 beforeAll(async () => {
@@ -56,6 +56,7 @@ describe('what is broken on the disk', () => {
       const dirs = ['data', 'drop', 'workouts'].map((name) => join(folder.path, name))
       await chmod(folder.path, 0o755)
       for (const dir of dirs) await mkdir(dir)
+      if (prefix[0] === 'setpriv') for (const dir of dirs) await chown(dir, 65_534, 65_534)
       for (const dir of dirs) await chmod(dir, 0o555)
       const [data = '', drop = '', workouts = ''] = dirs
       const env = {
@@ -65,13 +66,22 @@ describe('what is broken on the disk', () => {
         MUSETTE_WORKOUT_DIR: workouts,
       }
       const main = distPath('main.js')
-      const end = await runNode([main, 'doctor', '--json'], { cwd: '/', env, prefix })
-      const { findings } = JSON.parse(end.stdout) as { findings: Array<{ check: string; run?: string }> }
-      const runOf = (check: string) => findings.find((one) => one.check === check)?.run
-      expect(end.code).toBe(2)
-      expect(runOf('data directory')).toBe(`sudo chown -R "$(id -un)" ${data}`)
-      expect(runOf('drop folder')).toBe('export MUSETTE_AFTER_UPLOAD=keep')
-      expect(runOf('workout folder')).toBe(`mkdir -p ${workouts} && chmod u+w ${workouts}`)
+      const lookAgain = async () => {
+        const { stdout } = await runNode([main, 'doctor', '--json'], { cwd: '/', env, prefix })
+        const { findings } = JSON.parse(stdout) as { findings: Found[] }
+        return (check: string) => findings.find((one) => one.check === check)
+      }
+      const found = await lookAgain()
+      expect(found('drop folder')?.run).toBe(
+        `(umask 077; printf '\\n%s\\n' MUSETTE_AFTER_UPLOAD=keep >> ${join(data, 'musette.env')})`,
+      )
+      for (const [check, dir] of Object.entries({ 'data directory': data, 'workout folder': workouts })) {
+        expect(found(check)).toMatchObject({ state: 'problem', run: `chmod u+rwX ${dir}` })
+        await type(found(check)?.run, { prefix })
+      }
+      const mended = await lookAgain()
+      expect(mended('data directory')?.found).not.toBe(found('data directory')?.found)
+      expect(mended('workout folder')?.state).toBe('ok')
       const kept = await runNode([main, 'doctor', '--json'], {
         cwd: '/',
         env: { ...env, MUSETTE_AFTER_UPLOAD: 'keep' },

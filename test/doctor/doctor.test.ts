@@ -74,7 +74,12 @@ describe('the doctor of a mirror in order', () => {
       }
       const { code, of } = await doctor(fresh)
       expect(code).toBe(2)
-      expect(of('service')[0]).toMatchObject({ state: 'problem', run: 'export MUSETTE_BASE_URL=https://…' })
+      expect(of('service')[0]).toMatchObject({
+        state: 'problem',
+        run: expect.stringMatching(
+          /^mkdir -p -m 700 (\S+) && \(umask 077; printf '\\n%s\\n' MUSETTE_BASE_URL=https:\/\/… >> \1\/musette.env\)$/,
+        ),
+      })
       expect(of('login')[0]).toMatchObject({ state: 'problem', run: 'musette login' })
       expect(of('database')[0]).toMatchObject({ state: 'ok' })
       expect((await doctor(fresh, { MUSETTE_BASE_URL: rig.sandboxUrl })).code).toBe(3)

@@ -166,7 +166,13 @@ describe('openEmbeddedPostgres', () => {
     expect(await readFile(join(folder.path, 'postgres/notes.txt'), 'utf8')).toBe('mine')
     await rm(join(folder.path, 'postgres/notes.txt'))
     await writeFile(join(folder.path, 'postgres/PG_VERSION'), '15\n')
-    await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_version' })
+    await expect(open()).rejects.toMatchObject({
+      name: 'ConfigError',
+      code: 'embedded_version',
+      message: expect.stringMatching(
+        /from Postgres 15, and this musette reads those of 18; keep them.*a Postgres 15/,
+      ),
+    })
   })
 })
 

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -51,7 +53,27 @@ it('refuses, in plain words, a data directory of another user', async () => {
   await chmod(dataDir, 0o555)
   const { stderr } = await startChild(dataDir, 'wait', { prefix }).finished
   expect(stderr).toContain('embedded_directory')
-  expect(stderr).toContain('set MUSETTE_DATA_DIR to a folder of yours')
+  expect(stderr).toMatch(/run: (sudo chown -R "\$\(id -un\)"|chmod u\+rwX) /)
+})
+
+it('does not begin another database where a file of this one cannot be read, and the command that it names mends that', async () => {
+  const prefix = await findOrdinaryUser()
+  await chmod(folder.path, 0o777)
+  const first = startChild(dataDir, 'wait', { prefix })
+  await first.opened
+  await first.kill('SIGTERM')
+  const path = join(dataDir, 'postgres.json')
+  await chmod(path, 0o000)
+  const { stderr } = await startChild(dataDir, 'wait', { prefix }).finished
+  const command = new RegExp(
+    `cannot use ${path} in the data directory \\(EACCES\\).*run: (chmod u\\+rwX ${path})`,
+  ).exec(stderr)?.[1]
+  expect(stderr).not.toContain('set MUSETTE_DATA_DIR')
+  const [program = '', ...rest] = [...prefix, 'sh', '-c', command ?? 'false']
+  await promisify(execFile)(program, rest)
+  const second = startChild(dataDir, 'wait', { prefix })
+  await second.opened
+  expect(await second.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' })
 })
 
 // Only root can be shown to give its rights up.

@@ -216,7 +216,7 @@ it('runs under no verb', async () => {
   }
   await eventually(hasNew, { what: 'a new activity in the feed' })
   await findStatus(app)
-  const { creators_in_public } = await app.store.read(findDatabaseFacts)
+  const { creators_in_public } = await app.store.read((tx) => findDatabaseFacts(tx))
   expect(creators_in_public).toContain(PLANTED_BY)
   await exportAll(app, { dir: join(rig.dataDir, 'history'), kind: 'by_hand' })
   const [result] = await queryApp(

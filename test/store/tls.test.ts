@@ -1,66 +1,16 @@
-import { readFile } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { createSecureContext, TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readSettings } from '../../src/config/config.ts'
 import { PostgresClient } from '../../src/kit/postgres-client.ts'
 import { openStore } from '../../src/store/store.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
-import { listen } from '../kit/listen.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-
-/** The first message of a client that wants TLS: its length and a code in place of a version. */
-const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+import { openTlsFront, type TlsFront } from '../kit/tls-front.ts'
 
 let folder: TempDir
-let server: { port: number; secured: () => number; close(): Promise<void> }
-
-/** Opens a server that speaks TLS as Postgres does, and passes everything to the Postgres of the tests, which has none. */
-async function openTlsServer(dir: string) {
-  const [cert, key] = await Promise.all(['server.crt', 'server.key'].map((name) => readFile(join(dir, name))))
-  const secureContext = createSecureContext({ cert, key })
-  const target = new URL(inject('postgresUrl'))
-  const sockets = new Set<Socket>()
-  let secured = 0
-  const tls = createServer((socket) => {
-    const upstream = connect(Number(target.port), target.hostname)
-    for (const each of [socket, upstream]) {
-      sockets.add(each)
-      each.on('error', () => undefined)
-      each.on('close', () => {
-        sockets.delete(each)
-        socket.destroy()
-        upstream.destroy()
-      })
-    }
-    socket.once('data', (first) => {
-      if (!first.equals(SSL_REQUEST)) {
-        upstream.write(first)
-        socket.pipe(upstream).pipe(socket)
-        return
-      }
-      const secure = new TLSSocket(socket, { isServer: true, secureContext })
-      secure.on('error', () => socket.destroy())
-      secure.on('secure', () => {
-        secured += 1
-      })
-      secure.pipe(upstream).pipe(secure)
-      socket.write('S')
-    })
-  })
-  const port = await listen(tls)
-  return {
-    port,
-    secured: () => secured,
-    async close() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => tls.close(resolve))
-    },
-  }
-}
+let server: TlsFront
 
 function urlWith(parameters: string, at: { host?: string; port?: number } = {}): string {
   const url = new URL(inject('postgresUrl'))
@@ -87,7 +37,7 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
   beforeAll(async () => {
     folder = await openTempDir('tls')
     await makeCertificates(folder.path)
-    server = await openTlsServer(folder.path)
+    server = await openTlsFront(folder.path, inject('postgresUrl'))
   })
   afterAll(async () => {
     await server?.close()
@@ -124,8 +74,10 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
     const connectionString = `postgres://nobody@localhost:${server.port}/none?sslmode=verify-full`
     const store = openStore({ log }, { connectionString })
     await expect(store.read(async () => undefined)).rejects.toMatchObject({
-      code: 'database_unreachable',
-      message: expect.stringMatching(/^the certificate of the database cannot be trusted \(.*sslrootcert/),
+      code: 'database_certificate',
+      message: expect.stringMatching(
+        /^the certificate of the database comes from an authority .*sslrootcert/,
+      ),
     })
     await store.close()
   })

@@ -39,6 +39,7 @@ describe('a daemon', () => {
     expect(JSON.parse(answer.body)).toEqual({
       ready: true,
       parts: { database: 'ok', queue: 'ok', files: 'ok', polls: 'ok' },
+      identity: expect.stringMatching(/^[0-9a-f-]{36}$/),
       accounts: {},
     })
   })

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { type DatabaseIdentity, type ForeignFolder, readForeign } from '../../kit/folders/folder-owner.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
 import { readForeignExport } from '../export/export-folder.ts'
+import { fitCommand } from '../remedy.ts'
 
 /** A folder of the settings that another database uses, too: why this one leaves it or its files alone, and what to type. */
 export type SharedFolder = ForeignFolder & {
@@ -11,13 +12,14 @@ export type SharedFolder = ForeignFolder & {
   unused: boolean
 }
 
-type Folders = Pick<Config, 'drop' | 'workoutDir' | 'export' | 'backup'>
+type Folders = Pick<Config, 'drop' | 'workoutDir' | 'export' | 'backup'> & Parameters<typeof fitCommand>[1]
 
 /** Reads which folders of the settings other databases use, as far as this machine sees them. Changes nothing. Never throws. */
 export async function readSharedFolders(
-  { drop, workoutDir, export: exporting, backup }: Folders,
+  config: Folders,
   database: DatabaseIdentity,
 ): Promise<SharedFolder[]> {
+  const { drop, workoutDir, export: exporting, backup } = config
   const folders = [
     { setting: 'MUSETTE_DROP_DIR', dir: drop.dir, read: readForeign, unused: true },
     { setting: 'MUSETTE_WORKOUT_DIR', dir: workoutDir, read: readForeign, unused: true },
@@ -28,7 +30,8 @@ export async function readSharedFolders(
   for (const { dir, read, ...rest } of folders) {
     // What cannot be read has a check of its own.
     const foreign = dir === undefined ? undefined : await read(dir, database).catch(() => undefined)
-    if (dir !== undefined && foreign) shared.push({ ...rest, dir, ...foreign })
+    if (dir !== undefined && foreign)
+      shared.push({ ...rest, dir, ...foreign, run: fitCommand(foreign.run, config) })
   }
   return shared
 }

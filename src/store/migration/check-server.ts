@@ -7,17 +7,23 @@ import { SECOND, within } from '../../kit/time.ts'
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
- * Checks what no query can work around: an encoding that has every letter, a server that takes writes, and a session that stays on
- * its connection to it. Throws ConfigError `database_encoding` and `database_pooled`, TransientError `database_read_only`, and pg's
- * errors.
+ * Checks what no query can work around: an encoding that has every letter, a server that takes writes, a login that may make what is
+ * not there, and a session that stays on its connection. Throws ConfigError `database_encoding`, `database_forbidden` and
+ * `database_pooled`, TransientError `database_read_only`, and pg's errors.
  */
 export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
-  const { rows } = await client.query<{ encoding: string; standby: boolean }>(
-    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
+  const { rows } = await client.query<{ encoding: string; standby: boolean; missing: string | null }>(
+    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
+       CASE WHEN to_regnamespace('training') IS NULL AND NOT has_database_privilege(current_database(), 'CREATE')
+         THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END AS missing`,
   )
-  const { encoding = '', standby = false } = rows[0] ?? {}
+  const { encoding = '', standby = false, missing } = rows[0] ?? {}
   if (encoding !== 'UTF8') throw wrongEncoding(encoding)
   if (standby) throw readOnly()
+  if (missing) {
+    const message = `this login may make nothing in the database; let its owner type in it: ${missing}`
+    throw new ConfigError('database_forbidden', message)
+  }
   if (await isPooledByTransaction(client, connectionString)) throw pooled()
 }
 

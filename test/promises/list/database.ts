@@ -173,8 +173,27 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'A database set to take no writes is found before work fails, with the command that ends it',
     in: 'src/doctor/check-database.ts',
-    from: 'return error === undo ? []',
-    to: 'return error ? []',
+    from: 'if (error === undo) return []',
+    to: 'if (error) return []',
+  },
+  {
+    promise: 'A login that may create nothing in the database is refused with the statement that lets it',
+    in: 'src/store/migration/check-server.ts',
+    from: "AND NOT has_database_privilege(current_database(), 'CREATE')",
+    to: 'AND false',
+  },
+  {
+    promise: 'What is to be typed works wherever the settings are, and shows no password',
+    in: 'src/app/remedy.ts',
+    from: "const isFile = name !== '' && place !== ''",
+    to: "const isFile = name === 'none' && place !== ''",
+  },
+  {
+    promise:
+      'A certificate that is not accepted is named with its fault, and an authority of your own counts in the settings file',
+    in: 'src/kit/http-agent.ts',
+    from: 'if (options.ca === undefined)',
+    to: 'if (options.ca !== undefined)',
   },
   {
     promise: 'Rows read before an error never count as all rows',

@@ -179,8 +179,8 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise: 'A foreign key of the queue is named, with the command that repairs it',
     in: 'src/jobs/backend.ts',
-    from: '--scan --pattern',
-    to: '--scan --type none --pattern',
+    from: "redis.call('keys', ARGV[1])",
+    to: "redis.call('keys', 'none')",
   },
   {
     promise: 'Several databases may share a Redis',

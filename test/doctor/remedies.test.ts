@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { fitCommand } from '../../src/app/remedy.ts'
+import { readConfig, readSettings } from '../../src/config/config.ts'
+import { listen } from '../kit/listen.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { runVerb } from '../kit/verbs.ts'
+import { look, type } from './rig.ts'
+
+let folder: TempDir
+let dataDir: string
+beforeAll(async () => {
+  folder = await openTempDir('remedies')
+  dataDir = join(folder.path, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+})
+afterAll(() => folder.close())
+
+const server = () => inject('postgresUrl')
+
+/** Makes a login that is no superuser and a database; `owned`: the database is its own. */
+async function openLogin(owned: boolean) {
+  const role = `plain_${randomBytes(4).toString('hex')}`
+  const database = await openTestDatabase({ migrated: false })
+  const url = new URL(database.url)
+  const name = url.pathname.slice(1)
+  await queryOnce(server(), `CREATE ROLE ${role} LOGIN PASSWORD 'plain'`)
+  if (owned) await queryOnce(server(), `ALTER DATABASE ${name} OWNER TO ${role}`)
+  onTestFinished(async () => {
+    await database.close()
+    await queryOnce(server(), `DROP ROLE ${role}`)
+  })
+  url.username = role
+  url.password = 'plain'
+  return { role, name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
+}
+
+/** What the sentence tells an administrator to type. */
+const statementOf = (found = '') => /type(?: in it)?: (.*)$/.exec(found)?.[1] ?? ''
+
+describe('what is to be typed ends the situation', () => {
+  it('of a login that may make nothing in the database, which login and doctor tell alike', async () => {
+    const { env } = await openLogin(false)
+    const [finding, ...more] = await look('database', env)
+    expect(finding).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('GRANT CREATE ON DATABASE'),
+    })
+    expect(more).toEqual([])
+    const migrated = await runVerb(['migrate'], { env, cwd: folder.path })
+    expect(migrated).toMatchObject({ code: 2, stderr: expect.stringContaining(statementOf(finding?.found)) })
+    await queryOnce(server(), statementOf(finding?.found))
+    expect(await look('database', env)).toEqual([])
+    expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
+  })
+
+  it('of a login and a database with a limit of connections, before it is reached and then', async () => {
+    const { role, name, env } = await openLogin(true)
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 5`)
+    await queryOnce(server(), `ALTER DATABASE ${name} CONNECTION LIMIT 5`)
+    const [finding] = await look('database', env)
+    for (const statement of statementOf(finding?.found).split('; ')) await queryOnce(server(), statement)
+    expect(await look('database', env)).toEqual([])
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 0`)
+    const [full] = await look('database', env)
+    expect(full).toMatchObject({
+      kind: 'unreachable',
+      found: expect.stringMatching(/no more connections: too many connections for role.*CONNECTION LIMIT -1/),
+    })
+    expect(full).not.toHaveProperty('run')
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT -1`)
+    expect(await look('database', env)).toEqual([])
+  })
+
+  it('of a database that takes no writes by its own setting, also while it is empty', async () => {
+    const { name, env } = await openLogin(true)
+    await queryOnce(server(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const [finding] = await look('database', env)
+    expect(finding?.found).toContain('default_transaction_read_only is on by the settings of the database')
+    await type(finding?.run, { env })
+    expect(await look('database', env)).toEqual([])
+  })
+
+  it.each<[string, string, () => Promise<void>, Record<string, string>]>([
+    [
+      'a key that others may read',
+      'data directory',
+      () => writeFile(join(dataDir, 'secret.key'), 'x', { mode: 0o644 }),
+      {},
+    ],
+    ['a data directory that everybody may enter', 'data directory', () => chmod(dataDir, 0o755), {}],
+    ['a page open to everybody', 'daemon', async () => undefined, { MUSETTE_HTTP: '0.0.0.0:1' }],
+  ])('of %s', async (_what, check, make, more) => {
+    await make()
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...more }
+    const problems = await look(check, env)
+    expect(problems).toHaveLength(1)
+    await type(problems[0]?.run)
+    expect((await look(check, env)).map(({ found }) => found)).not.toContain(problems[0]?.found)
+  })
+
+  it('of another program on the port, wherever the port is set', async () => {
+    const stranger = createServer((_request, response) => response.end('hello'))
+    const port = await listen(stranger)
+    onTestFinished(() => {
+      stranger.close()
+    })
+    const inShell = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: `127.0.0.1:${port}` }
+    const [finding] = await look('daemon', inShell)
+    expect(finding?.found).toContain('it comes from the environment')
+    const [none] = await look('daemon', await type(finding?.run, { env: inShell }))
+    expect(none).toMatchObject({ state: 'warning', run: 'musette start' })
+    const file = join(folder.path, 'some.env')
+    await writeFile(file, `# MUSETTE_HTTP=off\nexport MUSETTE_HTTP=127.0.0.1:${port}`)
+    const config = readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config
+    await type(fitCommand(finding?.run ?? '', config))
+    expect(readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config.http?.port).toBe(port + 1)
+  })
+
+  it('of a file of webhooks that cannot be read, which is corrected and looked at again', async () => {
+    const file = join(folder.path, 'webhooks.json')
+    await writeFile(file, '[{', { mode: 0o600 })
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_WEBHOOKS: file, MUSETTE_HTTP: 'off' }
+    const [finding] = await look('configuration', env)
+    expect(finding?.found).toMatch(
+      /^MUSETTE_WEBHOOKS names a file that is not JSON; correct it, and look again/,
+    )
+    await expect(type(finding?.run, { env })).rejects.toThrow()
+    await writeFile(file, '[]')
+    await type(finding?.run, { env })
+    expect(await look('configuration', env)).toEqual([])
+  })
+})
+
+describe('what promises nothing works', () => {
+  it('on a drop folder whose disk is not mounted: it is not made, and the disk is shown', async () => {
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_DROP_DIR: join(folder.path, "it's away", 'drop') }
+    const [finding] = await look('drop folder', env)
+    expect(finding).toMatchObject({ state: 'warning', found: expect.stringContaining('mount that') })
+    await type(finding?.run)
+    expect(await readdir(folder.path)).not.toContain("it's away")
+  })
+
+  it.each([['DATABASE_URL', (url: string) => ({ DATABASE_URL: url }), 'pg_isready -d "$DATABASE_URL"']])(
+    'without %s in the shell',
+    async (_name, env, command) => {
+      const url = new URL(server())
+      url.password = 'hunter2'
+      const fitted = fitCommand(command, readConfig({ MUSETTE_DATA_DIR: dataDir, ...env(url.href) }))
+      expect(fitted).not.toContain('hunter2')
+      await type(fitted)
+    },
+  )
+
+  it('names Redis without its password, which redis-cli asks for', () => {
+    const config = readConfig({
+      MUSETTE_DATA_DIR: dataDir,
+      REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2',
+    })
+    expect(fitCommand('redis-cli -u "$REDIS_URL" ping', config)).toBe(
+      'redis-cli -u rediss://redis.example:6380/2 --user me --askpass ping',
+    )
+  })
+})
