@@ -23,7 +23,12 @@ export type Status = Awaited<ReturnType<typeof findStatus>>
 const REFUSED_WARNING_MS = HOUR
 
 /** Describes what is wrong with the login of an account, with the next command; undefined when nothing is. */
-export function describeLoginProblem({ account, needs_login, refused_since, other_rider }: AccountStatus) {
+export function describeLoginProblem({
+  account,
+  needs_login,
+  refused_since,
+  other_rider,
+}: Pick<AccountStatus, 'account' | 'needs_login' | 'refused_since' | 'other_rider'>) {
   const run = commandFor('login', account)
   if (other_rider)
     return { code: 'other_rider', found: 'is signed in as another rider than that of its activities', run }

@@ -24,7 +24,7 @@ export type AccountStatus = {
   newest_activity_day: string | null
   /** the time zone of the rider's home; null when it is not set */
   timezone: string | null
-  /** activities whose days are those of UTC, because nothing tells their time zone */
+  /** fetched activities whose days are those of UTC, because nothing tells their time zone */
   without_timezone: number
   cursor: Date | null
   /** activities fetched per minute over the last minutes; null when none was fetched */
@@ -95,7 +95,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              min(verified_at) filter (where detail_state = 'mirrored' and absent_since is null) as verified_since,
              max(started_at) filter (where absent_since is null) as newest_activity_at,
              max(started_at_local::date) filter (where absent_since is null)::text as newest_activity_day,
-             count(*) filter (where timezone_source = 'unknown' and absent_since is null) as without_timezone,
+             count(*) filter (where timezone_source = 'unknown' and fetched_at is not null and absent_since is null) as without_timezone,
              count(*) filter (where ${FETCHED_LATELY}) * 60 / greatest(1, extract(epoch from
                now() - min(fetched_at) filter (where ${FETCHED_LATELY}))) as per_minute
       from training.activities where account_id = a.account_id

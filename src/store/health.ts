@@ -16,6 +16,8 @@ export type AccountHealth = {
   refresh_failures: number | null
   /** since when the service refuses the tokens that it makes */
   refused_since: Date | null
+  /** whether its tokens belong to another rider than its activities */
+  other_rider: boolean
 }
 
 /**
@@ -25,9 +27,11 @@ export type AccountHealth = {
 export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, p.polled_at, c.obtained_at as token_obtained_at,
-           c.expires_at as token_expires_at, c.failures as refresh_failures, c.refused_since
+           c.expires_at as token_expires_at, c.failures as refresh_failures, c.refused_since,
+           coalesce(o.is_other and o.pair = sha256(c.access_token), false) as other_rider
     from training.accounts a
     left join musette.credentials c using (account_id)
+    left join musette.riders o using (account_id)
     left join lateral (
       select finished_at as polled_at from training.sync_runs
       where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')

@@ -55,6 +55,7 @@ export async function openWeb(
     logger: false,
     schemaController: { compilersFactory: { buildValidator: compileAtFirstRequest } },
     forceCloseConnections: true,
+    routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LONGEST_UPLOAD_MS,
     rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
     // Node waits 60 s for headers by default, and looks every 30 s which requests are late.

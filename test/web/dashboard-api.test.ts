@@ -55,6 +55,13 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
+  it('opens a page also with a slash at the end of its address', async () => {
+    for (const path of ['/activities/', '/fitness/', '/runs/', '/queues/', `/activities/${await key()}/`]) {
+      const answer = await get(path, { accept: 'text/html' })
+      expect([path, answer.status]).toEqual([path, 200])
+    }
+  })
+
   it('answers 400 and the mistake to a request with wrong parameters', async () => {
     for (const [path, sentence] of [
       ['/api/activities/abc', 'params/id must be integer'],

@@ -49,6 +49,23 @@ function pageTests(queue: 'postgres' | 'redis') {
     ])
   })
 
+  it('names a scheduled job by the work that it enqueues, and the account', async () => {
+    const work = {
+      key: 'a',
+      name: 'due',
+      every: 1_000,
+      next: 1,
+      template: { data: { name: 'poll-activities', payload: { accountId: 1, activityId: 7 } } },
+    }
+    const [polls] = worker.daemon.jobs.queues()
+    if (!polls) throw new Error('no queue')
+    const scheduled = new Proxy(polls, {
+      get: (of, key) => (key === 'getJobSchedulers' ? async () => [work] : Reflect.get(of, key)),
+    })
+    const { queues } = await findQueues(worker.daemon.app, [scheduled])
+    expect(queues[0]?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
+  })
+
   it('shows a job that fails while the page reads once', async () => {
     const [polls] = worker.daemon.jobs.queues().filter(({ name }) => name === 'polls')
     if (!polls) throw new Error('no queue of polls')

@@ -20,9 +20,12 @@ const ARRIVING = '.arriving'
 /** An arriving file that did not change for so long was left by a process that was killed. */
 const LEFT_AFTER_MS = 1 * HOUR
 
+/** A FIT of a file; `isKnown`: the ledger had it before, and it is not sent again. */
+type Content = { fileName: string; contentId: string; isKnown?: boolean }
+
 /** A file that the page sent: each FIT in it by its content id, as in the ledger; or why it is not accepted. */
 export type Dropped =
-  | { accepted: true; fileName: string; contents: ReadonlyArray<{ fileName: string; contentId: string }> }
+  | { accepted: true; fileName: string; contents: readonly Content[] }
   | { accepted: false; reason: string }
 
 /**
@@ -53,9 +56,15 @@ export async function dropFile(
     await file.commit()
     const judged = await judge(name, await sourceAt(arrived))
     if (!judged.accepted) return judged
+    const ids = judged.contents.map(({ contentId }) => contentId)
+    const { rows } = await app.store.read((tx) =>
+      tx.client.query<{ content_id: string }>(KNOWN, [account.accountId, ids]),
+    )
+    const known = rows.map((row) => row.content_id)
     const place = await moveToFolder(Buffer.from(arrived), Buffer.from(folder), Buffer.from(name))
     await flushDirectory(folder)
-    return { ...judged, fileName: place ? nameOf(place).toString() : name }
+    const contents = judged.contents.map((one) => ({ ...one, isKnown: known.includes(one.contentId) }))
+    return { ...judged, contents, fileName: place ? nameOf(place).toString() : name }
   } finally {
     // After the move neither name is left.
     await file.abandon()
@@ -63,10 +72,12 @@ export async function dropFile(
   }
 }
 
+const KNOWN = `select content_id from training.uploads where account_id = $1 and content_id = any($2) and state <> 'refused'`
+
 async function judge(name: string, source: ByteSource): Promise<Dropped> {
   const unpacked = await unpackDropped(name, source)
   if (unpacked.verdict !== 'files') return { accepted: false, reason: describeFault(unpacked) }
-  const contents: Array<{ fileName: string; contentId: string }> = []
+  const contents: Content[] = []
   let reason = ''
   for (const one of unpacked.files) {
     const fit = await readFit(one, { settled: true })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { makeFoldedSql } from '../../store/activities/fold-text.ts'
 import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
-import { account, day, makeTool, number, text } from './tool.ts'
+import { account, day, each, makeTool, number, text } from './tool.ts'
 
 /** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */
 const COLUMNS = `
@@ -19,18 +19,8 @@ const SORTS = {
 const listed = {
   activity: z.string(),
   account: z.string(),
-  name: text,
-  type: text,
-  started_at_local: text,
-  timezone: text,
-  elapsed_s: number,
-  distance_km: number,
-  xss: number,
-  avg_power_w: number,
-  max_power_w: number,
-  ftp_w: number,
-  focus: text,
-  difficulty: number,
+  ...each(text, 'name type started_at_local timezone focus'),
+  ...each(number, 'elapsed_s distance_km xss avg_power_w max_power_w ftp_w difficulty'),
   medal: z.unknown(),
 }
 
@@ -111,24 +101,11 @@ const CURVE = `
 const detail = z.object({
   ...listed,
   activity_id: z.number(),
-  description: text,
+  ...each(text, 'description specificity difficulty_rating freshness'),
   state: z.string(),
-  sample_count: number,
-  max_cadence_rpm: number,
-  total_elevation_gain: number,
-  total_calories: number,
-  xss_low: number,
-  xss_high: number,
-  xss_peak: number,
-  specificity: text,
-  difficulty_rating: text,
-  pp_w: number,
-  ftp_before_w: number,
-  pp_before_w: number,
+  ...each(number, 'sample_count max_cadence_rpm total_elevation_gain total_calories xss_low xss_high'),
+  ...each(number, 'xss_peak pp_w ftp_before_w pp_before_w form training_status'),
   breakthrough: z.unknown(),
-  form: number,
-  freshness: text,
-  training_status: number,
   zones: z.record(z.string(), z.unknown()).nullable(),
   measures: z.record(z.string(), z.unknown()).nullable(),
 })

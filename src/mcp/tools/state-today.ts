@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { makeAnswer } from '../answer.ts'
-import { account, makeTool, number, text } from './tool.ts'
+import { account, each, makeTool, number, text } from './tool.ts'
 
 const STATE = `
   select a.name as account, t.day::text as today, (i.last_seen_at at time zone t.timezone)::text as as_of_local,
@@ -33,41 +33,15 @@ const STATE = `
 
 const step = z.object({
   name: text,
-  times: number,
-  power_w: number,
-  duration_s: number,
-  rest_power_w: number,
-  rest_duration_s: number,
+  ...each(number, 'times power_w duration_s rest_power_w rest_duration_s'),
 })
 const state = z.object({
   account: z.string(),
-  today: text,
-  as_of_local: text,
-  weight_kg: number,
-  ftp_w: number,
-  ltp_w: number,
-  hie_kj: number,
-  pp_w: number,
-  training_load: number,
-  training_load_low: number,
-  training_load_high: number,
-  training_load_peak: number,
-  freshness: text,
-  form_day: text,
-  form: number,
-  recovery_load: number,
-  target_xss: number,
-  target_xss_low: number,
-  target_xss_high: number,
-  target_xss_peak: number,
-  recommended_xss: number,
-  week_recommended_xss: number,
-  last_7_days_xss: number,
-  last_28_days_xss: number,
-  workout_type: text,
-  workout_name: text,
-  workout_description: text,
-  workout_difficulty: number,
+  ...each(text, 'today as_of_local freshness form_day workout_type workout_name workout_description'),
+  ...each(number, 'weight_kg ftp_w ltp_w hie_kj pp_w training_load training_load_low'),
+  ...each(number, 'training_load_high training_load_peak form recovery_load target_xss target_xss_low'),
+  ...each(number, 'target_xss_high target_xss_peak recommended_xss week_recommended_xss'),
+  ...each(number, 'last_7_days_xss last_28_days_xss workout_difficulty'),
   workout_steps: z.array(step).nullable(),
 })
 

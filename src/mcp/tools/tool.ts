@@ -31,3 +31,8 @@ export const account = z.string().max(200).optional().describe('name of an accou
 export const day = z.iso.date().optional()
 export const number = z.number().nullable()
 export const text = z.string().nullable()
+
+/** Makes outputs of one type from their names, which spaces part. */
+export function each(type: z.ZodType, names: string): z.ZodRawShape {
+  return Object.fromEntries(names.split(' ').map((name) => [name, type]))
+}

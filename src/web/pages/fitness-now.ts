@@ -25,6 +25,16 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return rows[0]
 }
 
+/** Counts an account's activities, and those of them that are still to be fetched. */
+export async function countToFetch(tx: Tx, accountId: number) {
+  const { rows } = await tx.client.query<{ all: number; to_fetch: number }>(
+    `select count(*)::int as all, count(*) filter (where fetched_at is null)::int as to_fetch
+     from training.activities where account_id = $1 and absent_since is null`,
+    [accountId],
+  )
+  return rows[0] ?? { all: 0, to_fetch: 0 }
+}
+
 /** Finds the seasons of an account, calendar years with a power curve, newest first. */
 export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
   const { rows } = await tx.client.query<{ season: number }>(

@@ -65,6 +65,7 @@ ${page.folder ? '<p id="live" role="status"></p>' : ''}
 ${menu.signOut ? `<form method="post" action="${root}/logout"><button>Sign out</button></form>` : ''}
 </header>
 <div id="problem" role="alert"></div>
+<div id="drop"></div>
 <main id="main" tabindex="-1">${page.folder ? WAITING : `<h1>${page.title}</h1><p>${page.text} <a href="${root}/">To today</a></p>`}</main>
 <footer>
 <p>musette keeps your training history in your own Postgres. What it derives is named as derived.</p>

@@ -1,6 +1,7 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
+import { makeCachedProbe } from '../cached-probe.ts'
 import type { PageTokens } from '../page-token.ts'
 import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
@@ -9,8 +10,10 @@ import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
 import { registerQueues } from './queues/routes.ts'
 import { registerRuns } from './runs/routes.ts'
+import { KEEP_MS } from './send-view.ts'
 import { registerDropZone } from './today/drop-routes.ts'
 import { registerHomeTimezone } from './today/home-routes.ts'
+import { findLoginProblem } from './today/problems.ts'
 import { registerToday, registerWorkoutFiles } from './today/routes.ts'
 
 /**
@@ -72,6 +75,12 @@ export async function registerPages(
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
+      const findLogin = makeCachedProbe(() => app.store.read(findLoginProblem), { keepMs: KEEP_MS })
+      scope.addHook('onSend', async (_request, reply) => {
+        // While the database is away the answer itself says so.
+        const login = await findLogin().catch(() => undefined)
+        if (login) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
+      })
       for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)
     },
     { prefix: '/api' },

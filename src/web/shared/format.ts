@@ -53,6 +53,12 @@ type Known = number | null | undefined
 const times = (value: Known, factor: number) =>
   value === null || value === undefined ? value : value * factor
 
+/** Says of how many activities sums and bests are while others are still to be fetched; empty when all are here. */
+export function describeMissing(all: number, toFetch: number): string {
+  if (toFetch === 0) return ''
+  return `numbers of ${formatNumber(all - toFetch)}; ${formatNumber(toFetch)} are still to be fetched`
+}
+
 /** Writes a distance of kilometres, in miles for those who want them. */
 export function formatDistance(km: Known, digits = 1): string {
   return formatNumber(times(km, UNITS.aKm), UNITS.distance, digits)
@@ -72,6 +78,14 @@ export function formatPace(speed: Known): string {
 /** Writes a height of metres, in feet for those who want miles. */
 export function formatHeight(m: Known): string {
   return formatNumber(times(m, UNITS.aMetre), UNITS.height)
+}
+
+/** The most characters of a name that a page shows at once; an activity's own page has all of it. */
+const MAX_NAME = 120
+
+/** Writes a name, cut where it is too long to be one. */
+export function formatName(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
 }
 
 /** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */

@@ -1,5 +1,6 @@
 import { type ComponentChild, render } from 'preact'
-import { find } from './root.ts'
+import { fetchJson } from './live.tsx'
+import { find, ROOT } from './root.ts'
 import { readSettings, type Settings, storeSettings } from './settings.ts'
 
 /** Shows a page's contents in its frame, and the choice of settings below them. */
@@ -8,6 +9,25 @@ export function showPage(page: ComponentChild): void {
   main.replaceChildren()
   render(page, main)
   showSettings()
+  for (const type of ['dragover', 'drop'] as const) document.addEventListener(type, onDrag)
+}
+
+const early: File[] = []
+let isOpening = false
+
+/** Opens the drop zone, on a page that has none, when a file is dragged over it: a file that is dropped would replace the page. */
+async function onDrag(event: DragEvent): Promise<void> {
+  event.preventDefault()
+  if (document.querySelector('#drop-files') || location.pathname === `${ROOT}/`) return
+  if (event.type === 'drop') early.push(...(event.dataTransfer?.files ?? []))
+  if (isOpening) return
+  isOpening = true
+  const { DropZone } = await import('./drop-zone.tsx')
+  const answer = await fetchJson<{ accounts: { account: string }[] }>('/api/activities/calendar')
+  isOpening = false
+  if (answer.kind !== 'data') return
+  const accounts = answer.data.accounts.map(({ account }) => account)
+  render(<DropZone accounts={accounts} first={early.splice(0)} />, find('#drop'))
 }
 
 /** Shows the choice of settings; the page is drawn anew with another one. */

@@ -66,7 +66,9 @@ export async function follow<T>(
     const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
     if (signal.aborted) return
     if (answer.kind === 'data' && !problem) etag = answer.etag
-    showState(problem)
+    showState(problem ?? (answer.kind === 'problem' ? undefined : answer.login))
+    // The same request gets the same refusal for ever.
+    if (answer.kind === 'problem' && answer.isFinal) return
     problems = problem ? problems + 1 : 0
     await pause(Math.min(Math.max(everyMs, LONGEST_PAUSE_MS), everyMs * 1.5 ** problems))
   }
@@ -102,10 +104,11 @@ function pause(ms: number): Promise<void> {
 /** Longer than the daemon takes to find that its database is unreachable. */
 const ANSWER_WITHIN_MS = 20_000
 
+/** `login`: what is wrong with a login, which every answer tells. */
 export type Answer<T> =
-  | { kind: 'data'; data: T; etag: string | undefined }
-  | { kind: 'same' }
-  | { kind: 'problem'; problem: Problem }
+  | { kind: 'data'; data: T; etag: string | undefined; login: Problem | undefined }
+  | { kind: 'same'; login: Problem | undefined }
+  | { kind: 'problem'; problem: Problem; isFinal?: boolean }
 
 /** Fetches JSON from the daemon; `etag` is that of the last answer. Never throws. */
 export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
@@ -115,10 +118,18 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
       headers: { accept: 'application/json', ...(etag && { 'if-none-match': etag }) },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     })
-    if (response.status === 304) return { kind: 'same' }
+    const header = response.headers.get('x-musette-login')
+    const login = header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Problem)
+    if (response.status === 304) return { kind: 'same', login }
     if (response.ok)
-      return { kind: 'data', data: await response.json(), etag: response.headers.get('etag') ?? undefined }
-    return { kind: 'problem', problem: await readProblem(response) }
+      return {
+        kind: 'data',
+        data: await response.json(),
+        etag: response.headers.get('etag') ?? undefined,
+        login,
+      }
+    const isFinal = response.status === 400 || response.status === 404
+    return { kind: 'problem', problem: await readProblem(response), isFinal }
   } catch {
     return { kind: 'problem', problem: UNREACHABLE }
   }
@@ -144,10 +155,14 @@ async function readProblem(response: Response): Promise<Problem> {
   const reason = await readReason(response)
   if (response.status === 503)
     return {
-      text: `The database is unreachable (${reason}). Nothing is lost; this page goes on by itself when it answers. To see more:`,
+      text: `Not now: ${reason}. Nothing is lost, and this page goes on by itself. To see more:`,
       command: 'musette doctor',
     }
-  if (response.status === 404) return { text: `The daemon answers: ${reason}.` }
+  if (response.status === 404 || response.status === 400)
+    return {
+      text: `The daemon has nothing at this address: ${reason}.`,
+      link: { to: location.pathname.slice(ROOT.length), text: 'Open the page without it' },
+    }
   return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
 }
 
@@ -159,12 +174,22 @@ export async function readReason(response: Response): Promise<string> {
   return `status ${response.status}`
 }
 
-/** Shows in the page's frame that it is live, or the problem. */
+/** Shows in the page's frame that it is live, or the problem; with the name of the page where its contents are not here yet. */
 export function showState(problem: Problem | undefined): void {
   const live = find('#live')
   const text = problem ? 'Not live' : 'Live'
   live.dataset.state = problem ? 'waiting' : 'live'
   // Written once: a screen reader would read it aloud again at every request.
   if (live.textContent !== text) live.textContent = text
-  render(problem ? <Notice {...problem} /> : null, find('#problem'))
+  const isEmpty = document.querySelector('main h1') === null
+  if (problem && isEmpty) document.querySelector('.waiting')?.remove()
+  render(
+    problem && (
+      <>
+        {isEmpty && <h1>{document.title.split(' · ')[0]}</h1>}
+        <Notice {...problem} />
+      </>
+    ),
+    find('#problem'),
+  )
 }

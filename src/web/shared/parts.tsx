@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
-import { formatInstant, formatSpan } from './format.ts'
+import { formatInstant, formatName, formatSpan } from './format.ts'
 import { ROOT } from './root.ts'
 
 export type Mood = 'good' | 'busy' | 'bad' | 'plain'
@@ -34,7 +34,7 @@ export function Link({ to, ...rest }: LinkProps) {
 
 /** The link to an activity by its name. */
 export function ActivityLink({ id, name }: { id: number; name: string | null }) {
-  return <Link to={`/activities/${id}`}>{name || 'without a name'}</Link>
+  return <Link to={`/activities/${id}`}>{formatName(name || 'without a name')}</Link>
 }
 
 type SectionProps = { id: string; title: string; children: ComponentChildren }

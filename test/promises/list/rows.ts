@@ -10,6 +10,20 @@ export const ROWS: readonly Breaking[] = [
     to: "within('SELECT 1', fn)",
   },
   {
+    promise:
+      "Every day on a page of the dashboard is the rider's, whatever zone the daemon and the browser are in",
+    in: 'src/web/pages/fitness/queries.ts',
+    from: 'text: `select extract(epoch from day)::float8, ${',
+    to: "text: `select max(extract(epoch from date_trunc('day', at)))::float8, ${",
+  },
+  {
+    promise:
+      'An assistant gets an error, and never an empty answer, for an account, table, type, duration, change or cursor that does not exist',
+    in: 'src/mcp/server.ts',
+    from: 'return names.includes(account) ? undefined',
+    to: 'return names ? undefined',
+  },
+  {
     promise: 'An older answer never overwrites a newer one',
     in: 'src/store/activities/record-details.ts',
     from: "coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,",

@@ -73,6 +73,19 @@ describeWithBrowser('the drop zone', () => {
     expect(await listLeft()).toEqual([])
   })
 
+  it('takes a file that is dropped on any page, and calls one that was uploaded before a duplicate', async () => {
+    const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
+    for (const path of ['/runs', '/activities', '/fitness', '/queues']) {
+      const page = await scene.visit(path)
+      await page.evaluate(`{
+        const files = new DataTransfer()
+        files.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'again.fit'))
+        document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true, bubbles: true }))
+      }`)
+      await page.locator('.dropped > li', { hasText: 'again.fit' }).getByText('duplicate').waitFor()
+    }
+  })
+
   it('has the file on disk before it says accepted, also when the daemon is killed at once', async () => {
     await scene.rows(`update training.accounts set needs_login = true`)
     const bytes = makeFit(9)

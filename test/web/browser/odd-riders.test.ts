@@ -3,7 +3,7 @@ import { syncAccount, syncTraining } from '../../../src/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openScene, PHONE, type Scene } from './scene.ts'
 
-const LONG = 'Zweihundertkilometerrundfahrt'.repeat(9)
+const LONG = 'Zweihundertkilometerrundfahrt'.repeat(31)
 
 describeWithBrowser('the pages of odd riders', () => {
   let scene: Scene
@@ -34,6 +34,8 @@ describeWithBrowser('the pages of odd riders', () => {
     const id = await scene.activityId('activity_id = (select max(activity_id) from training.activities)')
     for (const options of [{ viewport: { width: 1_200, height: 900 } }, PHONE]) {
       const page = await scene.visit(`/activities/${id}`, options)
+      expect((await page.locator('h1').textContent())?.length).toBeLessThanOrEqual(120)
+      expect(await page.locator('.description').first().textContent()).toBe(LONG)
       await page.getByRole('region', { name: 'Route' }).waitFor()
       await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
       const bars = (await page.evaluate(

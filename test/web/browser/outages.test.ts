@@ -30,28 +30,41 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
     scene.line.become('cut')
     await page
       .getByRole('alert')
-      .getByText(/The database is unreachable/)
+      .getByText(/Nothing is lost, and this page goes on by itself/)
       .waitFor()
     const address = `${scene.url}/activities/${await scene.activityId()}`
     const late = await page.context().newPage()
     await late.goto(address)
     await late
       .getByRole('alert')
-      .getByText(/The database is unreachable/)
+      .getByText(/Nothing is lost, and this page goes on by itself/)
       .waitFor()
+    expect(await late.getByRole('heading', { level: 1 }).textContent()).toBe('Activity')
     scene.line.become('good')
     await late.getByRole('heading', { level: 1 }).waitFor({ timeout: 40_000 })
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
     expect(await page.getByRole('alert').textContent()).toBe('')
   })
 
-  it('names the account that is not signed in any more, and the command to type', async () => {
+  it('names the account whose login is lost on every page, and the command to type', async () => {
     await scene.steer('POST', 'tokens/expire')
     await scene.steer('POST', 'tokens/revoke')
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
     const page = await scene.visit('/')
-    const notice = page.getByText('Account “default” is not signed in').locator('code')
-    expect(await notice.textContent()).toBe('musette login')
+    const notice = page.getByText('Account “default” needs a login').locator('code')
+    for (const path of [
+      '/runs',
+      '/queues',
+      '/activities',
+      '/fitness',
+      `/activities/${await scene.activityId()}`,
+      '/',
+    ]) {
+      await page.goto(`${scene.url}${path}`)
+      expect([path, await notice.textContent()]).toEqual([path, 'musette login'])
+      expect(await page.locator('#live').textContent()).toBe('Not live')
+    }
+    expect(await page.locator('.health').textContent()).toContain('look below')
     expect(await page.getByText('renewed by itself').count()).toBe(0)
     await scene.rows('update training.accounts set needs_login = false, last_error = null')
     await notice.waitFor({ state: 'detached' })
@@ -91,10 +104,19 @@ describeWithBrowser('a page without data', () => {
     // For a second a new page may get the cached answer of another one.
     await delay(1_500)
     const page = await scene.visit('/')
-    expect(await page.locator('main code').textContent()).toBe('musette login --username you@example.com')
-    expect(await page.locator('main table').count()).toBe(0)
-    const fitness = await scene.visit('/fitness')
-    expect(await fitness.locator('main code').textContent()).toContain('musette login')
+    for (const path of ['/', '/activities', '/fitness', '/runs']) {
+      await page.goto(`${scene.url}${path}`)
+      await page.locator('main h1').waitFor()
+      expect([path, await page.locator('main code').allTextContents()]).toEqual([
+        path,
+        [
+          'export MUSETTE_BASE_URL=https://the-address-of-the-service',
+          'musette login --username you@example.com',
+          'npm run demo',
+        ],
+      ])
+      expect(await page.locator('main table').count()).toBe(0)
+    }
     expect(scene.takeComplaints()).toEqual([])
   })
 })

@@ -61,6 +61,26 @@ describeWithBrowser('a page that polls the daemon', () => {
     await next
   })
 
+  it('asks once for what is refused, and says how to go on', async () => {
+    const page = await scene.visit('/', {})
+    await page.clock.install()
+    let sent = 0
+    page.on('request', (request) => {
+      if (/api\/(?:fitness|activities\/list)/.test(request.url())) sent++
+    })
+    for (const address of ['/fitness?account=999999', '/activities?day=2026-02-31']) {
+      sent = 0
+      await page.goto(`${scene.url}${address}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.clock.runFor(LONG_MS)
+      expect([address, sent]).toEqual([address, 1])
+      expect(await page.getByText('Looking it up').count()).toBe(0)
+      await page.getByRole('link', { name: 'Open the page without it' }).click()
+      await page.locator('main h1').waitFor()
+      expect(sent).toBe(2)
+    }
+  })
+
   it('links to the login page when the session has ended', async () => {
     const { page } = await watch()
     await page.route('**/api/today', (route) => route.fulfill({ status: 401, json: { error: 'no' } }))

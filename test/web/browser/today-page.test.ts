@@ -131,6 +131,8 @@ describeWithBrowser('the page of today', () => {
       expect((await readFile(await download.path())).length).toBeGreaterThan(100)
     }
     const link = page.getByRole('link', { name: 'Download Lunch Tempo as .zwo' })
+    const { width = 0, height = 0 } = (await link.boundingBox()) ?? {}
+    expect(Math.min(width, height)).toBeGreaterThanOrEqual(24)
     const address = new URL((await link.getAttribute('href')) ?? '', page.url())
     for (const [name, value] of [
       ['path', 'nosuch'],
@@ -161,7 +163,7 @@ describeWithBrowser('the page of today', () => {
     const notice = page.locator('.notice', { hasText: 'The mirror is stale: the last good poll was 3 h' })
     expect(await notice.locator('code').textContent()).toBe('musette doctor')
     await scene.rows(`update training.accounts set needs_login = true`)
-    const login = page.locator('.notice', { hasText: 'Account “default” is not signed in.' })
+    const login = page.locator('.notice', { hasText: 'Account “default” needs a login.' })
     expect(await login.locator('code').textContent()).toBe('musette login')
     await scene.rows(`update training.accounts set needs_login = false`)
     await scene.rows(
@@ -223,5 +225,23 @@ describeWithBrowser('the page of today', () => {
     expect(await scene.rows('select timezone, timezone_set_by from training.accounts')).toEqual([
       { timezone: 'Pacific/Auckland', timezone_set_by: 'account' },
     ])
+    for (const [zone, instant, local, day] of [
+      ['Pacific/Auckland', '2026-03-01T12:30Z', '2026-03-02 01:30', '2 Mar 2026'],
+      ['Asia/Kathmandu', '2026-03-01T18:20Z', '2026-03-02 00:05', '2 Mar 2026'],
+      ['America/Los_Angeles', '2026-03-02T02:00Z', '2026-03-01 18:00', '1 Mar 2026'],
+      ['Europe/Berlin', '2026-02-28T23:30Z', '2026-03-01 00:30', '1 Mar 2026'],
+    ] as const) {
+      await scene.rows(
+        `update training.activities set started_at = '${instant}', started_at_local = '${local}', timezone = '${zone}', form = 5`,
+      )
+      await page.goto(`${scene.url}/`)
+      await page.getByText(`Newest activity: ${day}`).waitFor()
+      expect(await page.getByRole('region', { name: 'Form' }).textContent()).toContain(
+        `After the ride of ${day}`,
+      )
+      await page.goto(`${scene.url}/fitness`)
+      await page.getByRole('region', { name: 'Load and form' }).getByText('As a table').click()
+      expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
+    }
   })
 })

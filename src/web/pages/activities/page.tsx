@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import { formatDistance, formatNumber } from '../../shared/format.ts'
+import { FirstSteps } from '../../shared/first-steps.tsx'
+import { describeMissing, formatDistance, formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { fetchJson, follow, showState } from '../../shared/live.tsx'
 import { type Problem, Waiting } from '../../shared/parts.tsx'
@@ -41,6 +42,13 @@ function Activities() {
     setState(next)
   }
   const { calendar, sums, pages } = shown
+  if (calendar.accounts.length === 0)
+    return (
+      <>
+        <h1>Activities</h1>
+        <FirstSteps />
+      </>
+    )
   const several = calendar.accounts.length > 1
   const onDay = (day: string) => change(state.day === day ? { day: '' } : { year: day.slice(0, 4), day })
   return (
@@ -78,21 +86,15 @@ function useList(state: ListState) {
   useEffect(() => {
     const left = new AbortController()
     const pages = makeListPages(state)
+    const fetchCalendar = () => fetchJson<CalendarView>(`/api/activities/calendar${address}`)
+    // The first one is fetched beside the first page.
+    let calendar: ReturnType<typeof fetchCalendar> | undefined = fetchCalendar()
     void open()
     return () => left.abort()
 
     async function open() {
-      const first = placeKept()?.first ?? 0
-      const [page, calendar] = await Promise.all([
-        fetchJson<Page>(pages.addressOf(first)),
-        fetchJson<CalendarView>(`/api/activities/calendar${address}`),
-      ])
-      if (left.signal.aborted) return
-      if (page.kind === 'data' && calendar.kind === 'data') {
-        pages.accept(page.data, first)
-        setShown({ state, pages, sums: page.data, calendar: calendar.data })
-      }
-      let polled = first
+      onScreen.current.first = placeKept()?.first ?? 0
+      let polled = 0
       await follow<Page>(
         () => {
           polled = onScreen.current.first
@@ -105,7 +107,8 @@ function useList(state: ListState) {
     async function onData(sums: Page, polled: number): Promise<Problem | undefined> {
       if (!pages.accept(sums, polled)) return undefined
       // What a filter can choose, and the days, change with the activities only.
-      const answer = await fetchJson<CalendarView>(`/api/activities/calendar${address}`)
+      const answer = await (calendar ?? fetchCalendar())
+      calendar = undefined
       if (left.signal.aborted) return undefined
       if (answer.kind === 'problem') return answer.problem
       if (answer.kind === 'data') setShown({ state, pages, sums, calendar: answer.data })
@@ -158,6 +161,7 @@ function Sums({ sums, state, onChange }: SumsProps) {
     formatNumber(sums.elapsed_s / 3_600, 'h', sums.elapsed_s < 36_000 ? 1 : 0),
     sums.distance_km > 0 && formatDistance(sums.distance_km, 0),
     sums.xss > 0 && formatNumber(sums.xss, 'XSS'),
+    describeMissing(total, sums.to_fetch),
   ]
   const text = total > 0 ? words.filter(Boolean).join(' · ') : isFiltered || hidden ? 'No activity fits.' : ''
   return (

@@ -42,6 +42,8 @@ export type ActivityPage = {
   total: number
   /** activities that fit, too, but that the service lists no more */
   absent: number
+  /** activities of the list that are still to be fetched, and in no sum */
+  to_fetch: number
   elapsed_s: number
   distance_km: number
   xss: number
@@ -61,10 +63,10 @@ export async function findActivityPage(
     order.sort === 'name'
       ? `v.name collate ${await findCollation(tx, order.language)}`
       : SORT_KEYS[order.sort]
-  const { rows } = await tx.client.query<Omit<ActivityPage, 'lines'> & { lines: ListedLine[] | null }>(
+  const { rows } = await tx.client.query<ActivityPage>(
     // The rows are wide, so the order is found on narrow ones and only those of the page are read again.
     `with matched as materialized (
-       select v.activity_id, v.absent_since is not null as gone, ${key} as key, v.elapsed_s, v.distance, v.xss
+       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${key} as key, v.elapsed_s, v.distance, v.xss
        from training.activities v where ${conditions}
      ), shown as (
        select * from matched where not gone or ${filter.absent === true}
@@ -75,9 +77,9 @@ export async function findActivityPage(
          limit $${values.length + 1} offset $${values.length + 2}
        ) part
      )
-     select count(*)::int as total, coalesce(sum(elapsed_s), 0)::float8 as elapsed_s, coalesce(sum(distance), 0)::float8 as distance_km,
+     select count(*)::int as total, count(*) filter (where unfetched)::int as to_fetch, coalesce(sum(elapsed_s), 0)::float8 as elapsed_s, coalesce(sum(distance), 0)::float8 as distance_km,
        coalesce(sum(xss), 0)::float8 as xss, (select count(*)::int from matched where gone) as absent,
-       (select json_agg(line order by place) from (
+       (select coalesce(json_agg(line order by place), '[]') from (
           select p.place, row_to_json(l) as line from page p cross join lateral (
             select ${ACTIVITY_LINE}, v.absent_since is not null as absent, v.description
             from training.activities v join training.accounts a using (account_id) where v.activity_id = p.activity_id
@@ -86,15 +88,8 @@ export async function findActivityPage(
      from shown`,
     [...values, limit, offset],
   )
-  const page = rows[0]
-  return {
-    total: page?.total ?? 0,
-    absent: page?.absent ?? 0,
-    elapsed_s: page?.elapsed_s ?? 0,
-    distance_km: page?.distance_km ?? 0,
-    xss: page?.xss ?? 0,
-    lines: page?.lines ?? [],
-  }
+  if (!rows[0]) throw new Error('sums return a row')
+  return rows[0]
 }
 
 /** Finds the collation of a language, quoted; the one of all languages where Postgres does not know it. */

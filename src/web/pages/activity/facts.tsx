@@ -1,6 +1,7 @@
 import {
   formatDistance,
   formatHeight,
+  formatName,
   formatNumber,
   formatSpeed,
   formatStopwatch,
@@ -17,6 +18,7 @@ type Measures = NonNullable<View['measures']>
 /** The head of the page: name, type, start, description, and links to the older and the newer activity. */
 export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
+  const short = formatName(facts.name || 'Without a name')
   const start = `${formatWallClock(facts.started_at_local)}${zone}`
   return (
     <>
@@ -34,7 +36,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
         )}
       </nav>
       <h1>
-        {facts.name || 'Without a name'}
+        {short}
         {(facts.breakthrough ?? 0) > 0 && (
           <>
             {' '}
@@ -45,6 +47,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
       <p class="quiet">
         {[several && facts.account, facts.activity_type, start].filter(Boolean).join(' · ')}
       </p>
+      {facts.name && short !== facts.name && <p class="description">{facts.name}</p>}
       {facts.description && <p class="description">{facts.description}</p>}
     </>
   )
@@ -96,7 +99,7 @@ export function FactsList({ facts, measures, summary }: Given) {
           </>
         )}
         {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
-        {file !== null && `It came from the file ${file}. `}
+        {file !== null && `It came from the file ${formatName(file)}. `}
       </p>
       {measures?.weighted_power != null && <p class="quiet">{WEIGHTED}</p>}
     </>

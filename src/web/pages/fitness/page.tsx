@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
-import { formatNumber } from '../../shared/format.ts'
+import { FirstSteps } from '../../shared/first-steps.tsx'
+import { describeMissing, formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
@@ -31,10 +32,12 @@ function Fitness() {
     [view?.best, view?.season, kg],
   )
   if (!view) return <Waiting />
+  const missing = describeMissing(view.count.all, view.count.to_fetch)
   return (
     <>
       <h1>Fitness</h1>
       <AccountChoice path="/fitness" accounts={view.accounts} shown={view.account_id} />
+      {missing && <p class="notice calm">Charts and tables have the {missing}.</p>}
       <Now view={view} />
       {view.signature.at.length > 0 && (
         <RangeChoice range={range} seasons={view.seasons} onChoose={setRange} />
@@ -58,12 +61,7 @@ function addressOf(account: string, season: number | undefined, sport: string | 
 /** The last fitness numbers of the service. */
 function Now({ view }: { view: View }) {
   const { now, account_id: id, signature, sync_command: command } = view
-  if (id === null)
-    return (
-      <p>
-        There is no account yet. Type: <code>musette login --username you@example.com</code>
-      </p>
-    )
+  if (id === null) return <FirstSteps />
   if (now === null)
     return (
       <p>

@@ -3,7 +3,7 @@ import { commandFor } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { Sent } from '../../shared/sent.ts'
-import { findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
+import { countToFetch, findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
 
 /** The page's content as the browser gets it. */
 export type View = Sent<typeof findFitness>
@@ -31,6 +31,7 @@ export async function findFitness(
       /** the account of all the rest; null when there is none yet */
       account_id: shown?.accountId ?? null,
       sync_command: commandFor('sync', shown?.name ?? 'default'),
+      count: await countToFetch(tx, key),
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findSignatureColumns(tx, key),
       load,

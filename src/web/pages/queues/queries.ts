@@ -27,9 +27,11 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
     queue.getJobs(['failed'], 0, JOBS_SHOWN - 1),
     queue.getJobSchedulers(0, -1, true),
   ])
-  const aboutOf = (data: unknown) => {
-    const { accountId, activityId } = (data ?? {}) as { accountId?: number; activityId?: number }
-    return { account: names.get(accountId ?? 0) ?? null, activity_id: activityId ?? null }
+  // A job of a schedule holds the name and the payload of the one that it enqueues, which is what a person looks for.
+  const aboutOf = (job: string, data: unknown) => {
+    const { name, payload = data } = (data ?? {}) as { name?: string; payload?: unknown }
+    const { accountId, activityId } = (payload ?? {}) as { accountId?: number; activityId?: number }
+    return { job: name ?? job, account: names.get(accountId ?? 0) ?? null, activity_id: activityId ?? null }
   }
   return {
     name: queue.name,
@@ -43,8 +45,7 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
     completed: counts.completed ?? 0,
     jobs: [...new Map([...active, ...failed].map((job) => [job.id, job])).values()].map((job) => ({
       id: job.id ?? '',
-      job: job.name,
-      ...aboutOf(job.data),
+      ...aboutOf(job.name, job.data),
       attempts: job.attemptsMade,
       at: dateOf(job.finishedOn ?? job.processedOn),
       has_failed: job.failedReason !== undefined && job.finishedOn !== undefined,
@@ -52,8 +53,7 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
     })),
     schedules: schedules.map(({ key, name, every, next, template }) => ({
       key,
-      job: name,
-      ...aboutOf(template?.data),
+      ...aboutOf(name, template?.data),
       every_s: every === undefined ? null : Number(every) / 1_000,
       next_at: dateOf(next),
     })),

@@ -1,3 +1,4 @@
+import { FirstSteps } from '../../shared/first-steps.tsx'
 import { formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
@@ -35,12 +36,14 @@ function Runs() {
   return (
     <>
       <h1>Runs</h1>
-      {view.runs.length === 0 ? (
+      {view.accounts === 0 ? (
+        <FirstSteps />
+      ) : view.runs.length === 0 ? (
         <p>
-          Nothing has run yet. To start, type: <code>musette login --username you@example.com</code>
+          Nothing has run yet. To start, type: <code>musette sync</code>
         </p>
       ) : (
-        <Table caption="Newest first" columns={withAccount(RUNS, view.several)} rows={view.runs} />
+        <Table caption="Newest first" columns={withAccount(RUNS, view.accounts > 1)} rows={view.runs} />
       )}
     </>
   )

@@ -17,7 +17,7 @@ export async function findRuns({ store }: Pick<App, 'store'>) {
   }))
   const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
   return {
-    several: accounts.length > 1,
+    accounts: accounts.length,
     runs: runs.map((run) => ({
       account: run.accountId === null ? null : (names.get(run.accountId) ?? null),
       resource: run.resource,

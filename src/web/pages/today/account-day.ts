@@ -104,15 +104,21 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
   return rows[0]
 }
 
-/** The runs of the last 24 hours; `failed` counts those that failed as a whole or in part. */
-export type RunsOfDay = { runs: number; failed: number; fetched: number }
+/** The runs of the last 24 hours, how many failed as a whole or in part, and the activities that came or changed. */
+export type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/** Counts the runs of all accounts in the last 24 hours. */
+/** Counts the runs of all accounts in the last 24 hours, and by the change feed what came: the daemon fetches without a run. */
 export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
   const { rows } = await tx.client.query<RunsOfDay>(
-    `select count(*)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
-       coalesce(sum(fetched) filter (where resource = 'activities'), 0)::int as fetched
-     from training.sync_runs where started_at > now() - interval '24 hours'`,
+    `select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
+       n.came::int, n.changed::int
+     from (
+       select count(*) filter (where is_new) as came, count(*) filter (where not is_new) as changed from (
+         select bool_or(kind = 'activity.new') as is_new from training.changes
+         where at > now() - interval '24 hours' and kind in ('activity.new', 'activity.changed', 'activity.samples')
+         group by account_id, path
+       ) each
+     ) n left join training.sync_runs on started_at > now() - interval '24 hours' group by n.came, n.changed`,
   )
-  return rows[0] ?? { runs: 0, failed: 0, fetched: 0 }
+  return rows[0] ?? { runs: 0, failed: 0, came: 0, changed: 0 }
 }

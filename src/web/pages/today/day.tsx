@@ -4,6 +4,7 @@ import { Details, Link, Numbers } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import { Profile, Sparkline, WeekBars } from './drawings.tsx'
 import type { View } from './queries.ts'
+import { describeRecommended } from './sentences.ts'
 
 type Today = NonNullable<View['today']>
 type WeekDay = Today['week'][number]
@@ -142,14 +143,6 @@ function Week({ today: { week, day } }: Props) {
       </Details>
     </Card>
   )
-}
-
-function describeRecommended(week: readonly WeekDay[]): string {
-  const known = week.filter(({ recommended_xss: xss }) => xss !== null)
-  if (known.length === 0) return 'the service recommends no load yet'
-  const recommended = known.reduce((total, { recommended_xss: xss }) => total + (xss ?? 0), 0)
-  const days = known.length === 1 ? 'one day' : `${known.length} days`
-  return `of ${formatNumber(recommended, 'XSS')} recommended${known.length < 7 ? `, which is known of ${days}` : ''}`
 }
 
 const STEPS: readonly Column<Step>[] = [

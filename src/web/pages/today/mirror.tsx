@@ -1,6 +1,8 @@
-import { formatDay, formatNumber, formatSpan, formatWeekday } from '../../shared/format.ts'
+import { FirstSteps } from '../../shared/first-steps.tsx'
+import { formatDay, formatNumber, formatWeekday } from '../../shared/format.ts'
 import { Ago, Badge, Link, type NamedNumber, Numbers } from '../../shared/parts.tsx'
 import type { View } from './queries.ts'
+import { describeProgress, describeRuns } from './sentences.ts'
 
 type Account = View['accounts'][number]
 
@@ -8,18 +10,12 @@ type Account = View['accounts'][number]
 const MOST_DAYS = 90
 
 /** The head of the page: the day, and the state of the mirror in one line. */
-export function Health({ view: { accounts, runs, today } }: { view: View }) {
+export function Health({ view: { accounts, runs, today, is_well: isWell } }: { view: View }) {
   const heading = <h1>{today ? `Today, ${formatWeekday(today.day)}` : 'Today'}</h1>
   if (accounts.length === 0) return heading
   const polls = accounts.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
   const oldest = polls.sort()[0]
   const days = today?.days_mirrored ?? 0
-  const isWell =
-    accounts.every(({ login, polled_at: at }) => login === 'signed in' && at !== null) && runs.failed === 0
-  const fetched =
-    runs.fetched === 0
-      ? 'no activity was new or changed'
-      : `${count(runs.fetched, 'fetch', 'fetches')} of activities`
   return (
     <>
       {heading}
@@ -34,30 +30,16 @@ export function Health({ view: { accounts, runs, today } }: { view: View }) {
           ' Not polled yet'
         )}
         {days > 1 && `, every day for ${days >= MOST_DAYS ? '90 days or more' : `${days} days`}`}
-        {`. In 24 hours ${count(runs.runs, 'run')}: ${fetched}`}
-        {runs.failed > 0 && `, ${formatNumber(runs.failed)} failed`}. <Link to="/runs">All runs</Link>
+        {`. ${describeRuns(runs)} `}
+        <Link to="/runs">All runs</Link>
       </p>
     </>
   )
 }
 
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(number)} ${number === 1 ? one : many}`
-}
-
 /** A card for every account: its login, its counts and its progress, with the command to type where one is needed. */
 export function Accounts({ accounts }: { accounts: readonly Account[] }) {
-  if (accounts.length === 0)
-    return (
-      <section class="card empty-state">
-        <h2>No account yet</h2>
-        <p>Sign in to the service, and its history appears here, newest ride first. Type:</p>
-        <pre>
-          <code>musette login --username you@example.com</code>
-        </pre>
-        <p class="quiet">The password is asked for, and not kept.</p>
-      </section>
-    )
+  if (accounts.length === 0) return <FirstSteps />
   return (
     <>
       <h2>Mirror</h2>
@@ -97,7 +79,7 @@ function AccountCard({ account }: { account: Account }) {
             . The login is renewed by itself; the present one ends <Ago at={ends} />
           </>
         )}
-        {reason && `. Last error: ${reason}`}.
+        {reason && `. Last error: ${reason.replace(/\.$/, '')}`}.
       </p>
     </article>
   )
@@ -118,7 +100,7 @@ function countsOf(account: Account): NamedNumber[] {
 }
 
 function Progress({ account }: { account: Account }) {
-  const { activities, wanted, seconds_to_go: seconds, fetched_per_minute: rate } = account
+  const { activities, wanted } = account
   if (activities === 0)
     return (
       <p>
@@ -127,18 +109,15 @@ function Progress({ account }: { account: Account }) {
       </p>
     )
   if (wanted === 0) return null
-  const here = activities - wanted
-  const share = `${formatNumber(here)} of ${formatNumber(activities)} are here`
-  const pace =
-    seconds === null || rate === null
-      ? 'nothing was fetched in the last minutes'
-      : `${formatNumber(rate)} a minute, ${formatSpan(seconds)} to go`
+  const progress = describeProgress(account)
   return (
     <div class="progress">
-      <progress max={activities} value={here} aria-label={`Account ${account.account}: ${share}`} />
-      <p>
-        {share}; {pace}
-      </p>
+      <progress
+        max={activities}
+        value={activities - wanted}
+        aria-label={`Account ${account.account}: ${progress}`}
+      />
+      <p>{progress}</p>
     </div>
   )
 }

@@ -1,6 +1,8 @@
-import type { Status } from '../../../app/status-report.ts'
+import { describeLoginProblem, type Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { DAY, formatDuration } from '../../../kit/time.ts'
+import { findAccountHealth } from '../../../store/health.ts'
+import type { Tx } from '../../../store/store.ts'
 
 /** A refused file is shown on top for so long; afterwards the list of uploads still has it. */
 const REFUSED_SHOWN_MS = 7 * DAY
@@ -24,19 +26,15 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
   const ofAccount = (name: string) => (several ? ` of account “${name}”` : '')
   const found: ProblemView[] = []
   for (const account of status.accounts) {
-    const { account: name, login, next_command: command, polled_at: polledAt, failed } = account
+    const { account: name, login_code: login, polled_at: polledAt, failed } = account
     const lateMs = polledAt ? now.getTime() - polledAt.getTime() : 0
-    if (login === 'needs login')
-      found.push({
-        text: `Account “${name}” is not signed in. What is mirrored stays; nothing new comes until you type:`,
-        command,
-      })
-    else if (lateMs > freshMs)
+    // What is wrong with a login stands on every page, see findLoginProblem.
+    if (login === null && lateMs > freshMs)
       found.push({
         text: `The mirror${ofAccount(name)} is stale: the last good poll was ${formatDuration(lateMs)} ago${reasonOf(account)}. To see why, type:`,
         command: 'musette doctor',
       })
-    else if (account.last_run?.outcome === 'failed')
+    else if (login === null && account.last_run?.outcome === 'failed')
       found.push({
         text: `The last run${ofAccount(name)} failed${reasonOf(account)}. It is tried again by itself; to see more, type:`,
         command: 'musette doctor',
@@ -65,7 +63,7 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
   const refused = uploads.filter(({ state, seen_at }) => state === 'refused' && seen_at.getTime() > since)
   if (refused[0])
     found.push({
-      text: `${refused.length === 1 ? `The file ${refused[0].file_name}${ofAccount(refused[0].account)} was refused` : `${refused.length} files were refused, the last one ${refused[0].file_name}${ofAccount(refused[0].account)}`}: ${refused[0].reason ?? 'the service gave no reason'}. The file lies in failed/ with the reason beside it.`,
+      text: `${refused.length === 1 ? `The file ${refused[0].file_name}${ofAccount(refused[0].account)} was refused` : `${refused.length} files were refused, the last one ${refused[0].file_name}${ofAccount(refused[0].account)}`}: ${(refused[0].reason ?? 'the service gave no reason').replace(/\.$/, '')}. The file lies in failed/ with the reason beside it.`,
       command: null,
       calm: true,
     })
@@ -80,6 +78,16 @@ export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemV
       command: `musette webhook test ${webhook}`,
     })
   return found
+}
+
+/** Finds the first account whose login needs a person, as the problem that every page shows; undefined when none does. */
+export async function findLoginProblem(tx: Tx): Promise<ProblemView | undefined> {
+  for (const health of await findAccountHealth(tx)) {
+    const wrong = describeLoginProblem(health)
+    const text = `Account “${health.account}” ${wrong?.found}. What is mirrored stays; nothing new comes until you type:`
+    if (wrong) return { text, command: wrong.run }
+  }
+  return undefined
 }
 
 function reasonOf({ last_run: run, last_error: error }: Status['accounts'][number]): string {

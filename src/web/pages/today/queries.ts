@@ -66,9 +66,14 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
   ])
   const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
   const now = new Date()
+  const problems = makeProblems({ status, uploads: lines.uploads, freshMs: freshMs(app.config), now })
   return {
     accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
-    problems: makeProblems({ status, uploads: lines.uploads, freshMs: freshMs(app.config), now }),
+    problems,
+    /** whether nothing on the page, and no login, needs a look */
+    is_well:
+      problems.length + status.waiting_files.length === 0 &&
+      status.accounts.every(({ login_code: code, polled_at: at }) => code === null && at !== null),
     failed: status.failed_activities.map((failed) => ({
       ...failed,
       resync_command: `${commandFor('resync', failed.account)} ${failed.path}`,

@@ -1,5 +1,6 @@
 import {
   formatDistance,
+  formatName,
   formatNumber,
   formatSpan,
   formatStopwatch,
@@ -67,7 +68,7 @@ const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
 }
 
 const UPLOADS: readonly Column<Upload>[] = [
-  { title: 'File', names: true, cell: (upload) => upload.file_name },
+  { title: 'File', names: true, cell: (upload) => formatName(upload.file_name) },
   { title: 'State', cell: ({ state }) => <Badge mood={UPLOAD_MOODS[state] ?? 'busy'}>{state}</Badge> },
   { title: 'Seen', cell: (upload) => <Ago at={upload.seen_at} /> },
   {

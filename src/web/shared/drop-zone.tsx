@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Dropped } from '../../../app/files/drop-file.ts'
-import { formatNumber } from '../../shared/format.ts'
-import { fetchJson, readReason } from '../../shared/live.tsx'
-import { Badge, Link, type Mood } from '../../shared/parts.tsx'
-import { ROOT } from '../../shared/root.ts'
-import type { Sent } from '../../shared/sent.ts'
-import type { findDroppedContents } from './drop-routes.ts'
+import type { Dropped } from '../../app/files/drop-file.ts'
+import type { findDroppedContents } from '../pages/today/drop-routes.ts'
+import { formatName, formatNumber } from './format.ts'
+import { fetchJson, readReason } from './live.tsx'
+import { Badge, Link, type Mood } from './parts.tsx'
+import { ROOT } from './root.ts'
+import type { Sent } from './sent.ts'
 
 type Content = Sent<typeof findDroppedContents>[number]
 type Accepted = Extract<Dropped, { accepted: true }>
@@ -32,12 +32,16 @@ const MOODS: Readonly<Record<string, Mood>> = {
   refused: 'bad',
 }
 
-/** The place where files are dropped or picked; it sends one after the other, and shows what became of each. */
-export function DropZone({ accounts }: { accounts: readonly string[] }) {
+/**
+ * The place where files are dropped or picked; it sends one after the other, and shows what became of each. `first` was dropped
+ * before it was there; of several accounts a person chooses one, and drops it again.
+ */
+export function DropZone({ accounts, first = [] }: { accounts: readonly string[]; first?: readonly File[] }) {
   const [chosen, setChosen] = useState<string>()
   const account = chosen ?? accounts[0] ?? ''
   const { items, add } = useSending(account)
   const isOver = useDrops(add)
+  useEffect(() => (accounts.length === 1 ? add(first) : undefined), [])
   if (accounts.length === 0) return null
   return (
     <section aria-label="Drop zone">
@@ -186,11 +190,11 @@ async function send(file: File, account: string): Promise<SentFile> {
   }
 }
 
-const makeUnknown = ({ fileName, contentId }: Accepted['contents'][number]): Content => ({
+const makeUnknown = ({ fileName, contentId, isKnown }: Accepted['contents'][number]): Content => ({
   content_id: contentId,
   file_name: fileName,
-  state: 'accepted',
-  reason: null,
+  state: isKnown ? 'duplicate' : 'accepted',
+  reason: isKnown ? 'it was uploaded before' : null,
   activity_id: null,
   activity_name: null,
 })
@@ -216,18 +220,19 @@ async function followContents(item: Item, onContents: (contents: readonly Conten
 
 function ItemLine({ item: { name, mood, state, reason, contents } }: { item: Item }) {
   const [only] = contents
-  if (contents.length === 1 && only) return <ContentLine name={<strong>{name}</strong>} content={only} />
+  if (contents.length === 1 && only)
+    return <ContentLine name={<strong>{formatName(name)}</strong>} content={only} />
   const ended = contents.filter((content) => ENDED.includes(content.state)).length
   return (
     <li>
-      <strong>{name}</strong> <Badge mood={mood}>{state}</Badge>{' '}
+      <strong>{formatName(name)}</strong> <Badge mood={mood}>{state}</Badge>{' '}
       {contents.length > 0
         ? `${formatNumber(ended)} of ${formatNumber(contents.length)} files are through`
         : reason}
       {contents.length > 0 && (
         <ul>
           {contents.map((content) => (
-            <ContentLine key={content.content_id} name={content.file_name} content={content} />
+            <ContentLine key={content.content_id} name={formatName(content.file_name)} content={content} />
           ))}
         </ul>
       )}

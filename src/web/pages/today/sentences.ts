@@ -1,0 +1,42 @@
+import { formatNumber, formatSpan } from '../../shared/format.ts'
+import type { View } from './queries.ts'
+
+type Account = View['accounts'][number]
+type WeekDay = NonNullable<View['today']>['week'][number]
+
+/** Says what the runs of a day brought, whoever made them: the daemon or a command. */
+export function describeRuns({ runs, failed, came, changed }: View['runs']): string {
+  const brought = [
+    came > 0 && `${count(came, 'activity', 'activities')} came`,
+    changed > 0 && `${formatNumber(changed)} changed`,
+  ].filter(Boolean)
+  const what = brought.join(', ') || 'no activity was new or changed'
+  return `In 24 hours ${count(runs, 'run')}: ${what}${failed > 0 ? `, ${count(failed, 'run')} failed` : ''}.`
+}
+
+/** Says how many of the wanted activities are here, and how fast the others come. */
+export function describeProgress(account: Account): string {
+  const { activities, wanted, mirrored, seconds_to_go: seconds, fetched_per_minute: rate } = account
+  const none = mirrored === 0 ? 'the first ones are on their way' : 'none was fetched in the last 5 minutes'
+  const pace =
+    seconds === null || rate === null ? none : `${formatNumber(rate)} a minute, ${formatSpan(seconds)} to go`
+  return `${formatNumber(activities - wanted)} of ${formatNumber(activities)} are here; ${pace}`
+}
+
+/** Says what the load of a week is compared with: on the days whose recommendation is known, what was done on these. */
+export function describeRecommended(week: readonly WeekDay[]): string {
+  const known = week.filter(({ recommended_xss: xss }) => xss !== null)
+  if (known.length === 0) return 'XSS; the service recommends no load yet'
+  const sum = (of: (day: WeekDay) => number) => known.reduce((total, day) => total + of(day), 0)
+  const recommended = formatNumber(
+    sum(({ recommended_xss: xss }) => xss ?? 0),
+    'XSS',
+  )
+  if (known.length === week.length) return `of ${recommended} recommended`
+  const days = known.length === 1 ? 'one day' : `${known.length} days`
+  return `XSS; ${recommended} recommended for ${days}, on which ${formatNumber(sum(({ xss }) => xss))} were done`
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(number)} ${number === 1 ? one : many}`
+}
