@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { errorCode, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { openPlainFile } from '../kit/files.ts'
 import type { Clock } from '../kit/time.ts'
-import { OPEN_FILE, type Problems } from './folder-report.ts'
+import type { Problems } from './folder-report.ts'
 import { moveDone, moveFailed } from './move-file.ts'
 import type { MovedFiles } from './moved-files.ts'
 import type { ReadWriter } from './open-writers.ts'
@@ -72,7 +72,7 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     const writer = await deps.readWriter(found.path)
     if (writer !== undefined) {
       const reason = `${writer} has it open for writing; it is sent when that program has closed it`
-      return seen.recordWaiting(found, deps.now().getTime(), { code: OPEN_FILE, reason })
+      return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
     }
     const dropped = describeDropped(found, seen)
     const after = await deps.importFile(dropped, open, signal).finally(() => closeAll(opened))

@@ -13,8 +13,8 @@ type Reporter = {
 
 /** A waiting file is reported after this long: most are being written, or are mended by a person at this moment. */
 const REPORT_AFTER_MS = MINUTE
-/** The code of a file that a program has open for writing: recorders write now and then for hours, so it is shown and not logged. */
-export const OPEN_FILE = 'open_file'
+/** The codes of files that are being written: recorders pause now and then for hours, so these are shown and not logged. */
+const QUIET: readonly string[] = ['open_file', 'settling']
 /** The most lines logged at once; thousands of waiting files share one reason as a rule. */
 const MAX_LINES = 10
 
@@ -59,7 +59,7 @@ export function makeReporter(
         ...describeUnownedFolders(unownedFolders, sinceOf),
         ...seen.waitingSince(nowMs - REPORT_AFTER_MS),
       ]
-      logChanges(waiting.filter(({ code }) => code !== OPEN_FILE))
+      logChanges(waiting.filter(({ code }) => !QUIET.includes(code)))
       const problem = problems.current()
       // A problem of the whole folder was logged when it began.
       const whole = problem && {

@@ -15,20 +15,20 @@ export type ReadWriter = (path: Buffer) => Promise<string | undefined>
  * of processes of the same user and container; undefined where nothing is known. Never throws.
  */
 export function makeWriterReader(): ReadWriter {
-  let links: Array<{ link: string; name: string }> = []
+  let open: ReturnType<typeof readOpenFiles> = Promise.resolve([])
   let listedAt = Number.NEGATIVE_INFINITY
   return async (path) => {
     if (performance.now() - listedAt >= LISTED_FOR_MS) {
       listedAt = performance.now()
-      links = await readOpenFiles()
+      open = readOpenFiles()
     }
     const own = await stat(path).catch(() => undefined)
-    for (const { link } of links.filter(({ name }) => name === keyOf(nameOf(path)))) {
-      const reached = await stat(link).catch(() => undefined)
-      const info = await readFile(link.replace('/fd/', '/fdinfo/'), 'utf8').catch(() => '')
+    for (const { pid, fd, name } of await open) {
+      if (name !== keyOf(nameOf(path))) continue
+      const reached = await stat(`/proc/${pid}/fd/${fd}`).catch(() => undefined)
+      const info = await readFile(`/proc/${pid}/fdinfo/${fd}`, 'utf8').catch(() => '')
       const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(info)?.[1] ?? '0', 8)
       if (reached?.ino !== own?.ino || reached?.dev !== own?.dev || (flags & WRITE_BITS) === 0) continue
-      const [, , pid] = link.split('/')
       const program = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'a program')
       return `${program.trim()} (process ${pid})`
     }
@@ -36,19 +36,18 @@ export function makeWriterReader(): ReadWriter {
   }
 }
 
-async function readOpenFiles(): Promise<Array<{ link: string; name: string }>> {
-  const processes = await readdir('/proc').catch(() => [])
-  const folders = processes.filter((name) => /^\d+$/.test(name)).map((pid) => `/proc/${pid}/fd`)
-  const open: Array<{ link: string; name: string }> = []
-  for (const folder of folders)
-    for (const fd of await readdir(folder).catch(() => [])) {
-      const link = `${folder}/${fd}`
+async function readOpenFiles(): Promise<Array<{ pid: string; fd: string; name: string }>> {
+  const open: Awaited<ReturnType<typeof readOpenFiles>> = []
+  for (const pid of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(pid)) continue
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       try {
         // The link alone is read: to ask for the file would wait for a share that does not answer.
-        open.push({ link, name: keyOf(nameOf(readlinkSync(link, 'buffer'))) })
+        open.push({ pid, fd, name: keyOf(nameOf(readlinkSync(`/proc/${pid}/fd/${fd}`, 'buffer'))) })
       } catch {
         // It was closed meanwhile.
       }
     }
+  }
   return open
 }

@@ -104,8 +104,10 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   const cut = faults.find(({ verdict }) => verdict === 'unready')
   if (cut && !isGivenUp) return waitFor(cut.reason)
   const dueAt = new Date(input.changedAt.getTime() + deps.settleMs)
-  if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt)))
-    return { action: 'wait', dueAt }
+  if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt))) {
+    const reason = `it was just being recorded; it is sent when nothing was added until ${dueAt.toISOString()}`
+    return { action: 'wait', dueAt, reason, code: 'settling' }
+  }
   await source.check()
   const results: ContentResult[] = []
   for (const fit of fits) {

@@ -37,6 +37,16 @@ describe('a whole file', () => {
   })
 })
 
+it('of several files that are asked for at once each is known to be open', async () => {
+  rig = await openRig({ afterUpload: 'keep' })
+  const paths = ['a.fit', 'b.fit'].map((name) => join(rig.dir, name))
+  const files = await Promise.all(paths.map((path) => open(path, 'w')))
+  const readWriter = makeWriterReader()
+  const programs = await Promise.all(paths.map((path) => readWriter(Buffer.from(path))))
+  for (const file of files) await file.close()
+  expect(programs.map((program) => typeof program)).toEqual(['string', 'string'])
+})
+
 describe('a file that was moved', () => {
   it.each([
     ['done', ride],

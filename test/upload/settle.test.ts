@@ -1,10 +1,14 @@
+import { open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { uploadByHand } from '../../src/app/files/upload-files.ts'
 import { readFit } from '../../src/fit/read-fit.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kit/time.ts'
 import { sendFile } from '../../src/upload/send-file.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeZip } from '../fit/make-zip.ts'
 import { makeRide } from '../kit/ride.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
@@ -32,6 +36,7 @@ it.each(FILES)('a whole file %s waits for as long as its last changes suggest', 
   const outcome = await rig.importFile('ride.fit', ride, { ...more, deps })
   expect(outcome.action).toBe(waits > 0 ? 'wait' : 'done')
   if (outcome.action !== 'wait') return
+  expect(outcome).toMatchObject({ code: 'settling', reason: expect.stringContaining('just being recorded') })
   const waitsMs = (outcome.dueAt?.getTime() ?? 0) - now
   // A FIT file tells whole seconds.
   expect(Math.abs(waitsMs - waits)).toBeLessThanOrEqual(SECOND)
@@ -93,4 +98,23 @@ describe('a version of a ride that was sent', () => {
     expect(await rig.rows(sql)).toHaveLength(1)
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
   })
+})
+
+it('a file that is uploaded by hand waits for no rest, and a program that has it open for writing is named', async () => {
+  const temp = await openTempDir('by-hand')
+  const path = join(temp.path, 'ride.fit')
+  const bytes = makeRide({ start: new Date(Date.now() - MINUTE).toISOString() })
+  await writeFile(path, bytes)
+  const file = await open(path, 'a')
+  try {
+    const said: string[] = []
+    const input = { account: 'default', path, bytes, force: false, signal: new AbortController().signal }
+    const onOpen = (program: string) => said.push(program)
+    const ends = await uploadByHand(rig.app, { ...input, onWait: () => undefined, onOpen })
+    expect(ends).toMatchObject([{ fileName: 'ride.fit', upload: { state: 'accepted' } }])
+    expect(said).toEqual([expect.stringContaining(`(process ${process.pid})`)])
+  } finally {
+    await file.close()
+    await temp.close()
+  }
 })

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { moveToFolder } from '../../dropfolder/move-to-folder.ts'
-import { isIgnored, nameOf } from '../../dropfolder/walk-folder.ts'
+import { isIgnored, nameOf, unfinishedBy } from '../../dropfolder/walk-folder.ts'
 import type { ByteSource } from '../../fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../fit/fit-names.ts'
 import { readFit, unpackDropped } from '../../fit/read-fit.ts'
@@ -101,9 +101,9 @@ async function sourceAt(path: string): Promise<ByteSource> {
 
 /** Makes a name that the folder accepts and scans, with its own ending. */
 function cleanDroppedName(name: string): string {
-  const [ending = '.fit'] = /\.(?:fit|fit\.gz|zip)$/i.exec(name) ?? []
+  const [ending = '.fit'] = /\.(?:fit|fit\.gz|zip)~?$/i.exec(name) ?? []
   const stem = cleanFitName(`${name.slice(0, -ending.length)}.fit`).slice(0, -'.fit'.length)
-  return `${isIgnored(stem) ? `activity ${stem}` : stem}${ending.toLowerCase()}`
+  return `${isIgnored(stem) || unfinishedBy(stem) ? `activity ${stem}` : stem}${ending.toLowerCase()}`
 }
 
 /** Removes what killed processes left of files that were arriving. */
