@@ -78,7 +78,7 @@ describe('a file in the drop folder', () => {
   })
 
   it('never replaces another of its name', async () => {
-    const rig = await opened()
+    const rig = await opened({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
     for (const seed of [1, 2, 3]) {
       await drop(rig.dir, 'ride.fit.gz', makeRide({ seed }))
       await rig.folder.scan()
