@@ -23,7 +23,9 @@ afterAll(() => rig.close())
 
 const keyIdInUse = async () =>
   (await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials'))[0]?.key_id
-const keyFiles = async () => (await readdir(rig.dataDir)).filter((name) => name.startsWith('secret.key'))
+/** The key files but those that a rotation has replaced, which stay for backups. */
+const keyFiles = async () =>
+  (await readdir(rig.dataDir)).filter((name) => /^secret\.key(?!\.old-[0-9a-f]{8}$)/.test(name))
 
 it.each(MOMENTS)(
   'a rotation that is killed $moment leaves a login that opens',
