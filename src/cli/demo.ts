@@ -78,6 +78,8 @@ function demoConfig(baseUrl: string, dataDir: string) {
     // The stand-in service runs on this machine, so no limit is needed.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',
+    // Its file is moved into the folder whole, so nobody waits for more of it.
+    MUSETTE_SETTLE: '1s',
     MUSETTE_HTTP: '127.0.0.1:0',
   })
 }
