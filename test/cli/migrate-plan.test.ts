@@ -54,7 +54,7 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0023_fit_values, all of it or nothing: 8 migrations',
+      'migrate would bring the database from 0015_database_identity to 0024_column_comments, all of it or nothing: 9 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
@@ -65,6 +65,7 @@ describe('migrate --plan', () => {
       expect.stringMatching(/^0021_fit_positions +finds where/),
       expect.stringMatching(/^0022_passes +makes the lock/),
       expect.stringMatching(/^0023_fit_values +adds further starts/),
+      expect.stringMatching(/^0024_column_comments +says in comments/),
     ])
     const cells = lines
       .filter((line) => /^(training|musette)\./.test(line))
@@ -110,7 +111,7 @@ describe('migrate --plan', () => {
       await sizeOf('training.power_curves'),
     ]
     const [read, revisions] = [await sizeOf('training.accounts'), await sizeOf('training.activity_revisions')]
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0023_fit_values' })
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0024_column_comments' })
     expect(plan.tables[0]).toEqual({
       name: 'training.fit_files',
       bytes: files,
