@@ -62,11 +62,15 @@ export async function follow<T>(
     const answer = await fetchJson<T>(now, now === last ? etag : undefined)
     if (signal.aborted) return
     last = now
+    const login = answer.kind === 'problem' ? undefined : answer.login
+    // Before the contents are drawn, which would move down below it.
+    if (login) showState(login, false)
     const shown = answer.kind === 'data' ? await onData(answer.data) : undefined
     const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
     if (signal.aborted) return
     if (answer.kind === 'data' && !problem) etag = answer.etag
-    showState(problem ?? (answer.kind === 'problem' ? undefined : answer.login))
+    if (problem) showState(problem)
+    else showState(login, false)
     // The same request gets the same refusal for ever.
     if (answer.kind === 'problem' && answer.isFinal) return
     problems = problem ? problems + 1 : 0
@@ -175,13 +179,15 @@ export async function readReason(response: Response): Promise<string> {
 }
 
 /** Shows in the page's frame that it is live, or the problem; with the name of the page where its contents are not here yet. */
-export function showState(problem: Problem | undefined): void {
+export function showState(
+  problem: Problem | undefined,
+  isEmpty = document.querySelector('main h1') === null,
+): void {
   const live = find('#live')
   const text = problem ? 'Not live' : 'Live'
   live.dataset.state = problem ? 'waiting' : 'live'
   // Written once: a screen reader would read it aloud again at every request.
   if (live.textContent !== text) live.textContent = text
-  const isEmpty = document.querySelector('main h1') === null
   if (problem && isEmpty) document.querySelector('.waiting')?.remove()
   render(
     problem && (

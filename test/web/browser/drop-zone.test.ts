@@ -84,6 +84,7 @@ describeWithBrowser('the drop zone', () => {
       }`)
       await page.locator('.dropped > li', { hasText: 'again.fit' }).getByText('duplicate').waitFor()
     }
+    await eventually(async () => (await listLeft()).length === 0)
   })
 
   it('has the file on disk before it says accepted, also when the daemon is killed at once', async () => {
