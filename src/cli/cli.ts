@@ -17,7 +17,7 @@ import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
 import { addRebuildVerb, addResyncVerb, addSyncVerb, addVerifyVerb } from './verbs/sync.ts'
-import { addUploadVerb } from './verbs/upload.ts'
+import { addAttachVerb, addUploadVerb } from './verbs/upload.ts'
 import { addWebhookVerb } from './verbs/webhook.ts'
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
@@ -63,6 +63,7 @@ export function makeProgram(run: Run): Command {
   addAccountsVerbs(program, run)
   addSyncVerb(program, run)
   addUploadVerb(program, run)
+  addAttachVerb(program, run)
   addResyncVerb(program, run)
   addVerifyVerb(program, run)
   addRebuildVerb(program, run)

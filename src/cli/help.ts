@@ -42,6 +42,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'MUSETTE_DROP_DIR',
       'MUSETTE_AFTER_UPLOAD',
       'MUSETTE_SETTLE',
+      'MUSETTE_KNOWN_RIDES',
       'MUSETTE_WATCH_POLLING',
       'MUSETTE_WORKOUT_DIR',
       'MUSETTE_WORKOUTS',
@@ -104,9 +105,18 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
   },
   upload: {
     notes: [WHOSE],
-    settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT'],
+    settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT', 'MUSETTE_KNOWN_RIDES'],
     exits: ITEMS,
     examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
+  },
+  attach: {
+    notes: [
+      WHOSE,
+      'A file is joined to the only activity that starts with it, within 5 s, lasts as long, within 2 % or 60 s, has its heart rates or its power, and has no other file.',
+    ],
+    settings: [...DATABASE, 'MUSETTE_KEEP_FIT'],
+    exits: [...SIGNED_IN, 'partial'],
+    examples: ['musette attach export.zip', 'musette attach Activities --dry-run'],
   },
   resync: { notes: [WHOSE], settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
   verify: {

@@ -206,6 +206,7 @@ function toConfig(
     }),
     /** whether the bytes of each FIT file that passes are kept in the database */
     keepFit: value.MUSETTE_KEEP_FIT,
+    knownActivities: value.MUSETTE_KNOWN_RIDES,
     workoutDir: value.MUSETTE_WORKOUT_DIR,
     /** whether the workout folder holds every workout of the own list */
     everyWorkout: value.MUSETTE_WORKOUTS === 'all',

@@ -218,6 +218,10 @@ export const VARIABLES = {
     .default('move')
     .describe('move an uploaded file to done/ or failed/, or keep it in place'),
   MUSETTE_SETTLE: duration('2m').describe('how long a file that was just being written must rest'),
+  MUSETTE_KNOWN_RIDES: z
+    .enum(['attach', 'send'], 'is neither attach nor send')
+    .default('attach')
+    .describe('attach a file to the activity of its ride when the service has that already, or send it'),
   MUSETTE_WATCH_POLLING: yesNo(false).describe('scan the folder every 5 seconds, for network shares'),
   MUSETTE_WORKOUT_DIR: z
     .string()

@@ -13,13 +13,17 @@ import {
 } from './profile.ts'
 
 /**
- * A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it that is no FIT. `startedAt` and `endedAt` are null when all times of the file count from the start of the device. `otherStarts`:
- * further times that a service may take for the start.
+ * A FIT activity: `sizeBytes` is its length, which is the file's unless something follows it that is no FIT. `startedAt` and `endedAt` are null when all times of the file count from the start of the device. `starts`:
+ * all times that may count as the start, in UTC; `otherStarts`: those that are far from `startedAt`, also by the clock of the device,
+ * which is `utcOffsetS` from UTC. `timerS`: how long the timer ran in all sessions, 0 when none says it.
  */
-type WholeFit = {
+export type WholeFit = {
   startedAt: Date | null
   endedAt: Date | null
+  starts: Date[]
   otherStarts: Date[]
+  utcOffsetS: number
+  timerS: number
   sport: string | null
   records: number
   sizeBytes: number
@@ -97,16 +101,17 @@ function judgeActivity(parts: readonly FitFacts[], sizeBytes: number): FitVerdic
   const isInside = (time: number) => start !== undefined && time >= start
   const isFar = (time: number) => start === undefined || Math.abs(time - start) > RUN_GAP_S
   const utcOffsets = parts.flatMap((part) => part.utcOffset ?? [])
-  const others = [
-    ...[relative, runs[0], smallest(runs.filter(isReal)), smallest(runs.filter(isInside))],
-    ...utcOffsets.map((offset) => (start ?? relative) + offset),
-  ]
+  const starts = [start, relative, runs[0], smallest(runs.filter(isReal)), smallest(runs.filter(isInside))]
+  const others = [...starts, ...utcOffsets.map((offset) => (start ?? relative) + offset)]
   const last = parts.flatMap((part) => part.lastRecordAt ?? [])
   return {
     verdict: 'whole',
     startedAt: start === undefined ? null : dateOf(start),
     endedAt: start === undefined ? null : dateOf(last.reduce((end, time) => Math.max(end, time), start)),
+    starts: [...new Set(starts)].filter(isKnown).map(dateOf),
     otherStarts: [...new Set(others)].filter(isKnown).filter(isFar).map(dateOf),
+    utcOffsetS: utcOffsets[0] ?? 0,
+    timerS: parts.reduce((sum, part) => sum + part.timerS, 0),
     sport: sportOf(parts.flatMap((part) => part.sports)),
     records,
     sizeBytes,
@@ -153,6 +158,7 @@ const makeFacts = () => ({
   createdAt: null as number | null,
   sessionStarts: [] as number[],
   sessions: 0,
+  timerS: 0,
   sports: [] as number[],
   records: 0,
   /** the first record, and each one that is far from the one before it */
@@ -191,6 +197,7 @@ function makeFactsReader(): PartReader<FitFacts> {
       facts.sessions += 1
       if (facts.sessions > MOST_TIMES) return
       facts.sessionStarts.push(...numberOf(SESSION.startedAt))
+      facts.timerS += (numberOf(SESSION.timer)[0] ?? 0) / 1_000
       addSport(facts, numberOf(SESSION.sport))
     } else if (message.number === SPORT.message) {
       addSport(facts, numberOf(SPORT.sport))

@@ -1,7 +1,7 @@
 /** Numbers of messages and fields as the FIT profile fixes them. */
 export const FILE_ID = { message: 0, type: 0, createdAt: 4 }
 export const SPORT = { message: 12, sport: 0 }
-export const SESSION = { message: 18, startedAt: 2, sport: 5 }
+export const SESSION = { message: 18, startedAt: 2, sport: 5, timer: 8 }
 export const LAP = { message: 19 }
 export const RECORD = { message: 20 }
 export const EVENT = { message: 21, frontGearChange: 42, rearGearChange: 43 }

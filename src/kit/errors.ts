@@ -135,6 +135,7 @@ export type AccountVerb =
   | 'resync'
   | 'verify'
   | 'upload'
+  | 'attach'
   | 'upload --force'
   | 'workout list'
   | 'workout export'

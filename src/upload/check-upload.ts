@@ -55,7 +55,7 @@ export async function checkUpload(
   if (!upload || startsOf(upload).length === 0 || !isDue(upload, requestedAt)) return undefined
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, upload, ...(signal && { signal }) })
+    listed = await listNear(deps, { account, starts: startsOf(upload), ...(signal && { signal }) })
   } catch (error) {
     await deps.store.transaction((tx) =>
       recordUploadState(tx, key, nextCheck(upload, requestedAt), [upload.state]),
@@ -161,18 +161,18 @@ function factsOf({ startedAt, otherStarts, fileName }: Upload) {
   return { startedAt, otherStarts: (otherStarts ?? []).map((start) => new Date(start)), fileName }
 }
 
-/** Returns all starts that a file offers, the earliest first. */
+/** Returns all starts that a file offers. */
 function startsOf(upload: Upload): Date[] {
   const { startedAt, otherStarts } = factsOf(upload)
-  return [...(startedAt ? [startedAt] : []), ...otherStarts].sort((a, b) => a.getTime() - b.getTime())
+  return [...(startedAt ? [startedAt] : []), ...otherStarts]
 }
 
 /** Lists the activities that started within two minutes of a file's starts (service document, endpoint 9). Throws the client's errors. */
-async function listNear(
+export async function listNear(
   deps: Pick<UploadDeps, 'listStarted'>,
-  input: { account: Account; upload: Upload; signal?: AbortSignal },
+  input: { account: Account; starts: readonly Date[]; signal?: AbortSignal },
 ): Promise<Listed[]> {
-  const starts = startsOf(input.upload)
+  const starts = input.starts.toSorted((a, b) => a.getTime() - b.getTime())
   const listed = new Map<string, Listed>()
   let to = Number.NEGATIVE_INFINITY
   for (const start of starts) {
@@ -202,7 +202,7 @@ export async function checkRefusal(
   const { account, signal } = input
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, upload, ...(signal && { signal }) })
+    listed = await listNear(deps, { account, starts: startsOf(upload), ...(signal && { signal }) })
   } catch {
     return undefined
   }

@@ -214,6 +214,7 @@ type ContentResult = {
 
 /** Whether a content counts as uploaded from this file: the same name again is a move that a crash interrupted, another name a duplicate. */
 function isUploaded({ upload, fileName, known }: ContentResult): boolean {
+  if (upload.state === 'attached') return true
   if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false
   return !known || upload.fileName === fileName
 }
@@ -253,6 +254,7 @@ function shortenList(lines: readonly string[]): string[] {
 function describeContent(result: ContentResult): string {
   const { fileName, upload } = result
   const { state, reason, activityPath, acceptedAt } = upload
+  if (state === 'attached') return `${fileName}: attached to activity ${activityPath}, which came another way`
   if (isUploaded(result)) return `${fileName}: uploaded: activity ${activityPath ?? 'not named yet'}`
   if (state === 'refused') return `${fileName}: not uploaded: ${reason ?? 'the service refused it'}`
   if (state === 'duplicate') return `${fileName}: duplicate: ${reason ?? `activity ${activityPath}`}`

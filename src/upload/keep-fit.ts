@@ -1,9 +1,12 @@
 import { constants } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { readContents } from '../fit/fit-contents.ts'
+import type { ReadFit } from '../fit/read-fit.ts'
 import { decodeGzip } from '../kit/decode-gzip.ts'
 import { errorLine, TransientError } from '../kit/errors.ts'
+import type { Account } from '../store/account-rows.ts'
 import {
   type FitRows,
   findFitBody,
@@ -19,22 +22,23 @@ import type { UploadDeps } from './upload-deps.ts'
 
 const pack = promisify(gzip)
 
+type KeepDeps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
 
 /**
  * Records what a FIT file of the ledger says in fit_files and the tables beside it, and keeps its bytes; what is there already
  * stays as it is, but for what an earlier version read. Of a damaged file it records what can be read. An error is logged and
- * not thrown, because the upload of the file does not depend on it.
+ * not thrown, because the upload of the file does not depend on it; the result is false then.
  */
-export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInput): Promise<void> {
+export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput): Promise<boolean> {
   const { accountId, contentId } = key
   try {
     const kept = await deps.store.read((tx) => findFitKept(tx, key))
     const keepsBytes = deps.keepFit && !kept.hasBytes
-    if (kept.isRead && !keepsBytes) return
+    if (kept.isRead && !keepsBytes) return true
     const bytes = await load()
     const rows = normalizeFit(readContents(bytes), { sizeBytes: bytes.length, readAt: deps.now() })
-    if (isNothing(rows)) return
+    if (isNothing(rows)) return true
     const body = keepsBytes ? await pack(bytes) : undefined
     const isNew = await deps.store.transaction(async (tx) => {
       const made = await recordFit(tx, { accountId, contentId }, rows)
@@ -55,12 +59,14 @@ export async function keepFit(deps: UploadDeps, { key, fileName, load }: KeepInp
     if (isNew && rows.file.problem) {
       deps.log.warn({ file: fileName, contentId, reason: rows.file.problem }, 'FIT file read in part')
     }
+    return true
   } catch (error) {
     const fields = { file: fileName, contentId, reason: errorLine(error), err: error }
     deps.log.error(
       fields,
       'FIT file not read: its laps and devices are missing; to try again, run: musette upload FILE',
     )
+    return false
   }
 }
 
@@ -89,6 +95,33 @@ export async function rebuildFit(
     }
   }
   return count
+}
+
+/** Keeps what a file that is not sent now says, when the ledger has it from a time before it was read, or when it is cut; see keepFit. */
+export async function keepWhole(
+  deps: KeepDeps,
+  { account: { accountId }, fit }: { account: Pick<Account, 'accountId'>; fit: ReadFit },
+): Promise<boolean> {
+  const { contentId, name: fileName, sizeBytes } = fit
+  const key = { accountId, contentId }
+  return deps.memory(sizeBytes, () => keepFit(deps, { key, fileName, load: () => loadFit(fit) }))
+}
+
+/** Loads the bytes that were judged. Throws TransientError `file_changed` when they are not the same any more. */
+export async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(sizeBytes)
+  const hash = createHash('sha256')
+  let place = 0
+  for await (const chunk of open()) {
+    hash.update(chunk)
+    bytes.set(chunk.subarray(0, sizeBytes - place), place)
+    place += chunk.length
+    if (place > sizeBytes) break
+  }
+  if (place !== sizeBytes || hash.digest('hex') !== contentId) {
+    throw new TransientError('file_changed', `upload: ${name} changed while it was read`)
+  }
+  return bytes
 }
 
 function isNothing({ records, sessions, laps, devices }: FitRows): boolean {

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readContents } from '../fit/fit-contents.ts'
 import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
 import { commandFor, errorLine, RejectedError, TransientError } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/account-rows.ts'
+import { findCursor } from '../store/cursors.ts'
 import { findSentFiles } from '../store/uploads/kept-fit.ts'
 import {
   findClaims,
@@ -17,15 +17,19 @@ import {
   type UploadKey,
 } from '../store/uploads/uploads.ts'
 import { holdsRecords } from '../store/uploads/write-fit-records.ts'
-import { checkRefusal, checkUpload } from './check-upload.ts'
+import { attachFile, findRecorded, SAME_START_MS, seenOf, type WholeFile } from './attach-file.ts'
+import { checkRefusal, checkUpload, listNear } from './check-upload.ts'
 import { normalizeFit } from './fit-rows.ts'
-import { keepFit } from './keep-fit.ts'
+import { keepFit, keepWhole, loadFit } from './keep-fit.ts'
+import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
 
 /** A sender that was silent for so long counts as dead; a living one renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE
 const LEASE_RENEW_MS = 15 * SECOND
+/** When a file is looked at again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
+const AWAITED_MS = 1 * MINUTE
 
 type SendInput = {
   account: Account
@@ -49,9 +53,10 @@ type SendResult = Attempt & { known: boolean; paused: boolean }
 /**
  * Sends one FIT content to the service through the ledger (service document, endpoint 10). What is no whole FIT activity is
  * recorded as `refused` and not sent; a content that the ledger knows is not sent again, unless `again` says so; after a lost
- * answer its status is checked when that is due. Its bytes are in memory only while they are sent, within the budget that all
- * files share. Throws RejectedError `other_version` for another version of a ride that was sent, the errors of the database, of
- * reading, and of the client while a status is checked, and TransientError `file_changed`.
+ * answer its status is checked when that is due; the file of a ride that the mirror has already is attached to it (see findRecorded). Its
+ * bytes are in memory only while they are read or sent, within the budget that all files share. Throws RejectedError `other_version`
+ * for another version of a ride that was sent, the errors of the database, of reading, and of the client while a status is checked, and
+ * TransientError `file_changed`.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { account, fit, signal } = input
@@ -60,7 +65,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   if (verdict.verdict !== 'whole') {
     const { reason } = verdict
     const refused = await recordRefused(deps, { ...key, fileName, sizeBytes, reason })
-    if (fit.cut) await keepKnown(deps, input)
+    if (fit.cut) await keepWhole(deps, input)
     return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
   }
   let before = await deps.store.read((tx) => findUpload(tx, key))
@@ -75,9 +80,11 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   }
   const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
   if (before && (before.state !== 'seen' || isPaused)) {
-    await keepKnown(deps, input)
+    await keepWhole(deps, input)
     return { known: before.state !== 'seen', paused: resend === 'later', upload: before, error: undefined }
   }
+  const known = deps.knownActivities === 'attach' && (await settleKnown(deps, { ...input, whole: verdict }))
+  if (known) return { known: false, paused: false, ...known }
   const attempt = await deps.memory(sizeBytes, async () => {
     const bytes = await loadFit(fit)
     return sendOnce(deps, { ...input, bytes, whole: verdict })
@@ -115,6 +122,45 @@ async function rejectOtherVersion(
   }
 }
 
+/**
+ * Settles the file of a ride that the service has from elsewhere, so that it is not sent: joins it to the activity, lets it wait for
+ * that, or makes it a `duplicate` with the reason why it cannot be joined. Undefined when nothing starts with it, and it is to be sent.
+ */
+async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Promise<Attempt | undefined> {
+  const found = await findRecorded(deps, input)
+  if (found.activity)
+    return { upload: (await attachFile(deps, input, found.activity)).upload, error: undefined }
+  const listed = found.isUnknown ? await findListedOnly(deps, input) : undefined
+  if (found.isUnknown && !listed) return undefined
+  const reason = listed ? `activity ${listed} has its start, and is not here yet` : found.reason
+  const waits = found.isAwaited === true || listed !== undefined
+  const { account, fit } = input
+  const seen = seenOf(input, deps.now())
+  const change = waits
+    ? { state: 'seen' as const, nextTryAt: new Date(seen.seenAt.getTime() + AWAITED_MS) }
+    : { state: 'duplicate' as const, nextTryAt: null, activityId: null, activityPath: null }
+  const upload = await deps.store.transaction(async (tx) => {
+    const { upload: row } = await recordUploadSeen(tx, seen)
+    return (await recordUploadState(tx, seen, { ...change, reason }, ['seen'])) ?? row
+  })
+  deps.log[waits ? 'debug' : 'warn']({ file: fit.name, reason }, 'file not sent')
+  await keepWhole(deps, input)
+  const message = `upload: ${fit.name}: ${reason}; run: ${commandFor('sync', account.name)}`
+  return { upload, error: waits ? new TransientError('ride_awaited', message) : undefined }
+}
+
+/** Finds an activity of a file's start in the list of the service, when the mirror was not polled since the ride's end. */
+async function findListedOnly(
+  deps: UploadDeps,
+  { account, whole: { starts, endedAt }, signal }: SendInput & WholeFile,
+): Promise<string | undefined> {
+  const key = { accountId: account.accountId, resource: 'activities' }
+  const cursor = await deps.store.read((tx) => findCursor(tx, key))
+  if (cursor && (endedAt?.getTime() ?? 0) < cursor.advancedAt.getTime()) return undefined
+  const listed = await listNear(deps, { account, starts, ...(signal && { signal }) })
+  return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
+}
+
 /** Checks whether the bytes have reached the service before, as a longer file without what is behind its end; undefined when not. */
 async function checkSent(
   deps: UploadDeps,
@@ -127,14 +173,6 @@ async function checkSent(
   const upload = checked || longer
   if (upload.state === 'seen' || upload.state === 'refused') return undefined
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
-}
-
-/** Reads a file that is not sent now, when the ledger has it from a time before it was read, or when it is cut. */
-async function keepKnown(deps: UploadDeps, { account: { accountId }, fit }: SendInput): Promise<void> {
-  const { contentId, name: fileName, sizeBytes } = fit
-  await deps.memory(sizeBytes, () =>
-    keepFit(deps, { key: { accountId, contentId }, fileName, load: () => loadFit(fit) }),
-  )
 }
 
 /** Records a content that is no FIT activity as refused, without sending it; one that the ledger has an end for is left as it is. */
@@ -152,23 +190,6 @@ export async function recordRefused(
   const level = recorded.isNew ? 'warn' : 'debug'
   deps.log[level]({ file: input.fileName, contentId: input.contentId, reason }, 'file refused')
   return recorded
-}
-
-/** Loads the bytes that were judged. Throws TransientError `file_changed` when they are not the same any more. */
-async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(sizeBytes)
-  const hash = createHash('sha256')
-  let place = 0
-  for await (const chunk of open()) {
-    hash.update(chunk)
-    bytes.set(chunk.subarray(0, sizeBytes - place), place)
-    place += chunk.length
-    if (place > sizeBytes) break
-  }
-  if (place !== sizeBytes || hash.digest('hex') !== contentId) {
-    throw new TransientError('file_changed', `upload: ${name} changed while it was read`)
-  }
-  return bytes
 }
 
 /** Whether a content that the ledger knows is sent again: now, or when its pause is over. */
@@ -193,7 +214,7 @@ async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   return reopened ?? upload
 }
 
-type OnceInput = SendInput & { bytes: Buffer; whole: Extract<ReadFit['verdict'], { verdict: 'whole' }> }
+type OnceInput = SendInput & WholeFile & { bytes: Buffer }
 
 /**
  * Sends a content once: the row first, then the request, then the row again, and the new activity is wanted. Only a row that
@@ -225,18 +246,13 @@ async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): 
   return { upload: await accept(deps, upload, path), error: undefined }
 }
 
-async function claimRow(
-  deps: UploadDeps,
-  { account, fit, whole: { startedAt, otherStarts } }: OnceInput,
-): Promise<{ upload: Upload; isClaimed: boolean }> {
-  const key = { accountId: account.accountId, contentId: fit.contentId }
-  const starts = { startedAt, otherStarts }
-  const seen = { ...key, ...starts, fileName: fit.name, sizeBytes: fit.sizeBytes, seenAt: deps.now() }
+async function claimRow(deps: UploadDeps, input: OnceInput): Promise<{ upload: Upload; isClaimed: boolean }> {
+  const seen = seenOf(input, deps.now())
   // The row is committed by itself before anything else happens to it.
   const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
   const now = seen.seenAt
   const claimed = await deps.store.transaction((tx) =>
-    recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
+    recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
   )
   return { upload: claimed ?? upload, isClaimed: claimed !== undefined }
 }

@@ -28,6 +28,8 @@ export type UploadDeps = {
   keepFit: boolean
   /** how long a file that was just being recorded must rest, ms */
   settleMs: number
+  /** what becomes of a file whose ride the mirror has from elsewhere */
+  knownActivities: 'attach' | 'send'
   /** called for an activity that is wanted now; its failure loses nothing, because the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
 }

@@ -91,6 +91,42 @@ describe('musette upload', () => {
     expect(lost.stdout).toMatch(/^fourth\.fit: accepted, activity /m)
   })
 
+  it('is not needed for a ride that came another way: attach joins its file, sends nothing, and goes on where it stopped', async () => {
+    await mkdir(join(rig.dataDir, 'years', '2026'), { recursive: true })
+    await write('years/2026/seventh.fit', makeRide({ seed: 7, start: '2026-05-09T08:00:00Z' }))
+    await write('years/elsewhere.fit', makeRide({ seed: 8, start: '2026-05-10T08:00:00Z' }))
+    await rig.steer('PATCH', 'settings', { sample_delay_ms: 0 })
+    await rig.musette(['upload', 'years/2026/seventh.fit'])
+    await rig.musette(['sync'])
+    const ledger = () =>
+      queryOnce(rig.databaseUrl, `select state from training.uploads where file_name = 'seventh.fit'`)
+    await queryOnce(rig.databaseUrl, `delete from training.uploads where file_name = 'seventh.fit'`)
+    await rig.steer('POST', 'counts/reset')
+    const tried = await rig.musette(['attach', 'years', '--dry-run'])
+    expect(tried.stdout).toMatch(/^years\/2026\/seventh\.fit: would be attached to activity \S+$/m)
+    expect(await ledger()).toEqual([])
+    const joined = await rig.musette(['attach', 'years'])
+    expect(joined.code).toBe(5)
+    expect(joined.stderr).toContain('account "default": 1 attached, 1 not attached')
+    expect(joined.stdout).toContain('years/elsewhere.fit: not attached: no activity here has its start')
+    expect(await ledger()).toEqual([{ state: 'attached' }])
+    const again = await rig.musette(['attach', 'years/2026/seventh.fit', '--json'])
+    expect(again.code).toBe(0)
+    expect(
+      again.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { file: 'years/2026/seventh.fit', result: 'known', reason: 'attached as "seventh.fit"' },
+      { account: 'default', attached: 0, known: 1, not_attached: 0 },
+    ])
+    const sent = await rig.musette(['upload', 'years/2026/seventh.fit'])
+    expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining('not sent, attached to activity') })
+    expect(await rig.steer('GET', 'counts')).toMatchObject({ uploads: { accepted: 0 } })
+    expect(await rig.musette(['attach', 'nowhere'])).toMatchObject({ code: 2 })
+  })
+
   it('that is killed while the answer is awaited is settled by the next one without sending again', async () => {
     await write('fifth.fit', makeRide({ seed: 5, start: '2026-05-07T08:00:00Z' }))
     await rig.steer('POST', 'counts/reset')

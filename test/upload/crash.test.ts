@@ -46,7 +46,9 @@ describe.each(['before', 'after'] as const)('a process that dies %s', (moment) =
 })
 
 it('two processes on one folder send each file once', async () => {
-  const rides = Array.from({ length: 8 }, (_, place) => makeRide({ seed: place + 1 }))
+  const rides = Array.from({ length: 8 }, (_, place) =>
+    makeRide({ seed: place + 1, start: `2026-05-0${place + 1}T08:00:00Z` }),
+  )
   const both = rides.flatMap((bytes, place) => [
     rig.importFile(`ride-${place}.fit`, bytes),
     rig.importFile(`ride-${place}.fit`, bytes),

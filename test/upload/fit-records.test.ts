@@ -18,7 +18,7 @@ const idOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('h
 
 let rig: UploadRig
 beforeAll(async () => {
-  rig = await openUploadRig()
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 })
 afterAll(() => rig.close())
 

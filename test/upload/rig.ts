@@ -1,6 +1,7 @@
 import { makeUploadDeps } from '../../src/app/files/upload-files.ts'
 import { contentIdOf, sourceOf } from '../../src/fit/read-fit.ts'
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
+import type { Account } from '../../src/store/account-rows.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
 import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
 import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
@@ -17,12 +18,12 @@ export type UploadRig = Rig & {
   importFile(
     name: string,
     bytes: Uint8Array,
-    more?: { deps?: UploadDeps; restingSince?: Date; changedAt?: Date },
+    more?: { deps?: UploadDeps; account?: Account; restingSince?: Date; changedAt?: Date },
   ): Promise<ImportOutcome>
   /** checks the status of every due upload, as the daemon's sweep does */
   sweep(): Promise<void>
   /** fetches everything that is wanted, as the daemon's workers do */
-  fetchWanted(): Promise<void>
+  fetchWanted(of?: Account): Promise<void>
   find(bytes: Uint8Array): Promise<Upload | undefined>
   /** the service's activities that came from files */
   uploaded(): Promise<Array<{ path: string; name: string }>>
@@ -30,8 +31,10 @@ export type UploadRig = Rig & {
 }
 
 /** Opens a sandbox and an App between it and a database of its own, with the upload room on a clock that can be turned. */
-export async function openUploadRig(options: { activities?: number } = {}): Promise<UploadRig> {
-  const rig = await openRig({ activities: options.activities ?? 0 })
+export async function openUploadRig(
+  options: { activities?: number; env?: Record<string, string> } = {},
+): Promise<UploadRig> {
+  const rig = await openRig({ activities: 0, ...options })
   let aheadMs = 0
   const deps: UploadDeps = { ...makeUploadDeps(rig.app), now: () => new Date(Date.now() + aheadMs) }
   const { account, app } = rig
@@ -44,7 +47,7 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
     },
     importFile: (name, bytes, more) =>
       importFile(more?.deps ?? deps, {
-        account,
+        account: more?.account ?? account,
         name,
         open: async () => ({ ...sourceOf(bytes), check: async () => undefined }),
         restingSince: more?.restingSince ?? deps.now(),
@@ -58,10 +61,11 @@ export async function openUploadRig(options: { activities?: number } = {}): Prom
       })
       for (const { contentId } of due) await checkUpload(deps, { account, contentId })
     },
-    async fetchWanted() {
+    async fetchWanted(of = account) {
+      const { accountId } = of
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
       for (const activity of wanted) {
-        await mirrorActivity(app.mirror, { account, activity }).catch(() => undefined)
+        await mirrorActivity(app.mirror, { account: of, activity }).catch(() => undefined)
       }
     },
     async find(bytes) {

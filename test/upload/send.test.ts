@@ -81,10 +81,11 @@ describe('a file', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('of the same ride from another device is another activity', async () => {
+  it('of the same ride from another device is another activity when known rides are sent', async () => {
     const other = makeRide({ seed: 2 })
-    expect(await rig.importFile('a.fit', ride)).toEqual({ action: 'done' })
-    expect(await rig.importFile('b.fit', other)).toEqual({ action: 'done' })
+    const deps = { ...rig.deps, knownActivities: 'send' as const }
+    expect(await rig.importFile('a.fit', ride, { deps })).toEqual({ action: 'done' })
+    expect(await rig.importFile('b.fit', other, { deps })).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(2)
     const [first, second] = [await rig.find(ride), await rig.find(other)]
     expect([first?.state, second?.state]).toEqual(['accepted', 'accepted'])

@@ -13,7 +13,7 @@ import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {
-  rig = await openUploadRig()
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 })
 afterEach(() => rig.close())
 

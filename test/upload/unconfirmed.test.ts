@@ -7,7 +7,8 @@ import { openUploadRig, type UploadRig } from './rig.ts'
 
 let rig: UploadRig
 beforeEach(async () => {
-  rig = await openUploadRig()
+  // A ride that the service lists already waits for the mirror otherwise.
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 })
 afterEach(() => rig.close())
 

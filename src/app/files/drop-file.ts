@@ -90,7 +90,8 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
   return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
 }
 
-async function sourceAt(path: string): Promise<ByteSource> {
+/** Opens a file on the disk as a source of bytes. */
+export async function sourceAt(path: string): Promise<ByteSource> {
   const { size } = await stat(path)
   return {
     sizeBytes: size,

@@ -32,6 +32,7 @@ export function makeUploadDeps(
     now,
     keepFit: config.keepFit,
     settleMs: config.drop.settleMs,
+    knownActivities: config.knownActivities,
     serviceOf,
     async listStarted(account, span, signal) {
       const answer = await serviceOf(account).listActivities(span, signal)
@@ -105,7 +106,8 @@ async function uploadOne(
   const fileName = fit.name
   // A truncated file gets no row in the ledger, because the person may still have the whole file.
   if (fit.cut && fit.verdict.verdict === 'refused') return { fileName, problem: fit.verdict.reason }
-  const deps = makeUploadDeps(app)
+  // What a person sends anyway is sent also by a later attempt.
+  const deps = { ...makeUploadDeps(app), ...(input.force && { knownActivities: 'send' as const }) }
   let again: 'refused' | 'always' | 'never' = input.force ? 'always' : 'refused'
   for (let isFirst = true; ; isFirst = false) {
     const sent = await sendFile(deps, { ...input, again, byHand: isFirst }).catch((error: unknown) => {

@@ -13,7 +13,7 @@ export const uploads = training.table(
     sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
     startedAt: instant('started_at'),
     state: text('state', {
-      enum: ['seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused'],
+      enum: ['seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused', 'attached'],
     })
       .notNull()
       .default('seen'),
@@ -38,7 +38,7 @@ export const uploads = training.table(
     index('uploads_due').on(table.nextTryAt).where(sql`next_try_at is not null`),
     check(
       'uploads_state',
-      sql`state in ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused')`,
+      sql`state in ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused', 'attached')`,
     ),
   ],
 )

@@ -151,6 +151,32 @@ export async function upsertUploaded(
   return row.activity_id
 }
 
+/** An activity of a file's start. `isAwaited`: it is to be fetched; `fileName`: that of the first other file it has. */
+export type ActivityAtStart = Readonly<{
+  activityId: number
+  path: string
+  startedAt: Date
+  lengthsS: number[]
+  isAwaited: boolean
+  fileName: string | null
+}>
+
+/** Finds the activities that start at most `withinMs` from one of a file's starts and are not absent, with what their lengths may be. */
+export async function findActivitiesAt(
+  tx: Tx,
+  { accountId, contentId, starts, withinMs }: UploadKey & { starts: readonly Date[]; withinMs: number },
+): Promise<ActivityAtStart[]> {
+  const { rows } = await tx.client.query<ActivityAtStart>(
+    `select distinct on (a.activity_id) a.activity_id as "activityId", path, started_at as "startedAt",
+       array_remove(array[elapsed_s, duration], null) as "lengthsS", detail_state in ('wanted', 'awaiting_samples') as "isAwaited",
+       (select file_name from training.uploads u where u.activity_id = a.activity_id and content_id <> $2 order by seen_at limit 1) as "fileName"
+     from unnest($3::timestamptz[]) s (at) join training.activities a on a.account_id = $1 and a.absent_since is null
+       and a.started_at between s.at - $4 * interval '1 ms' and s.at + $4 * interval '1 ms' order by a.activity_id`,
+    [accountId, contentId, starts, withinMs],
+  )
+  return rows
+}
+
 /** An activity that a file may have become. `complete`: mirrored with samples, and listed. */
 type KnownPath = { path: string; activityId: number; firstSeenAt: Date; complete: boolean }
 

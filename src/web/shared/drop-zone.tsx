@@ -24,9 +24,10 @@ const MOST_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
 /** The states that do not change by themselves any more. */
-const ENDED: readonly string[] = ['mirrored', 'duplicate', 'refused']
+const ENDED: readonly string[] = ['mirrored', 'attached', 'duplicate', 'refused']
 const MOODS: Readonly<Record<string, Mood>> = {
   mirrored: 'good',
+  attached: 'good',
   accepted: 'good',
   duplicate: 'plain',
   refused: 'bad',

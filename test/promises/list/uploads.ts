@@ -11,8 +11,8 @@ export const UPLOADS: readonly Breaking[] = [
   {
     promise: '… by one of all processes with one database',
     in: 'src/upload/send-file.ts',
-    from: "recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),",
-    to: 'recordUploadState(tx, key, { ...sendingFrom(now), sentContentId: null }, {}),',
+    from: "recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),",
+    to: 'recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, {}),',
   },
   {
     promise: '… at whatever step a process dies',
@@ -25,6 +25,18 @@ export const UPLOADS: readonly Breaking[] = [
     in: 'src/upload/check-upload.ts',
     from: "if (match.kind === 'found')",
     to: "if (match.kind === 'found' && upload.attempts > 9)",
+  },
+  {
+    promise: 'The file of a ride that came to the service another way is joined to it and not sent',
+    in: 'src/upload/send-file.ts',
+    from: "deps.knownActivities === 'attach' && (await settleKnown(",
+    to: "deps.knownActivities !== 'attach' && (await settleKnown(",
+  },
+  {
+    promise: '… and no file is joined to the ride of another time, device or rider',
+    in: 'src/upload/attach-file.ts',
+    from: 'shares.some((share) => share >= MIN_SAME_SHARE)',
+    to: 'shares.length > 0',
   },
   {
     promise: '… while daemons are killed and Postgres and Redis fail',

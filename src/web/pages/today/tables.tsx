@@ -62,6 +62,7 @@ function Name({ line }: { line: Line }) {
 
 const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
   mirrored: 'good',
+  attached: 'good',
   duplicate: 'plain',
   refused: 'bad',
   unconfirmed: 'bad',

@@ -1,0 +1,7 @@
+ALTER TABLE training.uploads DROP CONSTRAINT uploads_state, ADD CONSTRAINT uploads_state CHECK (state in ('seen', 'sending', 'unconfirmed', 'accepted', 'mirrored', 'duplicate', 'refused', 'attached'));
+COMMENT ON TABLE training.uploads IS 'The ledger of FIT files: one row a FIT content, so that no file is sent twice, and each is joined to its activity.';
+COMMENT ON COLUMN training.uploads.state IS 'seen: known, not sent; sending: being sent; unconfirmed: sent, answer lost; accepted: taken by the service; mirrored: its activity is here with samples; duplicate: the service had it already; refused: see reason; attached: joined to an activity that came to the service another way, not sent';
+COMMENT ON COLUMN training.uploads.activity_path IS 'The service''s identifier of the activity made from it, or that it was attached to; NULL of a duplicate that could not be joined to one, see reason';
+COMMENT ON COLUMN training.uploads.activity_id IS 'Activity made from it, or that it was attached to, see activities';
+COMMENT ON COLUMN training.uploads.reason IS 'Why it was refused, is a duplicate, waits or is not settled';
+COMMENT ON VIEW training.ride_files IS 'The FIT file of each activity that has one here: of several the one that was uploaded or attached, and not one that the service called a duplicate of it. Join fit_laps, fit_sessions, fit_devices and fit_fields by account_id and content_id; ride_records, ride_events and the other views of its messages have joined it already.';
