@@ -15,10 +15,7 @@ const MAJOR_VERSION = '18'
  * so that a crash leaves no half of them, and writes the settings. Returns whether they are new. Throws ConfigError `embedded_version`, `embedded_damaged` or
  * `embedded_initdb_failed`, TransientError `embedded_disk_full`.
  */
-export async function prepareCluster(
-  tools: Tools,
-  input: { dataDir: string; password: string },
-): Promise<boolean> {
+export async function prepareCluster(tools: Tools, input: { dataDir: string; password: string }) {
   const cluster = join(input.dataDir, 'postgres')
   const version = await readVersion(cluster)
   if (version === MAJOR_VERSION) {

@@ -53,10 +53,7 @@ export async function openEmbeddedPostgres(
  * with the superuser's password (libpq's `passfile`), because every user of the machine can read a command line; with
  * `withPassword` it contains the password itself, for programs that cannot read such a file.
  */
-export async function readSharedUrl(
-  dataDir: string,
-  options: { withPassword?: boolean } = {},
-): Promise<string | undefined> {
+export async function readSharedUrl(dataDir: string, options: { withPassword?: boolean } = {}) {
   return inDataDirectory(dataDir, async () => {
     const access = await probeAccess(dataDir)
     if (!access || options.withPassword) return access && makeSharedUrl(access)

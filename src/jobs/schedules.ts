@@ -35,10 +35,7 @@ type ReconcileDeps = Readonly<{
  * removed. The job of a missing one runs at once, before it is written; with `atStart` so do those whose schedule says it. Throws
  * the errors of the backend and of `accounts`.
  */
-export async function reconcileSchedules(
-  deps: ReconcileDeps,
-  input: { every: Intervals; atStart: boolean },
-): Promise<void> {
+export async function reconcileSchedules(deps: ReconcileDeps, input: { every: Intervals; atStart: boolean }) {
   const wanted = wantedSchedules(await deps.accounts(), input.every)
   const queue = deps.queues.polls
   const found = await fetchSchedules(queue)

@@ -126,10 +126,7 @@ type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: 
  * Works on one job that BullMQ handed out: runs its handler, and reports the outcome to BullMQ by throwing BullMQ's own
  * errors. `signal` aborts when the daemon stops or the job is lost to another worker.
  */
-async function workOnJob(
-  deps: WorkerDeps,
-  input: { job: Job; token: string; signal: AbortSignal },
-): Promise<void> {
+async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; signal: AbortSignal }) {
   const { job } = input
   const named = { job: shorten(job.name, 100), id: job.id, ...accountOf(job.data) }
   const claimed: ClaimedJob = { ...input, log: deps.log.child(named) }

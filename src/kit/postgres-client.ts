@@ -248,10 +248,7 @@ function isSessionDead(session: string | null, config: ClientConfig): Promise<bo
 }
 
 /** Runs work on a connection of its own, and ends that. Throws the errors of pg and of the work. */
-export async function withClient<T>(
-  config: ClientConfig,
-  work: (client: PostgresClient) => Promise<T>,
-): Promise<T> {
+export async function withClient<T>(config: ClientConfig, work: (client: PostgresClient) => Promise<T>) {
   const client = new PostgresClient(config)
   try {
     await client.connect()

@@ -67,11 +67,7 @@ export async function fetchWanted(deps: MirrorDeps, input: FetchWantedInput): Pr
   })
 }
 
-async function findDue(
-  deps: MirrorDeps,
-  accountId: number,
-  seen: ReadonlySet<number>,
-): Promise<WantedActivity[]> {
+async function findDue(deps: MirrorDeps, accountId: number, seen: ReadonlySet<number>) {
   // The page includes what this pass has tried already, which is left out below.
   const limit = PAGE_SIZE + seen.size
   const wanted = await deps.store.read((tx) => findWanted(tx, { accountId, limit, now: deps.now() }))

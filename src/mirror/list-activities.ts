@@ -67,12 +67,7 @@ async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): P
  * Finds out at which length the service cuts the wide list; null when it does not. One more request, and only where the parts
  * have entries that the wide list lacks.
  */
-async function fetchCap(
-  deps: MirrorDeps,
-  query: ListQuery,
-  wide: ListPart,
-  parts: readonly ListPart[],
-): Promise<number | null> {
+async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, parts: readonly ListPart[]) {
   const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
   if (more.length === 0) return null
   // An entry may be missing only because it was made after the wide list was sent.

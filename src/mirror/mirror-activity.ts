@@ -123,10 +123,7 @@ async function recordIfUnchanged(
 }
 
 /** Throws UnexpectedResponseError `poorer_answer` when the answer lacks what the mirror holds, see poorerActivity. */
-export async function assertNotPoorer(
-  deps: MirrorDeps,
-  { activity, detail }: FetchedActivity,
-): Promise<void> {
+export async function assertNotPoorer(deps: MirrorDeps, { activity, detail }: FetchedActivity) {
   const isComparable = activity.sampleCount > 0 && detail.samples.count > 0
   const poorer = poorerActivity(activity, detail, {
     isAwaiting: detail.detailState === 'awaiting_samples',

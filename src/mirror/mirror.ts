@@ -75,10 +75,7 @@ export async function withRun<T>(
  * Repeats `work` as long as it throws RateLimitedError, which is no failure: the service's pacer waits for the stated time
  * before it sends the next request.
  */
-export async function retryWhenRateLimited<T>(
-  deps: Pick<MirrorDeps, 'log'>,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function retryWhenRateLimited<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>) {
   for (;;) {
     try {
       return await work()

@@ -71,12 +71,7 @@ export function historyWindow({ options }: MirrorDeps): Window {
 }
 
 /** Logs what a person should know of a list: that the service cuts it, and which entries cannot be read. */
-export function logListing(
-  deps: MirrorDeps,
-  account: Account,
-  listing: Listing,
-  capBefore: number | null,
-): void {
+export function logListing(deps: MirrorDeps, account: Account, listing: Listing, capBefore: number | null) {
   const { bad, cap, cut } = listing
   const about = { account: account.name }
   if (cap !== null && cap !== capBefore)

@@ -7,10 +7,7 @@ export const LONGEST_S = 7 * 24 * 3_600
  * Spreads values of recorded samples over the seconds from the first to the end of the last: a sample fills the seconds that it
  * lasts, and seconds without a value are 0, gaps of the recording too. Undefined without any value, and for times that no ride has.
  */
-export function spreadOverSeconds(
-  values: Float64Array,
-  { spacingS, seconds, heldS }: SampleSpacing,
-): Float64Array | undefined {
+export function spreadOverSeconds(values: Float64Array, { spacingS, seconds, heldS }: SampleSpacing) {
   const first = seconds[0] ?? Number.NaN
   const length = (seconds[seconds.length - 1] ?? Number.NaN) - first + spacingS
   if (!(length <= LONGEST_S) || !values.some((value) => Number.isFinite(value))) return undefined

@@ -105,11 +105,7 @@ function borrowedZoneOf(row: ZoneFacts, anchors: readonly Anchor[], home: string
   )
 }
 
-function inZone(
-  row: ZoneFacts,
-  timezone: string,
-  timezoneSource: Found['timezoneSource'],
-): Found | undefined {
+function inZone(row: ZoneFacts, timezone: string, timezoneSource: Found['timezoneSource']) {
   const offsetS = offsetSecondsAt(timezone, row.startedAt.getTime())
   return offsetS === undefined ? undefined : { timezone, timezoneSource, offsetS }
 }

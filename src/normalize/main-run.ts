@@ -11,10 +11,7 @@ const MOST_OF_RUN = 1.5
  * two samples; the main one has the most samples, and of equal ones it is the last, because a clock is set right and not wrong. All
  * samples are of it when they span no more than 7 days, and the `duration` of the service, s, does not say that the main run is the ride.
  */
-export function normalizeMainRun(
-  samples: Samples,
-  durationS: number | null,
-): { main: Samples; strays: number } {
+export function normalizeMainRun(samples: Samples, durationS: number | null) {
   const { count, t } = samples
   let [from, end, begin] = [0, 0, 0]
   for (let index = 1; index <= count; index++) {

@@ -97,11 +97,7 @@ function makeUnknown(count: number): Float64Array {
 }
 
 /** Reads the numbers of a field, also from numeric text; any other value is drift, except times, which `orderByTime` checks. */
-function numbersOf(
-  field: WireSampleField | undefined,
-  name: string,
-  note: NoteDrift,
-): Float64Array | undefined {
+function numbersOf(field: WireSampleField | undefined, name: string, note: NoteDrift) {
   if (!field || field.others.size === 0) return field?.numbers
   const numbers = field.numbers.slice()
   for (const [index, value] of field.others) {
@@ -113,12 +109,7 @@ function numbersOf(
 }
 
 /** Replaces the numbers among the first `count` that reach the limit by NaN; `onMisfit` is called with each of them. */
-function withinRange(
-  numbers: Float64Array,
-  count: number,
-  limit: number,
-  onMisfit: (value: number) => void,
-): Float64Array {
+function withinRange(numbers: Float64Array, count: number, limit: number, onMisfit: (value: number) => void) {
   let kept = numbers
   for (let index = 0; index < count; index++) {
     const value = numbers[index] as number

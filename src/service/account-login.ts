@@ -172,11 +172,7 @@ function refusedHere(error: RejectedError): RejectedError {
  * Refreshes the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old token
  * is usable until the next attempt.
  */
-export async function refreshIfDue(
-  deps: RefreshDeps,
-  state: LoginState,
-  signal?: AbortSignal,
-): Promise<'fresh' | 'refreshed' | 'parked'> {
+export async function refreshIfDue(deps: RefreshDeps, state: LoginState, signal?: AbortSignal) {
   const stored = await deps.vault.read(state.account.accountId)
   if (!stored || stored.needsLogin) return 'parked'
   assertOrigin(state.account, stored)
@@ -214,11 +210,7 @@ async function usableCredentials(
  * Reads the vault, or returns what was read less than `maxAgeMs` ago; calls of one moment share a read. A login that has ended
  * is read again each time.
  */
-async function readCredentials(
-  deps: RefreshDeps,
-  state: LoginState,
-  maxAgeMs: number,
-): Promise<Credentials | undefined> {
+async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: number) {
   const at = now(deps).getTime()
   const last = state.lastRead
   const age = last ? at - last.at : Number.NaN
@@ -251,22 +243,14 @@ async function renew(
   throw pendingError(state, result)
 }
 
-function pendingError(
-  { account }: LoginState,
-  result: Exclude<RefreshResult, { credentials: object }>,
-): Error {
+function pendingError({ account }: LoginState, result: Exclude<RefreshResult, { credentials: object }>) {
   if (result.kind === 'parked') return loginEnded(account)
   if (result.kind === 'failed' && result.cause instanceof RateLimitedError) return result.cause
   return refreshPending(account, result)
 }
 
 /** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
-function refreshOnce(
-  deps: RefreshDeps,
-  state: LoginState,
-  seen: Credentials,
-  signal?: AbortSignal,
-): Promise<RefreshResult> {
+function refreshOnce(deps: RefreshDeps, state: LoginState, seen: Credentials, signal?: AbortSignal) {
   if (!state.inFlight) {
     const respectPause = !state.mayTryNow
     state.mayTryNow = false

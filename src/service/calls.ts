@@ -79,12 +79,7 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
  * Makes the URL of one object below an endpoint (service document, endpoints 7 and 8); the object's path is escaped to one
  * segment. Throws RejectedError `bad_path` for an empty path and for dots.
  */
-export function objectUrl(
-  baseUrl: string,
-  folder: string,
-  path: string,
-  query: Record<string, string> = {},
-): URL {
+export function objectUrl(baseUrl: string, folder: string, path: string, query: Record<string, string> = {}) {
   // URL resolves segments of dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '..') {
     throw new RejectedError('bad_path', `"${path}" is not the path of an activity or a workout`)

@@ -17,7 +17,7 @@ import { seekMember } from './wire/seek-member.ts'
 import { parseActivity, parseActivityList, type WireActivity } from './wire/wire-activity.ts'
 import { parseTrainingInfo } from './wire/wire-training-info.ts'
 import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
-import { parseWorkout, parseWorkoutList, type WireWorkoutList } from './wire/wire-workouts.ts'
+import { parseWorkout, parseWorkoutList } from './wire/wire-workouts.ts'
 
 /**
  * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
@@ -139,11 +139,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
 }
 
 /** Lists the default workouts, without a token (service document, endpoint 5). */
-export async function listDefaultWorkouts(
-  deps: CallDeps,
-  baseUrl: string,
-  signal?: AbortSignal,
-): Promise<Answer<WireWorkoutList>> {
+export async function listDefaultWorkouts(deps: CallDeps, baseUrl: string, signal?: AbortSignal) {
   const what = 'default workouts'
   const url = endpointUrl(baseUrl, '/oauth/workout')
   const target = { endpoint: 'GET /oauth/workout', url, what } as const

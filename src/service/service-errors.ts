@@ -46,10 +46,7 @@ export function networkError(
 /** Codes of failures before anything was sent. */
 const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refused']
 
-function networkKind(
-  code: string,
-  { answered, origin }: { answered: boolean; origin: string },
-): { code: string; text: string } {
+function networkKind(code: string, { answered, origin }: { answered: boolean; origin: string }) {
   if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
     const cause = CAUSES[code] ? `, because ${CAUSES[code]}` : ''
     return { code: 'connect_failed', text: `the service at ${origin} cannot be reached${cause} (${code})` }

@@ -29,11 +29,7 @@ export function send(deps: TransportDeps, request: ServiceRequest, signal?: Abor
   return observed(deps.onAnswer, request, () => sendAndFollow(deps, request, signal))
 }
 
-async function sendAndFollow(
-  deps: TransportDeps,
-  request: ServiceRequest,
-  signal: AbortSignal | undefined,
-): Promise<RawAnswer> {
+async function sendAndFollow(deps: TransportDeps, request: ServiceRequest, signal: AbortSignal | undefined) {
   const deadline = joinSignals([signal], request.totalMs ?? deps.options.timeouts.totalMs)
   const state = { answered: false, requestSent: false }
   try {
@@ -136,11 +132,7 @@ function lengthOfBody(content: RequestBody['content']): number {
   return content.reduce((sum, part) => sum + part.length, 0)
 }
 
-function refuseUnread(
-  headers: RawAnswer['headers'],
-  what: string,
-  maxBodyBytes: number,
-): UnexpectedResponseError | undefined {
+function refuseUnread(headers: RawAnswer['headers'], what: string, maxBodyBytes: number) {
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return tooLarge(what, maxBodyBytes)
   if (isKnownEncoding(headers['content-encoding'])) return undefined
   return new UnexpectedResponseError(
@@ -163,9 +155,7 @@ function headersOf(request: ServiceRequest, userAgent: string): Record<string, s
   }
 }
 
-function flattenHeaders(
-  headers: Record<string, string | string[] | undefined>,
-): Record<string, string | undefined> {
+function flattenHeaders(headers: Record<string, string | string[] | undefined>) {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name.toLowerCase(),

@@ -12,11 +12,7 @@ export const MS_TO_2000 = 946_684_800_000
 const TWO_POW_32 = 2 ** 32
 
 /** Writes encoded rows by copyIn, which must have neither the header nor the trailer of the format, and returns their number. */
-export async function copyRows(
-  client: pg.ClientBase,
-  target: string,
-  chunks: Iterable<Buffer>,
-): Promise<number> {
+export async function copyRows(client: pg.ClientBase, target: string, chunks: Iterable<Buffer>) {
   return await copyIn(client, `${target} FROM STDIN (FORMAT binary)`, withEnds(chunks))
 }
 
@@ -59,10 +55,7 @@ export async function copyIn(
  * Reads a table, given with its columns, in Postgres's binary COPY format. A chunk may end anywhere; `rows` resolves with the number
  * of rows after the last chunk. A reader that stops early loses the connection, because a COPY cannot be left.
  */
-export function copyOut(
-  client: pg.ClientBase,
-  source: string,
-): { chunks: AsyncGenerator<Buffer>; rows(): Promise<number> } {
+export function copyOut(client: pg.ClientBase, source: string) {
   const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)
   async function* readChunks(): AsyncGenerator<Buffer> {
     let ended = false
@@ -82,21 +75,14 @@ export function copyOut(
 }
 
 /** Reads the rows of a query without parameters by copyOut: the bytes of each field, undefined for NULL. */
-export async function copyRowsOut(
-  client: pg.ClientBase,
-  query: string,
-): Promise<Array<Array<Buffer | undefined>>> {
+export async function copyRowsOut(client: pg.ClientBase, query: string) {
   const chunks: Buffer[] = []
   for await (const chunk of copyOut(client, `(${query})`).chunks) chunks.push(chunk)
   return [...decodeRows(Buffer.concat(chunks))]
 }
 
 /** Compares what COPY reads of a query without parameters with the bytes that it should read; `bytes` is how many it read. */
-export async function compareRows(
-  client: pg.ClientBase,
-  query: string,
-  expected: Buffer,
-): Promise<{ same: boolean; bytes: number }> {
+export async function compareRows(client: pg.ClientBase, query: string, expected: Buffer) {
   let same = true
   let bytes = 0
   for await (const chunk of copyOut(client, `(${query})`).chunks) {

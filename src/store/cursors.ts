@@ -39,10 +39,7 @@ export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Dat
 }
 
 /** Records that the whole list was compared with its windows, and the longest list that the service sends (null: no limit). */
-export async function recordListCap(
-  tx: Tx,
-  input: CursorKey & { listCap: number | null; checkedAt: Date },
-): Promise<void> {
+export async function recordListCap(tx: Tx, input: CursorKey & { listCap: number | null; checkedAt: Date }) {
   const { accountId, resource, listCap, checkedAt } = input
   await tx.db
     .insert(syncCursors)

@@ -15,11 +15,7 @@ const FURTHER = '(further fields)'
  * Counts the differences seen in answers of `endpoint`, one row for each field and kind. Names of fields are cut after 200
  * characters. Of more than 500 differences the rest is one row, `(further fields)`, with their least number as its example.
  */
-export async function recordDrift(
-  tx: Tx,
-  endpoint: string,
-  ...answers: ReadonlyArray<readonly Drift[]>
-): Promise<void> {
+export async function recordDrift(tx: Tx, endpoint: string, ...answers: ReadonlyArray<readonly Drift[]>) {
   const now = sql`clock_timestamp()`
   const rows = countDistinct(answers).map((counted) => ({
     endpoint,

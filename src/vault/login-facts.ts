@@ -19,10 +19,7 @@ export type LoginFacts = {
 }
 
 /** Finds the facts about every login. Opens them with the known keys and changes nothing, also no spooled tokens. */
-export async function findLoginFacts(
-  tx: Tx,
-  options: { keys: KeyOptions | undefined; spoolDir: string },
-): Promise<LoginFacts[]> {
+export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undefined; spoolDir: string }) {
   const keyring = options.keys && makeKeyring(options.keys)
   const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
   const facts: LoginFacts[] = []

@@ -35,10 +35,7 @@ const UNKNOWN_STATE = {
  * unreachable, the tokens of the file are returned; without a file the TransientError is thrown. When an account was parked
  * because its tokens were unreadable, and they can be read again, this ends.
  */
-export async function readCredentials(
-  parts: VaultParts,
-  accountId: number,
-): Promise<Credentials | undefined> {
+export async function readCredentials(parts: VaultParts, accountId: number) {
   const spooled = await parts.spool.read(accountId)
   try {
     if (spooled) await restoreAndRemoveSpool(parts, spooled)
@@ -116,11 +113,7 @@ export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
  * UnreadableLoginError for tokens that cannot be opened. Returns false, without a change, for an account that was signed out
  * and for tokens of another service than the account's.
  */
-export async function restoreSpooledTokens(
-  tx: Tx,
-  keys: Keyring,
-  spooled: SealedCredentials,
-): Promise<boolean> {
+export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: SealedCredentials) {
   const row = await findSealed(tx, spooled.accountId)
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
   const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }

@@ -29,10 +29,7 @@ export type ForeignFolder = { found: string; run: string }
  * nothing. A folder without the file is claimed, and one that this database used before it was restored. A folder that cannot be
  * written is not claimed, and may be used. Throws Node's errors of the disk.
  */
-export async function claimFolder(
-  dir: string,
-  database: DatabaseIdentity,
-): Promise<ForeignFolder | undefined> {
+export async function claimFolder(dir: string, database: DatabaseIdentity) {
   const { identity, line } = database
   const owner = await readOwner(dir)
   const foreign = describeForeign(dir, owner, database)
@@ -54,10 +51,7 @@ export async function claimFolder(
  * Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the
  * disk.
  */
-export async function readForeign(
-  dir: string,
-  database: DatabaseIdentity,
-): Promise<ForeignFolder | undefined> {
+export async function readForeign(dir: string, database: DatabaseIdentity) {
   return describeForeign(dir, await readOwner(dir), database)
 }
 

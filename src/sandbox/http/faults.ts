@@ -24,11 +24,7 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema> & { id: number; hits: number }
 
 /** Finds the first planned failure for a request, and counts the hit. */
-export function useFault(
-  faults: Fault[],
-  request: { method: string; path: string },
-  random: Random,
-): Fault | undefined {
+export function useFault(faults: Fault[], request: { method: string; path: string }, random: Random) {
   for (const fault of faults) {
     if (fault.times !== 'always' && fault.hits >= fault.times) continue
     if (fault.method && fault.method.toUpperCase() !== request.method) continue

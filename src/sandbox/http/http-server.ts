@@ -94,10 +94,7 @@ export function route(method: string, pattern: string, about: string, answer: Ro
 }
 
 /** Finds the route of a request; `allowed` lists the methods of a known path when the method is wrong. */
-function findRoute(
-  routes: readonly Route[],
-  request: { method: string; path: string },
-): { route: Route; params: Params } | { allowed: string[] } {
+function findRoute(routes: readonly Route[], request: { method: string; path: string }) {
   const allowed: string[] = []
   for (const route of routes) {
     const params = matchPath(route.pattern, request.path)

@@ -86,10 +86,7 @@ async function readJson(request: Request): Promise<unknown> {
 }
 
 /** Reads a JSON body that fits a schema; anything else answers 400 and names every wrong field. */
-export async function readChecked<Schema extends z.ZodType>(
-  request: Request,
-  schema: Schema,
-): Promise<z.infer<Schema>> {
+export async function readChecked<Schema extends z.ZodType>(request: Request, schema: Schema) {
   const parsed = schema.safeParse(await readJson(request))
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)

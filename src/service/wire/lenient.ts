@@ -48,11 +48,7 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
 }
 
 /** Parses each item of a list by itself, so that one bad item never stops the others. Undefined when it is no list. */
-export function parseList<T>(
-  schema: z.ZodType<T>,
-  wire: unknown,
-  prefix: string,
-): { entries: T[]; bad: BadItem[]; drift: Drift[] } | undefined {
+export function parseList<T>(schema: z.ZodType<T>, wire: unknown, prefix: string) {
   const items = parseItems(wire)
   if (!items) return undefined
   const entries: T[] = []

@@ -16,10 +16,7 @@ const STATEMENTS = new Map<string, string>()
  * not written. One statement updates all rows that set the same columns, and its text is cached: drizzle needs a millisecond to
  * build it for sixty columns, for every activity.
  */
-export async function updateActivities(
-  tx: Tx,
-  rows: ReadonlyArray<ActivityChange & { activityId: number }>,
-): Promise<void> {
+export async function updateActivities(tx: Tx, rows: ReadonlyArray<ActivityChange & { activityId: number }>) {
   const alike = new Map<string, Array<Record<string, unknown>>>()
   for (const row of rows) {
     const entries = entriesOf(row)

@@ -26,10 +26,7 @@ export async function packDocument({ document, gzipped }: RawDocument): Promise<
  * Decompresses a stored answer, to at most `maxBytes`, and compares it with its checksum. Throws MusetteError `document_damaged`,
  * whose message says what is wrong.
  */
-export async function unpackDocument(
-  { sha256, encoding, body }: PackedDocument,
-  maxBytes: number,
-): Promise<Buffer> {
+export async function unpackDocument({ sha256, encoding, body }: PackedDocument, maxBytes: number) {
   const document = encoding === 'identity' ? body : await unpackGzip(encoding, body, maxBytes)
   if (checksumOf(document) !== sha256) throw damaged('it does not have its checksum')
   return document

@@ -39,11 +39,7 @@ export async function findRebuildProgress(tx: Tx, accountId: number): Promise<Re
 }
 
 /** Records the progress of an account's rebuild. */
-export async function recordRebuildProgress(
-  tx: Tx,
-  accountId: number,
-  progress: RebuildProgress,
-): Promise<void> {
+export async function recordRebuildProgress(tx: Tx, accountId: number, progress: RebuildProgress) {
   await tx.db
     .insert(rebuilds)
     .values({ accountId, ...progress })

@@ -165,10 +165,7 @@ export async function countByState(tx: Tx, accountId: number): Promise<StateCoun
 }
 
 /** Counts an account's activities that were ever fetched, and finds the day of the newest listed one (`2026-11-20`). */
-export async function findFetched(
-  tx: Tx,
-  accountId: number,
-): Promise<{ everFetched: number; newestDay: string | null }> {
+export async function findFetched(tx: Tx, accountId: number) {
   const [row] = await tx.db
     .select({
       everFetched: sql<number>`(count(*) filter (where ${activities.fetchedAt} is not null))::int`,

@@ -68,10 +68,7 @@ export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
  * Makes empty tables ready to be loaded in this transaction, and switches their triggers off: the rows hold already what those
  * would write. Returns the function that switches them on again.
  */
-export async function prepareTables(
-  client: pg.ClientBase,
-  tables: readonly BackupTable[],
-): Promise<() => Promise<void>> {
+export async function prepareTables(client: pg.ClientBase, tables: readonly BackupTable[]) {
   const names = tables.map(({ name }) => quoteName(name))
   // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
   // ones also for the sequences, because a setval is not taken back with its transaction.
@@ -80,11 +77,7 @@ export async function prepareTables(
 }
 
 /** Loads a table that `prepareTables` has prepared, and returns the number of rows. */
-export async function loadTable(
-  client: pg.ClientBase,
-  table: BackupTable,
-  chunks: AsyncIterable<Buffer>,
-): Promise<number> {
+export async function loadTable(client: pg.ClientBase, table: BackupTable, chunks: AsyncIterable<Buffer>) {
   return await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, chunks)
 }
 
@@ -97,10 +90,7 @@ export async function digestTable(client: pg.ClientBase, table: BackupTable): Pr
 }
 
 /** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */
-export async function setSequences(
-  client: pg.ClientBase,
-  sequences: readonly SequenceState[],
-): Promise<void> {
+export async function setSequences(client: pg.ClientBase, sequences: readonly SequenceState[]) {
   for (const { name, last_value, is_called } of sequences) {
     const { rows } = await client.query('SELECT setval(to_regclass($1), $2::bigint, $3) AS value', [
       quoteName(name),

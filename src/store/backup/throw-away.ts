@@ -16,10 +16,7 @@ const PERMISSION_DENIED = '42501'
  * processes have left. Throws ConfigError `create_database_denied` when this login may not make one, and the errors of the
  * connection and of `work`.
  */
-export async function withThrowAwayDatabase<T>(
-  connectionString: string,
-  work: (url: string) => Promise<T>,
-): Promise<T> {
+export async function withThrowAwayDatabase<T>(connectionString: string, work: (url: string) => Promise<T>) {
   const name = `${PREFIX}${Date.now()}_${randomBytes(4).toString('hex')}`
   await onServer(connectionString, async (client) => {
     await dropLeft(client)
@@ -64,10 +61,7 @@ async function dropLeft(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function onServer<T>(
-  connectionString: string,
-  work: (client: pg.ClientBase) => Promise<T>,
-): Promise<T> {
+async function onServer<T>(connectionString: string, work: (client: pg.ClientBase) => Promise<T>) {
   try {
     return await withClient({ connectionString, application_name: 'musette verify' }, work)
   } catch (error) {

@@ -102,10 +102,7 @@ const FOREIGN_TABLES = `
  * Throws ConfigError `database_unknown` when a database without migrations has tables of others: in the schemas training and
  * musette, or `anywhere`, because an address may be the one of another program's database by mistake.
  */
-export async function assertNoForeignTables(
-  client: pg.ClientBase,
-  { anywhere }: { anywhere: boolean },
-): Promise<void> {
+export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }: { anywhere: boolean }) {
   const { rows } = await client.query<{ name: string; in_our_place: boolean }>(FOREIGN_TABLES)
   const [found] = rows
   if (!found || !(found.in_our_place || anywhere)) return

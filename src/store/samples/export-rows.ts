@@ -43,10 +43,7 @@ const ACTIVITY: ExportColumn = { name: 'activity_id', type: 'int32' }
 const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({ name }) => name === field))
 
 /** Finds an activity by its path, also an absent one: its mirrored data stays. */
-export async function findExportedActivity(
-  tx: Tx,
-  input: { accountId: number; path: string },
-): Promise<ExportedActivity | undefined> {
+export async function findExportedActivity(tx: Tx, input: { accountId: number; path: string }) {
   const { rows } = await tx.client.query<ExportedActivity>(
     `select activity_id as "activityId", path, detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
             fetch_error as "fetchError", (select row_to_json(a)::text from (

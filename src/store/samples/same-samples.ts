@@ -33,10 +33,7 @@ async function holdsSamples(tx: Tx, activity: ActivitySamples): Promise<boolean>
   return (await compareRows(tx.client, `${query} ORDER BY t, ordinal`, expected)).same
 }
 
-async function holdsExtras(
-  tx: Tx,
-  { activityId, samples, sampleExtras = [] }: SamplesWithExtras,
-): Promise<boolean> {
+async function holdsExtras(tx: Tx, { activityId, samples, sampleExtras = [] }: SamplesWithExtras) {
   const numbers = sampleExtras.map((extra) => ({ ...extra, others: undefined }))
   const encoded = encodeSampleExtras({ activityId, samples, sampleExtras: numbers })
   const others = sampleExtras.flatMap((extra) => {
@@ -59,10 +56,7 @@ async function holdsExtras(
 }
 
 /** Finds the fields, with and without a column, that the tables have values of for an activity and that these samples lack. */
-export async function findLostFields(
-  tx: Tx,
-  { activityId, samples, sampleExtras = [] }: SamplesWithExtras,
-): Promise<string[]> {
+export async function findLostFields(tx: Tx, { activityId, samples, sampleExtras = [] }: SamplesWithExtras) {
   const missing = SAMPLE_FIELDS.filter((field) => !hasValue(samples.columns[field], samples.count))
   const sent = sampleExtras.map(({ field }) => cleanText(field))
   const held = missing.map((field) => `CASE WHEN bool_or(${field} IS NOT NULL) THEN '${field}' END`)

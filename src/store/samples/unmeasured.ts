@@ -20,10 +20,7 @@ export async function findUnmeasured(tx: Tx): Promise<number[]> {
  * Locks an activity of findUnmeasured, and finds the threshold power that its samples were counted with, W, and the service's
  * duration, s; undefined when it lacks nothing by now, or another transaction holds its row, which writes it.
  */
-export async function lockUnmeasured(
-  tx: Tx,
-  activityId: number,
-): Promise<{ ftp: number | null; durationS: number | null } | undefined> {
+export async function lockUnmeasured(tx: Tx, activityId: number) {
   const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(
     `SELECT CASE WHEN i.activity_id IS NULL THEN a.sig_ftp ELSE i.ftp END AS ftp, a.duration AS "durationS"
      FROM training.activities a LEFT JOIN training.activity_intensity i USING (activity_id) WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,

@@ -5,10 +5,7 @@ import type { Tx } from '../store.ts'
 const MOST = 100
 
 /** Finds answers and parts of answers that are kept as the service sent them, with their endpoint in the service document. */
-export async function findStoredAnswers(
-  tx: Tx,
-  accountId: number,
-): Promise<Array<{ endpoint: string; answer: Json }>> {
+export async function findStoredAnswers(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ endpoint: string; answer: Json }>(
     `(select 'training_info' as endpoint, raw as answer from training.training_info
       where account_id = $1 and raw is not null order by observed_at desc limit ${MOST})

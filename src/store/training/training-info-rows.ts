@@ -62,10 +62,7 @@ export async function recordTrainingInfo(
 }
 
 /** Records the address of the workout of the day's file in the newest row, if that names the same workout. */
-export async function recordWorkoutUrl(
-  tx: Tx,
-  input: { accountId: number; workoutId: string; url: string },
-): Promise<void> {
+export async function recordWorkoutUrl(tx: Tx, input: { accountId: number; workoutId: string; url: string }) {
   const row = await findTrainingInfo(tx, input.accountId)
   const wotdUrl = cleanText(input.url)
   if (!row || row.wotdWorkoutId !== cleanText(input.workoutId) || row.wotdUrl === wotdUrl) return

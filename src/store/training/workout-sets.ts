@@ -33,10 +33,7 @@ export type DefinitionState = Readonly<{
 }>
 
 /** Finds every workout of the account's list and of its service's default list, with the state of its definition. */
-export async function findDefinitionStates(
-  tx: Tx,
-  input: { accountId: number; baseUrl: string },
-): Promise<DefinitionState[]> {
+export async function findDefinitionStates(tx: Tx, input: { accountId: number; baseUrl: string }) {
   const { rows } = await tx.client.query<DefinitionState>(
     `select w.path, w.changed_at as "changedAt", d.resolved_at as "resolvedAt", d.failed_at as "failedAt", d.signature,
        exists (select from training.workout_sets s where s.account_id = $1 and s.path = w.path) as "hasSets"
@@ -124,10 +121,7 @@ export type SavedWorkout = Readonly<{
 }>
 
 /** Finds the listed workouts of an account that have been resolved, with their sets in order, by path. */
-export async function findSavedWorkouts(
-  tx: Tx,
-  input: { accountId: number; baseUrl: string },
-): Promise<SavedWorkout[]> {
+export async function findSavedWorkouts(tx: Tx, input: { accountId: number; baseUrl: string }) {
   const { rows } = await tx.client.query<SavedWorkout>(
     `select w.path, w.account_id is not null as "isOwn", coalesce(d.name, w.name) as name,
        coalesce(d.description, w.description) as description, d.resolved_at as "resolvedAt",

@@ -156,10 +156,7 @@ export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boo
  * Finds the bytes of the FIT file that an activity came from, packed with gzip: of several the one that the view ride_files
  * shows, of those whose bytes are kept. Undefined when there are none.
  */
-export async function findFitOriginal(
-  tx: Tx,
-  { activityId }: { activityId: number },
-): Promise<{ fileName: string; contentId: string; body: Buffer } | undefined> {
+export async function findFitOriginal(tx: Tx, { activityId }: { activityId: number }) {
   const { rows } = await tx.client.query<{ fileName: string; contentId: string; body: Buffer }>(
     `select u.file_name as "fileName", content_id as "contentId", o.body
      from training.uploads u join training.fit_files f using (account_id, content_id)

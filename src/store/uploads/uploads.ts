@@ -96,11 +96,7 @@ export async function recordUploadState(
 }
 
 /** Extends the time at which the sender of a row counts as dead; has no effect when another process has sent it since. */
-export async function recordUploadAlive(
-  tx: Tx,
-  key: UploadKey,
-  input: { attempts: number; until: Date },
-): Promise<void> {
+export async function recordUploadAlive(tx: Tx, key: UploadKey, input: { attempts: number; until: Date }) {
   await tx.db
     .update(uploads)
     .set({ nextTryAt: input.until })
@@ -133,10 +129,7 @@ export async function recordUploadCopies(tx: Tx, copies: readonly UploadCopy[]):
  * Makes the activity of an accepted upload wanted before a list contains it, and returns its `activity_id`. A known activity
  * becomes wanted again, and is no longer absent.
  */
-export async function upsertUploaded(
-  tx: Tx,
-  input: { accountId: number; path: string; listedAt: Date },
-): Promise<number> {
+export async function upsertUploaded(tx: Tx, input: { accountId: number; path: string; listedAt: Date }) {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
      values ($1, $2, 'wanted', $3, $3)

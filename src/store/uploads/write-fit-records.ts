@@ -33,11 +33,7 @@ export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 export type RecordedRows = Readonly<{ records: RecordRows; messages: MadeRows<MessageRow> }>
 
 /** Writes the records and messages of a file that has none, by COPY. */
-export async function insertRecorded(
-  tx: Tx,
-  fileId: number,
-  { records, messages }: RecordedRows,
-): Promise<void> {
+export async function insertRecorded(tx: Tx, fileId: number, { records, messages }: RecordedRows) {
   const { names, chunks } = encodeRecords(fileId, records)
   if (records.count > 0) await copyRows(tx.client, `training.fit_records (${names.join(', ')})`, chunks)
   if (messages.length > 0)
@@ -102,10 +98,7 @@ const CHUNK_BYTES = 256 * 1_024
 type Writer = (view: DataView, at: number, row: number) => number
 
 /** Encodes records for COPY: the names of the columns that have a value, and the rows. */
-function encodeRecords(
-  fileId: number,
-  { count, columns }: RecordRows,
-): { names: string[]; chunks: Generator<Buffer> } {
+function encodeRecords(fileId: number, { count, columns }: RecordRows) {
   const filled = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).flatMap(
     (key): Array<{ name: string; write: Writer }> => {
       const { name } = COLUMNS[key]

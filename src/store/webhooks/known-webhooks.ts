@@ -10,10 +10,7 @@ export type KnownWebhook = Readonly<{ name: string; changeId: number; isGone: bo
  * are committed later, which have higher numbers, whatever other transaction is open on the server. The open messages of one that
  * is no longer in the file are dropped. Returns what was dropped, and how many are new.
  */
-export async function recordWebhooks(
-  tx: Tx,
-  names: readonly string[],
-): Promise<{ added: number; dropped: Array<{ webhook: string; count: number }> }> {
+export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
   await tx.client.query('update musette.webhooks set gone_at = null where gone_at is not null')
   const rule = `state = 'open' and webhook <> all ($1)`

@@ -22,10 +22,7 @@ export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): P
 }
 
 /** Records new activities whose samples and scores are to come. */
-export async function recordWaiting(
-  tx: Tx,
-  activities: ReadonlyArray<{ accountId: number; path: string }>,
-): Promise<void> {
+export async function recordWaiting(tx: Tx, activities: ReadonlyArray<{ accountId: number; path: string }>) {
   await tx.client.query(
     `insert into musette.webhook_waiting (account_id, path)
      select * from unnest($1::int[], $2::text[]) on conflict do nothing`,
@@ -129,10 +126,7 @@ export type Recalculation = {
 }
 
 /** Finds the newest recalculation of an account's history that went on after `since`; undefined when few activities changed. */
-export async function findRecalculation(
-  tx: Tx,
-  { accountId, since }: { accountId: number; since: Date },
-): Promise<Recalculation | undefined> {
+export async function findRecalculation(tx: Tx, { accountId, since }: { accountId: number; since: Date }) {
   const { rows } = await tx.client.query<Recalculation>(
     `select activities, xss_change, ftp_before, ftp_after, first_ride::text as first_day, last_ride::text as last_day
      from training.recalculations where account_id = $1 and observed_to >= $2::timestamptz - interval '10 minutes'

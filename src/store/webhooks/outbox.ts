@@ -57,10 +57,7 @@ export type ClaimedMessage = Readonly<{
  * Claims the message of a webhook that has been due for the longest time: no other process sends it within `leaseMs`. Undefined
  * when none is due. The claim is a time in the row and no lock, so that nothing is held during the request.
  */
-export async function claimMessage(
-  tx: Tx,
-  { webhook, leaseMs }: { webhook: string; leaseMs: number },
-): Promise<ClaimedMessage | undefined> {
+export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: string; leaseMs: number }) {
   const { rows } = await tx.client.query<ClaimedMessage>(
     `update musette.webhook_messages set attempts = attempts + 1,
        next_try_at = clock_timestamp() + $2 * interval '1 ms'
@@ -101,10 +98,7 @@ export async function recordNotDelivered(
 }
 
 /** Gives up the open messages that are older than `giveUpMs`, and returns how many for each webhook. */
-export async function recordMessagesExpired(
-  tx: Tx,
-  { giveUpMs }: { giveUpMs: number },
-): Promise<Array<{ webhook: string; count: number }>> {
+export async function recordMessagesExpired(tx: Tx, { giveUpMs }: { giveUpMs: number }) {
   return endMessages(tx, `state = 'open' and created_at < clock_timestamp() - $1 * interval '1 ms'`, [
     giveUpMs,
     'given_up',
