@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { orNone } from '../kit/files.ts'
 import { VERSION } from '../kit/program-folder.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
@@ -47,23 +48,20 @@ export async function backUp(
 ): Promise<BackupReport & { key: KeyNeeds }> {
   const { config, log } = deps
   const { to, signal, onProgress } = input
-  const database = await openDatabase(config, log, signal)
-  const store = openStore({ log }, { connectionString: database.url, maxConnections: 2 })
-  try {
-    await store.read(checkSchema).catch(async (error: unknown) => {
-      throw errorCode(error) === 'database_unmigrated' ? await explainOlder(store) : error
-    })
-    if ((await store.read(findAccounts)).length === 0) throw nothingToBackUp(config)
-    const writing = { store, now: systemClock }
-    const report =
-      'path' in to
-        ? await writeBackupFile(writing, { path: to.path, version: VERSION, signal, onProgress })
-        : await writeBackup(writing, { write: to.write, version: VERSION, signal, onProgress })
-    return { ...report, key: await findKeyNeeds(store, config) }
-  } finally {
-    await store.close()
-    await database.close()
-  }
+  return closeAfter(await openDatabase(config, log, signal), ({ url: connectionString }) =>
+    closeAfter(openStore({ log }, { connectionString, maxConnections: 2 }), async (store) => {
+      await store.read(checkSchema).catch(async (error: unknown) => {
+        throw errorCode(error) === 'database_unmigrated' ? await explainOlder(store) : error
+      })
+      if ((await store.read(findAccounts)).length === 0) throw nothingToBackUp(config)
+      const writing = { store, now: systemClock }
+      const report =
+        'path' in to
+          ? await writeBackupFile(writing, { path: to.path, version: VERSION, signal, onProgress })
+          : await writeBackup(writing, { write: to.write, version: VERSION, signal, onProgress })
+      return { ...report, key: await findKeyNeeds(store, config) }
+    }),
+  )
 }
 
 /** Restores a backup into the empty database of this configuration, and returns what it holds. Throws as restoreBackup does. */
@@ -73,15 +71,12 @@ export async function restoreFrom(
 ): Promise<{ manifest: Manifest; key: KeyNeeds }> {
   const { config, log } = deps
   const archive = await openSource(input.from)
-  const database = await openUnmigrated(config, log, input.signal)
-  try {
-    const key = await restoreInto(log, { ...input, archive, connectionString: database.url }, (store) =>
+  return closeAfter(await openUnmigrated(config, log, input.signal), async ({ url: connectionString }) => {
+    const key = await restoreInto(log, { ...input, archive, connectionString }, (store) =>
       findKeyNeeds(store, config),
     )
     return { manifest: archive.manifest, key }
-  } finally {
-    await database.close()
-  }
+  })
 }
 
 /** Where a backup is read from, and what ends and shows its restore. */
@@ -102,14 +97,11 @@ async function restoreInto<T>(
   find: (store: Store) => Promise<T>,
 ): Promise<T> {
   const { onProgress, connectionString, ...rest } = input
-  const store = openStore({ log }, { connectionString, maxConnections: 1 })
-  try {
+  return closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
     const progress = onProgress && { store, onProgress }
     await restoreBackup({ log }, { ...rest, connectionString, progress })
-    return await find(store)
-  } finally {
-    await store.close()
-  }
+    return find(store)
+  })
 }
 
 /**
@@ -155,12 +147,7 @@ async function withOwnServer<T>(
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await mkdtemp(join(config.dataDir, VERIFYING))
   try {
-    const server = await openEmbeddedPostgres({ log, signal }, { dataDir })
-    try {
-      return await work(server.url)
-    } finally {
-      await server.close()
-    }
+    return await closeAfter(await openEmbeddedPostgres({ log, signal }, { dataDir }), ({ url }) => work(url))
   } finally {
     await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { QueueVersions } from '../jobs/backend.ts'
 import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
 import {
   collectResults,
@@ -79,13 +80,10 @@ export async function openUnmigrated(config: Config, log: Logger, signal?: Abort
 
 /** Migrates the database to this version and returns what was done. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
-  const database = await openUnmigrated(config, log, signal)
-  try {
+  return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {
     const { migrate } = await import('../store/migrate.ts')
-    return await migrate({ connectionString: database.url, log, signal })
-  } finally {
-    await database.close()
-  }
+    return migrate({ connectionString: url, log, signal })
+  })
 }
 
 /** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
@@ -104,18 +102,15 @@ export async function findDatabasePlan(
   const { findMigrationPlan } = await import('../store/migration/migration-plan.ts')
   const { openStore } = await import('../store/store.ts')
   const { findQueueVersions } = await import('../jobs/backend.ts')
-  const { url, close } = await openUnmigrated(config, log, signal)
-  const store = openStore({ log }, { connectionString: url })
-  try {
-    const plan = await store.read(async ({ client }) => {
-      await checkServer(client, url)
-      return findMigrationPlan(client)
-    })
-    return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
-  } finally {
-    await store.close()
-    await close()
-  }
+  return closeAfter(await openUnmigrated(config, log, signal), ({ url }) =>
+    closeAfter(openStore({ log }, { connectionString: url }), async (store) => {
+      const plan = await store.read(async ({ client }) => {
+        await checkServer(client, url)
+        return findMigrationPlan(client)
+      })
+      return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
+    }),
+  )
 }
 
 /** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */
@@ -177,13 +172,7 @@ export async function openQueries(
           throw errorCode(error) === 'sql_rejected' && (await isEmpty(queries)) ? empty(error) : error
         }
       },
-      async close() {
-        try {
-          await queries.close()
-        } finally {
-          await database.close()
-        }
-      },
+      close: () => closeAfter(database, () => queries.close()),
     }
   } catch (error) {
     await database.close()
@@ -253,9 +242,5 @@ export function loginOptions({ readerUrl, databaseUrl }: Pick<Config, 'readerUrl
 /** Runs read-only SQL on a new connection to the App's database and returns the results. Throws ConfigError `sql_rejected`. */
 export async function queryApp(app: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
   const queries = await openRawQueries({ connectionString: app.databaseUrl, write: false })
-  try {
-    return await collectResults(queries, text)
-  } finally {
-    await queries.close()
-  }
+  return closeAfter(queries, () => collectResults(queries, text))
 }

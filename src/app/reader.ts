@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 import { findAccountId } from '../query/assistant-login.ts'
-import { findOpenRights, type OpenRight } from '../query/reader-limits.ts'
+import { findOpenRights } from '../query/reader-limits.ts'
 import {
   findWritableSchemas,
   readerUrl,
@@ -17,14 +17,7 @@ import { openStore } from '../store/store.ts'
 import type { App } from './app.ts'
 import { openDatabase } from './open-database.ts'
 
-export type ReaderLogin = {
-  /** the connection URL of the login, with its password, which is shown once and not stored */
-  url: string
-  /** schemas in which every login of this server may create tables */
-  writableSchemas: string[]
-  /** rights that the login has because the user of DATABASE_URL may not revoke them */
-  openRights: OpenRight[]
-}
+export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
@@ -45,7 +38,7 @@ export async function upsertReader(
     account?: string | undefined
     signal?: AbortSignal
   },
-): Promise<ReaderLogin> {
+) {
   const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs, account } = input
   checkName(name)
   checkPassword(password)
@@ -63,10 +56,13 @@ export async function upsertReader(
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
       if (accountId !== undefined) await holdToAccount(tx.client, name, accountId)
       return {
+        /** schemas in which every login of this server may create tables */
         writableSchemas: await findWritableSchemas(tx, name),
+        /** rights that the login has because the user of DATABASE_URL may not revoke them */
         openRights: await findOpenRights(tx, name),
       }
     })
+    // The password is shown once and not stored.
     return { url: readerUrl(database.url, name, password), ...found }
   } catch (error) {
     throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE ? forbidden(error) : error

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { VERSION } from '../kit/program-folder.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { DAY, systemClock } from '../kit/time.ts'
 import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'
@@ -22,20 +23,7 @@ import type { Store } from '../store/store.ts'
 import { rebuildFit } from '../upload/keep-fit.ts'
 import { accountNamed, type LocalApp, openLocalApp } from './local-app.ts'
 
-export type RebuildCounts = {
-  rebuilt: number
-  /** of the rebuilt activities */
-  samples: number
-  /** activities whose stored answer was replaced meanwhile, by one that this version has normalized */
-  newer: number
-  failures: Array<{ path: string; reason: string }>
-  /** paths of activities without a stored answer, which stay as they are */
-  withoutDocument: string[]
-  /** FIT files whose kept bytes were read again */
-  fitFiles: number
-  /** activities that an earlier rebuild, which was stopped, has done */
-  earlier: number
-}
+export type RebuildCounts = Awaited<ReturnType<typeof rebuildAccount>>
 
 /** The resource of its row in sync_runs. */
 const REBUILD = 'rebuild'
@@ -56,7 +44,7 @@ export async function rebuildAccount(
     signal?: AbortSignal
     onProgress?: (progress: Progress) => void
   },
-): Promise<RebuildCounts> {
+) {
   const { store, log } = app
   const { name, paths, signal, onProgress } = input
   const { accountId } = await accountNamed(app, name)
@@ -64,14 +52,21 @@ export async function rebuildAccount(
   if (paths) assertKnown(name, paths, items)
   const documents = items.filter(({ bytes }) => bytes !== null)
   const stopped = paths ? undefined : await findStopped(store, accountId)
-  const todo = stopped ? documents.filter((item) => isLeft(item, stopped)) : documents
-  const counts: RebuildCounts = {
+  const isLeft = ({ activityId }: RebuildItem) =>
+    !stopped || activityId > stopped.through || stopped.failed.includes(activityId)
+  const todo = documents.filter(isLeft)
+  const counts = {
     rebuilt: 0,
+    /** of the rebuilt activities */
     samples: 0,
+    /** activities whose stored answer was replaced meanwhile, by one that this version has normalized */
     newer: 0,
-    failures: [],
+    failures: [] as Array<{ path: string; reason: string }>,
+    /** FIT files whose kept bytes were read again */
     fitFiles: 0,
+    /** paths of activities without a stored answer, which stay as they are */
     withoutDocument: items.filter(({ bytes }) => bytes === null).map(({ path }) => path),
+    /** activities that an earlier rebuild, which was stopped, has done */
     earlier: documents.length - todo.length,
   }
   const keepProgress = paths ? undefined : makeProgress(store, accountId, stopped)
@@ -82,7 +77,11 @@ export async function rebuildAccount(
   await withRun(store, { accountId, resource: REBUILD, kind: 'by_hand' }, async (run) => {
     run.listed = todo.length
     const onEnds = async (ends: readonly RebuildEnd[], through: number) => {
-      for (const end of ends) count(counts, end)
+      for (const end of ends) {
+        if (end.result === 'failed') counts.failures.push({ path: end.item.path, reason: end.reason })
+        else counts[end.result]++
+        if (end.result === 'rebuilt') counts.samples += end.samples
+      }
       run.changed = counts.rebuilt
       run.failed = counts.failures.length
       await keepProgress?.(ends, through)
@@ -100,13 +99,10 @@ export async function rebuildAccount(
 
 /** Completes what an older version had not derived, in a database that was migrated: time zones, and measures from the samples. */
 export async function completeMigrated(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  const app = await openLocalApp(config, log, signal)
-  try {
+  await closeAfter(await openLocalApp(config, log, signal), async (app) => {
     await updateAllTimeZones(app)
     await completeMeasures(app, signal)
-  } finally {
-    await app.close()
-  }
+  })
 }
 
 function assertKnown(name: string, paths: readonly string[], items: readonly RebuildItem[]): void {
@@ -119,23 +115,11 @@ function assertKnown(name: string, paths: readonly string[], items: readonly Reb
   throw new ConfigError('unknown_activity', message)
 }
 
-function count(counts: RebuildCounts, end: RebuildEnd): void {
-  if (end.result === 'rebuilt') {
-    counts.rebuilt++
-    counts.samples += end.samples
-  } else if (end.result === 'newer') counts.newer++
-  else counts.failures.push({ path: end.item.path, reason: end.reason })
-}
-
 async function findStopped(store: Store, accountId: number): Promise<RebuildProgress | undefined> {
   const progress = await store.read((tx) => findRebuildProgress(tx, accountId))
   if (progress?.version !== VERSION) return undefined
   const agoMs = systemClock().getTime() - progress.startedAt.getTime()
   return agoMs >= 0 && agoMs < GOES_ON_WITHIN_MS ? progress : undefined
-}
-
-function isLeft({ activityId }: RebuildItem, { through, failed }: RebuildProgress): boolean {
-  return activityId > through || failed.includes(activityId)
 }
 
 /** Makes the function that records how far a rebuild has come, after each batch. */

@@ -56,11 +56,8 @@ export async function findWorkoutContent(
   return formatted.content
 }
 
-/** The files of an export by name, and the workouts that could not be written. */
-export type ExportedWorkouts = { workouts: number; written: string[]; removed: string[]; problems: string[] }
-
 /**
- * Writes workouts of an account into a folder, which is made: the one of `name`, or without it every workout of the own list.
+ * Writes workouts of an account into a folder, which is made, and returns its files by name: the one of `name`, or without it every workout of the own list.
  * Then files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed
  * them. Files that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`,
  * `folder_of_another` and `bad_folder`.
@@ -68,7 +65,7 @@ export type ExportedWorkouts = { workouts: number; written: string[]; removed: s
 export async function exportWorkouts(
   app: Pick<LocalApp, 'store' | 'config'>,
   input: { account: string; name: string | undefined; format: WorkoutFileFormat; dir: string },
-): Promise<ExportedWorkouts> {
+) {
   const { name, format, dir } = input
   const { workoutDir } = app.config
   if (workoutDir !== undefined && resolve(workoutDir) === resolve(dir))

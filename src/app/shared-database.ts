@@ -7,9 +7,10 @@ import { readSharedUrl } from '../embedded/embedded.ts'
 import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
-import { collectResults, openQueries } from '../query/raw-query.ts'
-import { assertDatabase, findMismatch, openDatabase } from './open-database.ts'
+import { openQueries } from '../query/raw-query.ts'
+import { assertDatabase, findMismatch, openDatabase, queryApp } from './open-database.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
@@ -117,16 +118,10 @@ export async function holdDatabase(
     await assertDatabase(config)
     const keepAlive = await acquireKeepAlive(config.dataDir)
     if (!keepAlive) return report({})
-    const database = await openDatabase(config, log, signal, 'read')
-    try {
+    await closeAfter(await openDatabase(config, log, signal, 'read'), ({ url }) => {
       report({})
-      await stayWhileNeeded(
-        { keepAlive, url: database.url, dataDir: config.dataDir },
-        { signal, idleMs, lookEveryMs },
-      )
-    } finally {
-      await database.close()
-    }
+      return stayWhileNeeded({ keepAlive, url, dataDir: config.dataDir }, { signal, idleMs, lookEveryMs })
+    })
   } catch (error) {
     const mendable = error instanceof ConfigError
     report({ failure: { code: errorCode(error), message: errorLine(error), mendable } })
@@ -155,15 +150,10 @@ async function stayWhileNeeded(
 
 /** Tells whether a program other than musette is connected. */
 async function isInUse(url: string): Promise<boolean> {
-  const queries = await openQueries({ connectionString: url, write: false })
-  try {
-    const [result] = await collectResults(
-      queries,
-      `select 1 from pg_stat_activity where backend_type = 'client backend'
-        and application_name <> 'musette' and application_name not like 'musette %' limit 1`,
-    )
-    return (result?.rows.length ?? 0) > 0
-  } finally {
-    await queries.close()
-  }
+  const [result] = await queryApp(
+    { databaseUrl: url },
+    `select 1 from pg_stat_activity where backend_type = 'client backend'
+      and application_name <> 'musette' and application_name not like 'musette %' limit 1`,
+  )
+  return (result?.rows.length ?? 0) > 0
 }

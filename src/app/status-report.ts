@@ -117,30 +117,17 @@ export function homeCommandFor(account: string): string {
   return `musette accounts set ${account} --timezone ZONE`
 }
 
-/** The state of the scheduled backups. */
-export type BackupStatus = {
-  dir: string
-  /** when the last complete one that lies in the folder was made, and its size */
-  done_at: Date | null
-  bytes: number | null
-  /** its path */
-  file: string | null
-  /** when one was last restored and compared, row for row */
-  verified_at: Date | null
-  /** why a person should look, and the code of a failure; null when nothing is wrong */
-  problem: string | null
-  code: string | null
-}
-
 /**
  * Finds the state of scheduled backups, by the files that lie in the folder now; null when none are configured. A newest one that is
  * older than two intervals is a problem, and so is a folder from which all were removed, and one that could not be restored.
+ * `done_at`, `bytes` and `file` are those of the last complete one, `verified_at` is when one was last restored and compared.
+ * `problem` says why a person should look, `code` is that of a failure.
  */
 export async function findBackupStatus(
   tx: Tx,
   { backup: { dir, everyMs } }: Pick<Config, 'backup'>,
   now: Date,
-): Promise<BackupStatus | null> {
+) {
   if (dir === undefined) return null
   const { doneAt: recordedAt, outcome, error, errorCode: code } = await findWholeWorkState(tx, 'backup')
   const { readNewestBackup, VERIFY_EVERY_MS } = await import('../backup/backup-folder.ts')
@@ -173,23 +160,15 @@ const NO_BACKUP = { done_at: null, bytes: null, file: null, verified_at: null }
 /** The code of backups that are made, and of which nobody knows whether they can be restored. */
 export const UNPROVED = 'backup_unproved'
 
-/** The state of the heartbeat. */
-export type HeartbeatStatus = {
-  /** when the monitor was last told that all is in order */
-  done_at: Date | null
-  /** why a person should look; null when nothing is wrong */
-  problem: string | null
-}
-
 /**
- * Finds the state of the heartbeat by its runs; null when MUSETTE_HEARTBEAT_URL is not set. One that is older than three rounds is a
- * problem, and so is one that the monitor did not take.
+ * Finds when the monitor was last told that all is in order, and why a person should look, by the runs of the heartbeat; null when
+ * MUSETTE_HEARTBEAT_URL is not set. One that is older than three rounds is a problem, and so is one that the monitor did not take.
  */
 export async function findHeartbeatStatus(
   tx: Tx,
   config: Pick<Config, 'heartbeatUrl' | 'mirror'>,
   now: Date,
-): Promise<HeartbeatStatus | null> {
+) {
   if (config.heartbeatUrl === undefined) return null
   const { doneAt, outcome, error } = await findWholeWorkState(tx, 'heartbeat')
   const ageMs = doneAt ? now.getTime() - doneAt.getTime() : 0

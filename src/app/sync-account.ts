@@ -5,7 +5,6 @@ import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
 import {
-  type PassCounts,
   type ResyncChoice,
   resyncActivities,
   syncActivities,
@@ -20,16 +19,7 @@ import { withPass } from '../store/store.ts'
 import { type App, endPauses, pruneBookkeeping } from './app.ts'
 import { accountNamed, accountToUse } from './local-app.ts'
 
-/**
- * The counts of a pass, and of what is here after it: `created` activities were never fetched before, `mirrored` and `unfetched`
- * are listed ones, `newestDay` is the day of the newest.
- */
-export type SyncCounts = PassCounts & {
-  created: number
-  mirrored: number
-  unfetched: number
-  newestDay: string | null
-}
+export type SyncCounts = Awaited<ReturnType<typeof syncAccount>>
 
 type SyncApp = Pick<App, 'config' | 'vault' | 'mirror'>
 
@@ -38,12 +28,14 @@ type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Pro
 /**
  * Mirrors one account in this process, without the queue; `full` also reconciles. With `training`, training info and workouts
  * are mirrored at the same time, from the first fetched activity on, because the activities may take hours; the counts include
- * only their failures. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass, and the signal's reason.
+ * only their failures. Of what is here then, `created` activities were never fetched before, `mirrored` and `unfetched` are listed
+ * ones, `newestDay` is the day of the newest. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass, and the
+ * signal's reason.
  */
 export async function syncAccount(
   app: SyncApp,
   input: Watched & { full?: boolean; acceptRemovals?: boolean; training?: boolean },
-): Promise<SyncCounts> {
+) {
   const { name, training, ...rest } = input
   const account = await beginPass(app, name)
   const { concurrency } = app.config.service

@@ -15,21 +15,13 @@ import {
 import { decompressParts } from './parts.ts'
 import { type Entry, readEntries } from './tar.ts'
 
-export type Archive = {
-  manifest: Manifest
-  /** the COPY data of a table, in pieces that may end anywhere; to be read in the order of the manifest */
-  tableBytes(table: string): AsyncGenerator<Buffer>
-  /** throws MusetteError `backup_damaged` unless all that was read is as it was written and the archive ends here */
-  verify(): Promise<void>
-  /** reads what is unread and verifies it: says of rows that cannot be loaded whether the archive is why */
-  verifyRest(signal: AbortSignal): Promise<void>
-}
+export type Archive = Awaited<ReturnType<typeof openArchive>>
 
 /**
  * Opens an archive as writeBackup writes it; its bytes are read once, from the first to the last. Throws ConfigError
  * `not_a_backup` and `backup_newer`, MusetteError `backup_damaged` and `backup_cut_off`.
  */
-export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archive> {
+export async function openArchive(source: AsyncIterable<Buffer>) {
   const entries = readEntries(source)
   let checksums = ''
   let ahead: Entry | undefined
@@ -58,6 +50,7 @@ export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archiv
     // A table without rows has a part, too.
     if (part === 1) throw damaged(`${ahead?.name ?? 'its end'} comes before ${partName(table, part)}`)
   }
+  /** Throws MusetteError `backup_damaged` unless all that was read is as it was written and the archive ends here. */
   const verify = async () => {
     if (ahead?.name !== CHECKSUMS) throw damaged(`${ahead?.name ?? 'its end'} comes too early`)
     if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')
@@ -65,9 +58,12 @@ export async function openArchive(source: AsyncIterable<Buffer>): Promise<Archiv
   }
   return {
     manifest,
-    tableBytes: (table) => decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
+    /** Reads the COPY data of a table, in pieces that may end anywhere; to be read in the order of the manifest. */
+    tableBytes: (table: string) =>
+      decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
     verify,
-    async verifyRest(signal) {
+    /** Reads what is unread and verifies it: says of rows that cannot be loaded whether the archive is why. */
+    async verifyRest(signal: AbortSignal) {
       while (ahead && ahead.name !== CHECKSUMS) {
         signal.throwIfAborted()
         await advance()

@@ -5,7 +5,7 @@ export type Entry = { name: string; bytes: Buffer }
 
 const BLOCK = 512
 /** Two empty blocks end a tar archive. */
-const END = Buffer.alloc(2 * BLOCK)
+export const ARCHIVE_END = Buffer.alloc(2 * BLOCK)
 /** Far more than a part or a manifest has, and little enough to be held in memory. */
 const LARGEST = 64 * 1024 * 1024
 const NAME_BYTES = 100
@@ -14,11 +14,6 @@ const NAME_BYTES = 100
 export function makeEntry({ name, bytes }: Entry, time: number): Buffer {
   const padding = Buffer.alloc(paddingOf(bytes.length))
   return Buffer.concat([makeHeader({ name, size: bytes.length, time }), bytes, padding])
-}
-
-/** Makes the end of a tar archive. */
-export function makeEnd(): Buffer {
-  return END
 }
 
 /**
@@ -30,13 +25,13 @@ export async function* readEntries(source: AsyncIterable<Buffer>): AsyncGenerato
   const read = makeReader(source)
   for (;;) {
     const header = await read(BLOCK)
-    if (header.equals(END.subarray(0, BLOCK))) break
+    if (header.equals(ARCHIVE_END.subarray(0, BLOCK))) break
     const { name, size } = parseHeader(header)
     const bytes = await read(size)
     if ((await read(paddingOf(size))).some((byte) => byte !== 0)) throw damaged(`after ${name}`)
     yield { name, bytes }
   }
-  if (!(await read(BLOCK)).equals(END.subarray(BLOCK))) throw damaged('at its end')
+  if (!(await read(BLOCK)).equals(ARCHIVE_END.subarray(BLOCK))) throw damaged('at its end')
   if (await read.hasMore()) throw damaged('more follows after its end')
 }
 
@@ -54,7 +49,8 @@ function makeHeader({ name, size, time }: { name: string; size: number; time: nu
   header.write('ustar\0' + '00', 257, 'latin1')
   header.write(octal(0, 7), 329)
   header.write(octal(0, 7), 337)
-  header.write(`${octal(sumOf(header), 6)}\0 `, 148, 'latin1')
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${octal(sum, 6)}\0 `, 148, 'latin1')
   return header
 }
 
@@ -67,18 +63,12 @@ function parseHeader(header: Buffer): { name: string; size: number } {
   throw damaged('in the header of an entry')
 }
 
-function sumOf(header: Buffer): number {
-  return header.reduce((sum, byte) => sum + byte, 0)
-}
-
 function paddingOf(size: number): number {
   return (BLOCK - (size % BLOCK)) % BLOCK
 }
 
-type Reader = { (size: number): Promise<Buffer>; hasMore(): Promise<boolean> }
-
 /** Makes the function that returns exactly the next `size` bytes of a source, and throws `backup_cut_off` when it has fewer. */
-function makeReader(source: AsyncIterable<Buffer>): Reader {
+function makeReader(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]()
   let held: Buffer[] = []
   let length = 0

@@ -28,7 +28,7 @@ import {
 } from './manifest.ts'
 import { compressParts } from './parts.ts'
 import { makePlainSql, SCRIPT } from './plain-restore.ts'
-import { makeEnd, makeEntry } from './tar.ts'
+import { ARCHIVE_END, makeEntry } from './tar.ts'
 
 export type BackupReport = {
   manifest: Manifest
@@ -117,13 +117,9 @@ async function addTable(
   throw new MusetteError('backup_rows_differ', message)
 }
 
-type ArchiveWriter = {
-  add(name: string, bytes: Buffer): Promise<void>
-  /** adds the checksums, ends the archive and returns its size, bytes */
-  end(): Promise<number>
-}
+type ArchiveWriter = ReturnType<typeof makeArchiveWriter>
 
-function makeArchiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date): ArchiveWriter {
+function makeArchiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date) {
   const time = Math.floor(madeAt.getTime() / 1000)
   let checksums = ''
   let size = 0
@@ -132,13 +128,14 @@ function makeArchiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date
     size += bytes.length
   }
   return {
-    async add(name, bytes) {
+    async add(name: string, bytes: Buffer) {
       checksums += makeChecksum({ name, bytes })
       await put(makeEntry({ name, bytes }, time))
     },
+    /** Adds the checksums, ends the archive and returns its size, bytes. */
     async end() {
       await put(makeEntry({ name: CHECKSUMS, bytes: Buffer.from(checksums) }, time))
-      await put(makeEnd())
+      await put(ARCHIVE_END)
       return size
     },
   }

@@ -96,18 +96,11 @@ function addressOf(redirectUri: string | undefined): { host: string; port: numbe
   return { host: url.hostname.replace(/[[\]]/g, ''), port: Number(url.port || 80) }
 }
 
-type RedirectListener = {
-  redirectUri: string
-  /** Resolves with the first answer that has this `state`; other requests get an error page and change nothing. */
-  answer(state: string, within: JoinedSignal): Promise<{ code: string; state: string | undefined }>
-  close(): Promise<void>
-}
-
 /** How long open connections remain after the login, so that the browser can load the last page. */
 const LAST_PAGE_MS = 1 * SECOND
 
 /** Opens a listener on loopback for the browser's redirect; port 0 selects a free one (RFC 8252, section 7.3). */
-async function openRedirectListener(options: { host: string; port: number }): Promise<RedirectListener> {
+async function openRedirectListener(options: { host: string; port: number }) {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(cannotListen(options.port, error)))
@@ -116,17 +109,11 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
   const { port } = server.address() as AddressInfo
   return {
     redirectUri: `http://127.0.0.1:${port}/callback`,
-    answer: (state, { signal, isOver }) =>
-      new Promise((resolve, reject) => {
-        const giveUp = () =>
-          reject(
-            isOver()
-              ? new ConfigError(
-                  'login_timeout',
-                  'no sign-in within ten minutes; run: musette login --browser',
-                )
-              : signal.reason,
-          )
+    /** Resolves with the first answer that has this `state`; other requests get an error page and change nothing. */
+    answer: (state: string, { signal, isOver }: JoinedSignal) =>
+      new Promise<ReturnType<typeof parseAnswer>>((resolve, reject) => {
+        const timeout = 'no sign-in within ten minutes; run: musette login --browser'
+        const giveUp = () => reject(isOver() ? new ConfigError('login_timeout', timeout) : signal.reason)
         if (signal.aborted) giveUp()
         signal.addEventListener('abort', giveUp, { once: true })
         server.on('request', (request, response) => {
@@ -146,7 +133,7 @@ async function openRedirectListener(options: { host: string; port: number }): Pr
         })
       }),
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeIdleConnections()
         // A browser opens spare connections; Node does not count a connection without a request as idle.

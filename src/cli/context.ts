@@ -47,8 +47,8 @@ export type Context = {
 type Verb = (context: Context) => Promise<number | undefined>
 
 type VerbOptions = {
-  /** logs warnings only; the others log their work */
-  quiet?: boolean
+  /** logs its work; the others log warnings only */
+  logsWork?: boolean
   /** takes a wrong configuration, of which the wrong variables have their defaults; for the others it is an error */
   takesProblems?: boolean
   /** has nothing to do with the data directory */
@@ -74,11 +74,10 @@ export async function openContext(
     (await import('../kit/http-agent.ts')).trustAlso(config.extraAuthorities)
   const { openLog } = await import('../log.ts')
   const terminal = Boolean(process.stderr.isTTY)
-  // A quiet verb logs only warnings and errors, unless the environment sets another level.
-  const level = options.quiet && config.logLevel === 'info' ? 'warn' : config.logLevel
+  const level = !options.logsWork && config.logLevel === 'info' ? 'warn' : config.logLevel
   const log = await openLog({ level, terminal })
   const note = (line: string) => void process.stderr.write(`${escapeControls(line)}\n`)
-  for (const warning of warnings) options.quiet ? note(`musette: ${warning}`) : log.warn(warning)
+  for (const warning of warnings) options.logsWork ? log.warn(warning) : note(`musette: ${warning}`)
   // Libraries print to the console, each in its own way; nothing of ours does.
   const drop = (...texts: unknown[]) =>
     log.debug({ said: texts.map((text) => errorLine(text)) }, 'a library printed')

@@ -12,14 +12,14 @@ import { ROLES } from '../daemon/roles.ts'
 import { readSharedUrl } from '../embedded/embedded.ts'
 import { TransientError } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
-import { makeReleaseStack } from '../kit/release-stack.ts'
+import { closeAfter, makeReleaseStack } from '../kit/release-stack.ts'
 import { formatCount, quoteShell } from '../kit/text.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
 import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import type { Context } from './context.ts'
-import { makeProgressLine, type ProgressLine } from './progress.ts'
 import { tableOf } from './sql-formats.ts'
+import { withProgress } from './with-app.ts'
 
 export type DemoOptions = { once?: boolean; activities: number }
 
@@ -61,13 +61,10 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
 
 /** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
 async function signIn(config: Config, { log, signal }: Context): Promise<void> {
-  const app = await openApp(config, log, { signal })
-  try {
-    const rider = { username: 'rider', password: 'rider', keepPassword: false, sameRider: true }
-    await signInWithPassword(app, { name: 'default', ...rider, signal })
-  } finally {
-    await app.close()
-  }
+  const rider = { username: 'rider', password: 'rider', keepPassword: false, sameRider: true }
+  await closeAfter(await openApp(config, log, { signal }), (app) =>
+    signInWithPassword(app, { name: 'default', ...rider, signal }),
+  )
 }
 
 /** Makes the configuration of the demo, whose data is in a folder of its own. Of the environment only the data directory counts. */
@@ -90,32 +87,19 @@ const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
 /** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
-export async function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
-  const line = makeProgressLine(context, 'activities')
-  try {
-    await showUntilMirrored(line, { context, daemon, since })
-  } finally {
-    line.close()
-  }
-}
-
-async function showUntilMirrored(
-  line: ProgressLine,
-  { context, daemon, since }: { context: Context; daemon: Daemon; since: Date },
-): Promise<void> {
-  for (;;) {
-    const { accounts } = await findStatus(daemon.app)
-    const account = accounts[0]
-    const polled = account?.polled_at && account.polled_at >= since
-    if (account && polled) {
-      const done = account.activities - account.wanted
-      line.show({ done, total: account.activities })
-      if (account.wanted === 0) {
-        return line.finish(`mirrored ${account.mirrored} activities, ${formatCount(account.samples)} samples`)
+export function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
+  return withProgress(context, 'activities', async (line) => {
+    for (;;) {
+      const [account] = (await findStatus(daemon.app)).accounts
+      if (account?.polled_at && account.polled_at >= since) {
+        const { activities, wanted, mirrored, samples } = account
+        line.show({ done: activities - wanted, total: activities })
+        if (wanted === 0)
+          return line.finish(`mirrored ${mirrored} activities, ${formatCount(samples)} samples`)
       }
+      await sleep(LOOK_EVERY_MS, context.signal)
     }
-    await sleep(LOOK_EVERY_MS, context.signal)
-  }
+  })
 }
 
 /**

@@ -16,6 +16,7 @@ export type VerbHelp = {
 
 const NETWORK = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'] as const
 const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR'] as const
+const KEYED = [...DATABASE, 'MUSETTE_SECRET_KEY'] as const
 const SERVICE = [
   ...DATABASE,
   'MUSETTE_TIMEZONE',
@@ -77,20 +78,11 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     exits: SIGNED_IN,
     examples: ['musette login --username rider', 'musette login partner --browser --client-id my_app'],
   },
-  logout: {
-    notes: [WHOSE],
-    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
-    exits: SIGNED_IN,
-    examples: ['musette logout partner'],
-  },
-  'accounts list': {
-    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
-    exits: ASKS,
-    examples: ['musette accounts --json'],
-  },
+  logout: { notes: [WHOSE], settings: KEYED, exits: SIGNED_IN, examples: ['musette logout partner'] },
+  'accounts list': { settings: KEYED, exits: ASKS, examples: ['musette accounts --json'] },
   'accounts set': {
     notes: [WHOSE],
-    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
+    settings: KEYED,
     exits: SIGNED_IN,
     examples: [
       'musette accounts set default --timezone Europe/Berlin',
@@ -158,11 +150,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
       'musette workout export --all --format fit --to workouts',
     ],
   },
-  status: {
-    settings: [...DATABASE, 'MUSETTE_SECRET_KEY', 'REDIS_URL'],
-    exits: ASKS,
-    examples: ['musette status'],
-  },
+  status: { settings: [...KEYED, 'REDIS_URL'], exits: ASKS, examples: ['musette status'] },
   doctor: { settings: [], exits: ['noLogin', ...ASKS], examples: ['musette doctor'] },
   config: {
     settings: [],
@@ -223,11 +211,7 @@ export const HELP: Readonly<Record<string, VerbHelp>> = {
     exits: ASKS,
     examples: ['musette reader grafana --statement-timeout 1m', 'musette reader coach --account anna'],
   },
-  'key rotate': {
-    settings: [...DATABASE, 'MUSETTE_SECRET_KEY'],
-    exits: [...ASKS, 'partial'],
-    examples: ['musette key rotate'],
-  },
+  'key rotate': { settings: KEYED, exits: [...ASKS, 'partial'], examples: ['musette key rotate'] },
   'webhook test': {
     settings: ['MUSETTE_WEBHOOKS', ...NETWORK],
     exits: [...ASKS, 'partial'],

@@ -4,15 +4,6 @@ import { nameControls } from '../kit/text.ts'
 
 type Column = { name: string; numeric: boolean }
 
-type Layout = {
-  /** the width of a line, in columns of the terminal, when no column of the table is narrowed */
-  width: number
-  /** the line of names and the rule under it */
-  heading: readonly string[]
-  /** Writes a row's cells as one line. */
-  line(cells: readonly string[]): string
-}
-
 const GAP = '  '
 /** The smallest width of a narrowed column, in columns of the terminal. */
 const NARROWEST = 3
@@ -33,13 +24,14 @@ export function printTable(context: { print(line: string): void }, rows: Readonl
 /**
  * Makes the layout of a table from its first rows. A later cell that is wider than its column moves the next cells of its
  * line to the right until spare room in them compensates. With `limit`, in columns of the terminal, the widest columns are
- * narrowed until a line fits, and the cells of a line that does not fit are cut.
+ * narrowed until a line fits, and the cells of a line that does not fit are cut. `width` is that of a line when no column is
+ * narrowed, `heading` has the names and the rule under them, `line` writes a row's cells.
  */
 export function makeLayout(
   columns: readonly Column[],
   cells: ReadonlyArray<readonly string[]>,
   limit?: number,
-): Layout {
+) {
   const names = columns.map(({ name }) => cellOf(name))
   const natural = names.map((name, index) => {
     const widest = (most: number, row: readonly string[]) => Math.max(most, widthOf(row[index] ?? ''))

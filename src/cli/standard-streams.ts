@@ -20,14 +20,20 @@ export function guardStandardStreams(): void {
   stderr.on('error', () => undefined)
 }
 
+/** Writes a piece and waits until the reader has it. A closed pipe ends the process, as for every verb. */
+export function writeTo(output: NodeJS.WriteStream, piece: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    output.write(piece, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
 function writeWhole(piece: Uint8Array, _encoding: unknown, done: (error?: Error) => void): void {
   try {
     writeFileSync(process.stdout.fd, piece)
+    done()
   } catch (error) {
     done(error as Error)
-    return
   }
-  done()
 }
 
 function outputError(error: Error): Error {

@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
 import type { Preparation } from '../app/open-database.ts'
 import type { AccountVerb } from '../kit/errors.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import type { Context } from './context.ts'
 import { makeProgressLine, type ProgressLine } from './progress.ts'
 
@@ -11,7 +12,7 @@ export type Chosen = { account: string | undefined; verb: AccountVerb }
 /** Runs a verb that makes no request to the service, and closes what it used. */
 export async function withLocalApp<T>(context: Context, work: (app: LocalApp) => Promise<T>): Promise<T> {
   const { openLocalApp } = await import('../app/local-app.ts')
-  return thenClosed(await openLocalApp(context.config, context.log, context.signal), work)
+  return closeAfter(await openLocalApp(context.config, context.log, context.signal), work)
 }
 
 /**
@@ -24,10 +25,8 @@ export async function withApp<T>(
   preparation: Preparation = 'check',
 ): Promise<T> {
   const { openApp } = await import('../app/app.ts')
-  return thenClosed(
-    await openApp(context.config, context.log, { signal: context.signal, byHand: true, preparation }),
-    work,
-  )
+  const { config, log, signal } = context
+  return closeAfter(await openApp(config, log, { signal, byHand: true, preparation }), work)
 }
 
 /** The same for a verb of one account. */
@@ -65,15 +64,4 @@ export async function withProgress<T>(
 async function findName(app: Pick<LocalApp, 'store'>, { account, verb }: Chosen): Promise<string> {
   const { findChosenAccount } = await import('../app/local-app.ts')
   return findChosenAccount(app, { name: account, verb })
-}
-
-async function thenClosed<A extends Pick<LocalApp, 'close'>, T>(
-  app: A,
-  work: (app: A) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work(app)
-  } finally {
-    await app.close()
-  }
 }

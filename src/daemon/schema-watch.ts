@@ -6,12 +6,6 @@ import { checkSchema } from '../store/migration/schema-version.ts'
 /** How often the schema's version is compared, ms: a query of two small tables. */
 const EVERY_MS = 1 * MINUTE
 
-type SchemaWatch = {
-  /** resolves with the ConfigError when the database is at another version than this process; else stays pending */
-  changed: Promise<ConfigError>
-  close(): Promise<void>
-}
-
 /**
  * Opens a watch that checks the version of the database every minute (`everyMs`): after a migration by a newer musette an older
  * process would write rows without the newer version's derived columns. An unreachable database is ignored.
@@ -19,7 +13,7 @@ type SchemaWatch = {
 export function openSchemaWatch(
   { store, log }: Pick<App, 'store' | 'log'>,
   { everyMs = EVERY_MS }: { everyMs?: number | undefined } = {},
-): SchemaWatch {
+) {
   const closed = new AbortController()
   let onChanged: (error: ConfigError) => void = () => undefined
   const changed = new Promise<ConfigError>((resolve) => {
@@ -38,6 +32,7 @@ export function openSchemaWatch(
   }
   const watching = watch().catch(() => undefined)
   return {
+    /** resolves with the ConfigError when the database is at another version than this process; else stays pending */
     changed,
     async close() {
       closed.abort()

@@ -3,6 +3,7 @@ import { chooseFreePort } from '../embedded/access.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { VERSION } from '../kit/program-folder.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import type { TokenVault } from '../service/credentials.ts'
 import { openService, type Service } from '../service/service.ts'
@@ -48,14 +49,10 @@ export async function checkService({ config, log, mirror }: DoctorContext): Prom
       proxies: config.proxies,
     },
   )
-  try {
-    const findings = await Promise.all(
-      [...addresses].map((address) => probeService({ service, config }, address)),
-    )
-    return findings.flat()
-  } finally {
-    await service.close()
-  }
+  const findings = await closeAfter(service, () =>
+    Promise.all([...addresses].map((address) => probeService({ service, config }, address))),
+  )
+  return findings.flat()
 }
 
 async function probeService(

@@ -74,8 +74,9 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
       const reason = `${writer} has it open for writing; it is sent when that program has closed it`
       return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
     }
-    const dropped = describeDropped(found, seen)
-    const after = await deps.importFile(dropped, open, signal).finally(() => closeAll(opened))
+    const after = await deps
+      .importFile(describeDropped(found, seen), open, signal)
+      .finally(() => Promise.all(opened.map((file) => file.close())))
     const nowMs = deps.now().getTime()
     if (after.action === 'wait') {
       const { code = 'not_whole', reason } = after
@@ -98,10 +99,6 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
     const reason = `cannot be taken now (${errorLine(error)}); it is tried again`
     seen.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
   }
-}
-
-async function closeAll(files: readonly OpenFile[]): Promise<void> {
-  for (const file of files) await file.close()
 }
 
 /** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
@@ -203,13 +200,9 @@ async function checkInside(dir: string, found: Found): Promise<void> {
     realpath(Buffer.from(dir), 'buffer'),
     realpath(found.folder, 'buffer'),
   ])
-  const inside = folder.equals(root) || folder.subarray(0, root.length + 1).equals(withSeparator(root))
-  if (!inside) {
-    throw new RejectedError(
-      'outside_folder',
-      `drop folder: ${found.relativePath} lies behind a link that leads out`,
-    )
-  }
+  if (folder.equals(root) || folder.subarray(0, root.length + 1).equals(withSeparator(root))) return
+  const message = `drop folder: ${found.relativePath} lies behind a link that leads out`
+  throw new RejectedError('outside_folder', message)
 }
 
 function withSeparator(path: Buffer): Buffer {

@@ -15,15 +15,7 @@ import { makeFolderWatch, makeScanTimer } from './watch.ts'
 
 export type { DroppedFile } from './claim-file.ts'
 
-export type DropFolder = {
-  /** Scans once; resolves when every file at rest that the scan found is imported and moved. */
-  scan(): Promise<void>
-  /** Ends the pauses of all waiting files and scans: the service is back, or an account has signed in. */
-  retryWaiting(): Promise<void>
-  /** when the walk over the folder began that is under way; undefined between walks */
-  walkingSince(): Date | undefined
-  close(): Promise<void>
-}
+export type DropFolder = Awaited<ReturnType<typeof openDropFolder>>
 
 type DropFolderDeps = {
   log: Logger
@@ -72,7 +64,7 @@ const MAX_ARCHIVE_BYTES = 16_384 * MIB
  * an unchanged one is not imported again until a restart. A folder that another database uses is left alone. Never throws for a
  * problem of the folder: `show` reports it.
  */
-export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions): Promise<DropFolder> {
+export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions) {
   const { log, now } = deps
   const { dir, afterUpload, restMs = REST_MS } = options
   const abort = new AbortController()
@@ -100,9 +92,13 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   let walkBegan: Date | undefined
   let hasMore = false
 
-  await createDropFolder(log, dir)
+  // The scan reports a folder that is missing all the same.
+  await mkdir(dir, { recursive: true }).catch((error: unknown) =>
+    log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
+  )
   timer.scanIn(0)
 
+  /** Scans once; resolves when every file at rest that the scan found is imported and moved. */
   async function scan(): Promise<void> {
     do {
       const walk = walking.then(() => (abort.signal.aborted ? 0 : timer.timeWalk(walkOnce)))
@@ -240,10 +236,12 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
 
   return {
     scan,
+    /** Ends the pauses of all waiting files and scans: the service is back, or an account has signed in. */
     async retryWaiting() {
       seen.endWaits()
       await scan()
     },
+    /** Returns when the walk over the folder began that is under way; undefined between walks. */
     walkingSince: () => walkBegan,
     async close() {
       abort.abort()
@@ -256,11 +254,4 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       await moved.moveChangedBack()
     },
   }
-}
-
-/** Creates the folder if it is missing. A failure is only logged: the scan reports the missing folder. */
-async function createDropFolder(log: Logger, dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true }).catch((error: unknown) =>
-    log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
-  )
 }

@@ -6,11 +6,6 @@ import type { SeenFiles, Waiting } from './seen-files.ts'
 /** What is wrong with the folder and which files wait in it now, the gravest and oldest first. */
 export type FolderReport = readonly Waiting[]
 
-type Reporter = {
-  /** Logs what has changed, and hands over the whole report. Never throws. */
-  report(nowMs: number, unownedFolders: readonly string[]): Promise<void>
-}
-
 /** A waiting file is reported after this long: most are being written, or are mended by a person at this moment. */
 const REPORT_AFTER_MS = MINUTE
 /** The codes of files that are being written: recorders pause now and then for hours, so these are shown and not logged. */
@@ -27,7 +22,7 @@ export function makeReporter(
     show?: (report: FolderReport) => Promise<void>
   },
   dir: string,
-): Reporter {
+) {
   const { log, seen, problems } = deps
   const logged = new Map<string, string>()
   const since = new Map<string, number>()
@@ -48,17 +43,21 @@ export function makeReporter(
   }
 
   return {
-    async report(nowMs, unownedFolders) {
+    /** Logs what has changed, and hands over the whole report. Never throws. */
+    async report(nowMs: number, unownedFolders: readonly string[]): Promise<void> {
       for (const folder of since.keys()) if (!unownedFolders.includes(folder)) since.delete(folder)
       const sinceOf = (folder: string) => {
         const first = since.get(folder) ?? nowMs
         since.set(folder, first)
         return first
       }
-      const waiting = [
-        ...describeUnownedFolders(unownedFolders, sinceOf),
-        ...seen.waitingSince(nowMs - REPORT_AFTER_MS),
-      ]
+      const unowned = unownedFolders.map(
+        (folder): Waiting => ({
+          ...{ code: 'no_account', reason: describeUnowned(folder) },
+          ...{ relativePath: folder, account: null, sizeBytes: null, sinceMs: sinceOf(folder) },
+        }),
+      )
+      const waiting = [...unowned, ...seen.waitingSince(nowMs - REPORT_AFTER_MS)]
       logChanges(waiting.filter(({ code }) => !QUIET.includes(code)))
       const problem = problems.current()
       // A problem of the whole folder was logged when it began.
@@ -78,20 +77,9 @@ export function makeReporter(
 }
 
 /**
- * Describes the folders whose files belong to no account, with the command to type: a folder in the drop folder belongs to
+ * Describes a folder whose files belong to no account, with the command to type: a folder in the drop folder belongs to
  * the account of its name, so a folder named after a year waits for an account of that name. `.` is the drop folder itself.
  */
-function describeUnownedFolders(folders: readonly string[], sinceOf: (folder: string) => number): Waiting[] {
-  return folders.map((folder) => ({
-    code: 'no_account',
-    reason: describeUnowned(folder),
-    relativePath: folder,
-    account: null,
-    sizeBytes: null,
-    sinceMs: sinceOf(folder),
-  }))
-}
-
 function describeUnowned(folder: string): string {
   if (folder === '.') return 'files in the drop folder wait, because nobody is signed in; run: musette login'
   const why = `files in the folder ${folder} wait, because folders here are named after accounts`
@@ -100,21 +88,14 @@ function describeUnowned(folder: string): string {
     : `${why} and none can have that name (${ACCOUNT_NAMES}); move them one folder up`
 }
 
-/** The kinds of problems of the folder as a whole. */
-type ProblemKind = 'vanished' | 'other_database' | 'read_only' | 'text' | 'watch' | 'unreadable' | 'accounts'
+type ProblemKind = (typeof GRAVEST_FIRST)[number]
 
 type Problem = { kind: ProblemKind; sentence: string; sinceMs: number }
 
-export type Problems = {
-  /** logs and keeps a problem; nothing when one of its kind is kept already */
-  begin(kind: ProblemKind, sentence: string, error?: unknown): void
-  /** logs that a problem is over; nothing when there was none */
-  end(kind: ProblemKind): void
-  /** the gravest current problem */
-  current(): Problem | undefined
-}
+export type Problems = ReturnType<typeof makeProblems>
 
-const GRAVEST_FIRST: readonly ProblemKind[] = [
+/** The kinds of problems of the folder as a whole. */
+const GRAVEST_FIRST = [
   'vanished',
   'accounts',
   'other_database',
@@ -122,23 +103,25 @@ const GRAVEST_FIRST: readonly ProblemKind[] = [
   'text',
   'unreadable',
   'watch',
-]
+] as const
 
 /** Makes the list of the folder's current problems. */
-export function makeProblems(log: Logger, now: Clock): Problems {
+export function makeProblems(log: Logger, now: Clock) {
   const kept = new Map<ProblemKind, Problem>()
   return {
-    begin(kind, sentence, error) {
+    /** Logs and keeps a problem; nothing when one of its kind is kept already. */
+    begin(kind: ProblemKind, sentence: string, error?: unknown) {
       // One state of the disk gives several errors; the first sentence stays until it is over.
       if (kept.has(kind)) return
       kept.set(kind, { kind, sentence, sinceMs: now().getTime() })
       log.warn({ problem: kind, ...(error !== undefined && { reason: errorLine(error) }) }, sentence)
     },
-    end(kind) {
+    /** Logs that a problem is over; nothing when there was none. */
+    end(kind: ProblemKind) {
       const problem = kept.get(kind)
-      if (!kept.delete(kind)) return
-      log.info({ problem: kind }, `over: ${problem?.sentence}`)
+      if (kept.delete(kind)) log.info({ problem: kind }, `over: ${problem?.sentence}`)
     },
+    /** Returns the gravest current problem. */
     current() {
       const kind = GRAVEST_FIRST.find((each) => kept.has(each))
       return kind && kept.get(kind)

@@ -1,7 +1,8 @@
-import { constants, type Stats } from 'node:fs'
+import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { openFolderToFlush, openPlainFile, orMissing } from '../kit/files.ts'
+import { closeAfter } from '../kit/release-stack.ts'
 import { moveToFolder, textName } from './move-to-folder.ts'
 import {
   DONE,
@@ -60,15 +61,15 @@ async function moveInto(
   folders: readonly string[],
   afterwards?: (folder: OpenFolder, name: Buffer) => Promise<void>,
 ): Promise<Moved> {
-  const before = await readStatus(file.path)
+  const before = await lstat(file.path).catch(orMissing)
   if (!before) return { outcome: 'gone' }
   if (!before.isFile() || !isUnchanged(file.identity, identityOf(before))) return { outcome: 'changed' }
   const own = file.home.equals(file.root) ? [] : [nameOf(file.home)]
-  const folder = await openFolder(file.root, [...own, ...folders.map((name) => Buffer.from(name))])
-  try {
+  const names = [...own, ...folders.map((name) => Buffer.from(name))]
+  return closeAfter(await openFolder(file.root, names), async (folder) => {
     const target = await moveToFolder(file.path, folder.via, file.rawName)
     if (!target) return { outcome: 'gone' }
-    const moved = await readStatus(target)
+    const moved = await lstat(target).catch(orMissing)
     // Another process that watches this folder has moved it back, because the file had changed.
     if (!moved) return { outcome: 'gone' }
     // A new file may have got the name between the check and the move; it was not imported, so it is moved back.
@@ -81,25 +82,14 @@ async function moveInto(
     const name = nameOf(target)
     await afterwards?.(folder, name)
     return { outcome: 'moved', path: joinPath(folder.path, name) }
-  } finally {
-    await folder.close()
-  }
-}
-
-/** Reads the status of a file; undefined when it does not exist. Throws Node's errors. */
-async function readStatus(path: Buffer): Promise<Stats | undefined> {
-  return lstat(path).catch(orMissing)
+  })
 }
 
 /** Syncs a folder where the system allows it; elsewhere the rename is durable already, or cannot be made durable. */
 async function syncFolder(folder: Buffer): Promise<void> {
   const handle = await openFolderToFlush(folder).catch(() => undefined)
-  if (!handle) return
-  try {
-    await handle.sync().catch(() => undefined)
-  } finally {
-    await handle.close()
-  }
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
 }
 
 /** Appends the whole text or nothing: a full disk must not leave an empty or cut text. */
@@ -133,14 +123,7 @@ const NO_LINK = constants.O_NOFOLLOW ?? 0
 async function openFolder(root: Buffer, names: readonly Buffer[]): Promise<OpenFolder> {
   // The drop folder itself may be a link: its owner has set it.
   let folder = await openOne(root, root, 0)
-  for (const name of names) {
-    const outer = folder
-    try {
-      folder = await openInner(outer, name)
-    } finally {
-      await outer.close()
-    }
-  }
+  for (const name of names) folder = await closeAfter(folder, (outer) => openInner(outer, name))
   return folder
 }
 

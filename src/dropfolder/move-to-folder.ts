@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Dirent, Stats } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { link, lstat, open, readdir, rename, unlink } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { errorCode, errorLine } from '../kit/errors.ts'
+import { orMissing } from '../kit/files.ts'
 import { ASIDE, DONE, FAILED, folderOf, isAside, joinPath, keyOf, type WalkResult } from './walk-folder.ts'
 
 /** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
@@ -52,13 +53,9 @@ async function removeOldName(
   moved: { folder: Buffer; target: Buffer; name: Buffer },
 ): Promise<boolean> {
   const aside = joinPath(moved.folder, asideName(moved.name))
-  try {
-    await rename(path, aside)
-  } catch (error) {
-    // Another daemon on the same folder removed it first.
-    if (errorCode(error) === 'ENOENT') return false
-    throw error
-  }
+  const isRenamed = await rename(path, aside).then(() => true, orMissing)
+  // Another daemon on the same folder removed it first.
+  if (!isRenamed) return false
   if (await isSameFile(aside, moved.target)) await removeFile(aside)
   else await moveToFolder(aside, folderOf(path), moved.name)
   return true
@@ -87,19 +84,13 @@ export async function moveByRename(path: Buffer, folder: Buffer, name: Buffer): 
 
 /** Removes a file; one that is already gone is no error. */
 async function removeFile(path: Buffer): Promise<void> {
-  await unlink(path).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error
-  })
+  await unlink(path).catch(orMissing)
 }
 
 /** Whether two paths are names of the same file. */
 async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
-  const [a, b] = await Promise.all([readStats(one), readStats(other)])
+  const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => undefined)))
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
-}
-
-async function readStats(path: Buffer): Promise<Stats | undefined> {
-  return lstat(path).catch(() => undefined)
 }
 
 /** The longest name that common file systems allow, bytes. */
@@ -214,11 +205,7 @@ async function hasSecondName(
 
 /** Reads the entries of a folder; none when it does not exist or is a link. */
 async function readFolder(folder: Buffer): Promise<Dirent<Buffer>[]> {
-  try {
-    if (!(await lstat(folder)).isDirectory()) return []
-    return await readdir(folder, { withFileTypes: true, encoding: 'buffer' })
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []
-    throw error
-  }
+  const stats = await lstat(folder).catch(orMissing)
+  if (!stats?.isDirectory()) return []
+  return readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error) => orMissing(error) ?? [])
 }

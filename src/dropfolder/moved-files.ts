@@ -10,23 +10,19 @@ const WATCHED_MS = 1 * HOUR
 /** Of an import of years no more files are remembered: those that were moved last. */
 const MAX_WATCHED = 2_000
 
-/** Remembers the files that were moved within the last hour, and moves those back that were written to since they were read. */
-export type MovedFiles = {
-  add(found: Found, path: Buffer): Promise<void>
-  /** Never throws. */
-  moveChangedBack(): Promise<void>
-}
+export type MovedFiles = ReturnType<typeof makeMovedFiles>
 
-/** Makes an empty memory of moved files. */
-export function makeMovedFiles({ log, now }: { log: Logger; now: Clock }): MovedFiles {
+/** Makes an empty memory of the files that were moved within the last hour. */
+export function makeMovedFiles({ log, now }: { log: Logger; now: Clock }) {
   const watched = new Map<string, { found: Found; path: Buffer; inode: number; untilMs: number }>()
   return {
-    async add(found, path) {
+    async add(found: Found, path: Buffer) {
       const stats = await lstat(path).catch(() => undefined)
       if (!stats) return
       watched.set(keyOf(path), { found, path, inode: stats.ino, untilMs: now().getTime() + WATCHED_MS })
       for (const [first] of watched) if (watched.size > MAX_WATCHED) watched.delete(first)
     },
+    /** Moves those back that were written to since they were read. Never throws. */
     async moveChangedBack() {
       for (const [key, { found, path, inode, untilMs }] of watched) {
         const stats = await lstat(path).catch(() => undefined)

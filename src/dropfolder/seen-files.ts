@@ -38,35 +38,13 @@ export type Waiting = WaitReason & {
 /** What a scan decides about one file: claim it, move it, or check it again in so many ms (undefined: only when it changes). */
 type Decision = { do: 'claim' } | { do: 'move'; result: FinalResult } | { do: 'nothing'; againMs?: number }
 
-export type SeenFiles = {
-  /** notes that a walk over the disk begins; its list may be out of date when a file is decided */
-  beginWalk(): void
-  decide(found: Found, nowMs: number): Decision
-  recordClaimed(found: Found): void
-  recordWaiting(found: Found, nowMs: number, why?: WaitReason): void
-  recordUnmoved(found: Found, result: FinalResult): void
-  recordLeft(found: Found, why?: WaitReason): void
-  /** the file was moved or replaced: it counts as new when a later walk finds it */
-  recordGone(found: Found): void
-  /** forgets every file that is not among these and is not claimed */
-  keepOnly(keys: ReadonlySet<string>): void
-  /** ends every pause, so that the next scan claims all waiting files */
-  endWaits(): void
-  /** whether a finished file could not be moved yet */
-  hasUnmoved(): boolean
-  /** since when a file is unchanged in its place, as far as the disk and this process know */
-  restingSince(found: Found): number
-  /** when a file was last changed, by the disk's clock or, when this process has seen it, by ours */
-  changedAt(found: Found): number
-  /** the files that wait since before then for a reason worth a report, the longest first */
-  waitingSince(beforeMs: number): Waiting[]
-}
+export type SeenFiles = ReturnType<typeof makeSeenFiles>
 
 /** Pauses before an unchanged file is tried again: it may wait for the service or the database. */
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 600_000, factor: 2 }
 
 /** Makes the record of the files that were seen since the start. It is lost in a crash; the ledger keeps what must last. */
-export function makeSeenFiles(options: { restMs: number }): SeenFiles {
+export function makeSeenFiles({ restMs }: { restMs: number }) {
   const entries = new Map<string, Entry>()
   let walk = 0
   const record = (found: Found, now: State, why?: WaitReason) => {
@@ -76,10 +54,11 @@ export function makeSeenFiles(options: { restMs: number }): SeenFiles {
     if (now.state !== 'claimed') entry.why = why
   }
   return {
+    /** Notes that a walk over the disk begins; its list may be out of date when a file is decided. */
     beginWalk() {
       walk += 1
     },
-    decide(found, nowMs) {
+    decide(found: Found, nowMs: number): Decision {
       const known = entries.get(found.key)
       if (known?.now.state === 'claimed') return { do: 'nothing' }
       // This walk may have listed the file in the middle of its move; the next one sees the truth.
@@ -90,50 +69,45 @@ export function makeSeenFiles(options: { restMs: number }): SeenFiles {
         const changedMs = wasSeen ? sinceMs : Math.min(sinceMs, found.identity.mtimeMs)
         const now: State = { state: 'settling' }
         entries.set(found.key, { found, sinceMs, changedMs, tries: 0, why: undefined, now })
-        return decideSettling(found.identity, nowMs, nowMs, options.restMs)
+        return decideSettling(found.identity, nowMs, nowMs, restMs)
       }
       const { now } = known
-      if (now.state === 'settling') {
-        return decideSettling(found.identity, known.sinceMs, nowMs, options.restMs)
-      }
+      if (now.state === 'settling') return decideSettling(found.identity, known.sinceMs, nowMs, restMs)
       if (now.state === 'unmoved') return { do: 'move', result: now.result }
       if (now.state === 'left') return { do: 'nothing' }
       return now.untilMs <= nowMs ? { do: 'claim' } : { do: 'nothing', againMs: now.untilMs - nowMs }
     },
-    recordClaimed(found) {
-      record(found, { state: 'claimed' })
-    },
-    recordWaiting(found, nowMs, why) {
+    recordClaimed: (found: Found) => record(found, { state: 'claimed' }),
+    recordWaiting(found: Found, nowMs: number, why?: WaitReason) {
       const entry = entries.get(found.key)
       if (!entry) return
       entry.tries += 1
       record(found, { state: 'waiting', untilMs: nowMs + backoffMs(RETRY, entry.tries) }, why)
     },
-    recordUnmoved(found, result) {
-      record(found, { state: 'unmoved', result })
-    },
-    recordLeft(found, why) {
-      record(found, { state: 'left' }, why)
-    },
-    recordGone(found) {
-      record(found, { state: 'gone', walk })
-    },
-    keepOnly(keys) {
+    recordUnmoved: (found: Found, result: FinalResult) => record(found, { state: 'unmoved', result }),
+    recordLeft: (found: Found, why?: WaitReason) => record(found, { state: 'left' }, why),
+    /** Records that a file was moved or replaced: it counts as new when a later walk finds it. */
+    recordGone: (found: Found) => record(found, { state: 'gone', walk }),
+    /** Forgets every file that is not among these and is not claimed. */
+    keepOnly(keys: ReadonlySet<string>) {
       for (const [key, entry] of entries) {
         if (!keys.has(key) && entry.now.state !== 'claimed') entries.delete(key)
       }
     },
+    /** Ends every pause, so that the next scan claims all waiting files. */
     endWaits() {
       for (const entry of entries.values()) {
         if (entry.now.state === 'waiting') entry.now = { state: 'waiting', untilMs: 0 }
       }
     },
-    hasUnmoved() {
-      return [...entries.values()].some((entry) => entry.now.state === 'unmoved')
-    },
-    restingSince: (found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
-    changedAt: (found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
-    waitingSince(beforeMs) {
+    /** Tells whether a finished file could not be moved yet. */
+    hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
+    /** Returns since when a file is unchanged in its place, as far as the disk and this process know. */
+    restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
+    /** Returns when a file was last changed, by the disk's clock or, when this process has seen it, by ours. */
+    changedAt: (found: Found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
+    /** Returns the files that wait since before then for a reason worth a report, the longest first. */
+    waitingSince(beforeMs: number) {
       const waiting: Waiting[] = []
       for (const { found, sinceMs, why } of entries.values()) {
         if (!why || sinceMs > beforeMs) continue

@@ -38,16 +38,6 @@ function isIgnoredBelow(dir: string, path: string): boolean {
   return names.some((name, i) => (i < 2 && (name === DONE || name === FAILED)) || isIgnored(name))
 }
 
-type FolderWatch = {
-  /** Checks whether the folder exists; false when it is gone, and then nothing is watched. */
-  check(): Promise<boolean>
-  /** Watches the folder with so many `entries`; opens a new watch when it is another folder than before. */
-  update(entries: number): Promise<void>
-  /** whether the system reports changes now */
-  isWatching(): boolean
-  close(): Promise<void>
-}
-
 /**
  * chokidar reads a folder and every entry in it up to once a second while anything in it changes: with 20,000 entries a
  * growing file cost three quarters of a core. A folder with more entries than this is only scanned, and more often.
@@ -61,10 +51,9 @@ const MAX_WATCHED_ENTRIES = 2_000
  */
 export function makeFolderWatch(
   deps: { problems: Problems; onHint: () => void },
-  options: { dir: string; polling: boolean },
-): FolderWatch {
+  { dir, polling }: { dir: string; polling: boolean },
+) {
   const { problems } = deps
-  const { dir } = options
   let folder = ''
   let current: { watch: Watch; folder: string; refused: boolean } | undefined
   const close = async () => {
@@ -80,19 +69,17 @@ export function makeFolderWatch(
   }
   return {
     close,
+    /** Tells whether the system reports changes now. */
     isWatching: () => current !== undefined && !current.refused,
+    /** Checks whether the folder exists; false when it is gone, and then nothing is watched. */
     async check() {
       const stats = await stat(dir).catch((error: unknown) => {
         const sentence = `drop folder: ${dir} cannot be read (${errorLine(error)}); mount or make it again, or set MUSETTE_DROP_DIR`
         problems.begin('vanished', sentence, error)
       })
       if (!stats?.isDirectory()) {
-        if (stats) {
-          problems.begin(
-            'vanished',
-            `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`,
-          )
-        }
+        const sentence = `drop folder: ${dir} is not a folder; make one there, or set MUSETTE_DROP_DIR`
+        if (stats) problems.begin('vanished', sentence)
         await close()
         return false
       }
@@ -101,26 +88,16 @@ export function makeFolderWatch(
       folder = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
       return true
     },
-    async update(entries) {
-      const watchable = !options.polling && entries <= MAX_WATCHED_ENTRIES
+    /** Watches the folder with so many `entries`; opens a new watch when it is another folder than before. */
+    async update(entries: number) {
+      const watchable = !polling && entries <= MAX_WATCHED_ENTRIES
       if (watchable && current?.folder === folder) return
       await close()
       problems.end('watch')
-      if (watchable) {
+      if (watchable)
         current = { watch: openWatch({ onHint: deps.onHint, onError }, dir), folder, refused: false }
-      }
     },
   }
-}
-
-type ScanTimer = {
-  /** schedules a scan soon, after a hint of the system */
-  scanSoon(): void
-  /** schedules a scan in so many ms at the latest */
-  scanIn(ms: number): void
-  /** runs a walk, which returns for how many files there was work, and measures how long it took */
-  timeWalk(walk: () => Promise<number>): Promise<number>
-  close(): void
 }
 
 /** A copy of many files gives a burst of hints; they are answered by one scan. */
@@ -133,12 +110,13 @@ const HINT_MS = 100
 const MAX_PAUSE_FACTOR = 20
 
 /** Makes the timer of the scans: after hints, at requested times, and at the latest `everyMs()` after the last walk. */
-export function makeScanTimer(options: { scan: () => Promise<void>; everyMs: () => number }): ScanTimer {
+export function makeScanTimer(options: { scan: () => Promise<void>; everyMs: () => number }) {
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let earliest = 0
   let idleWalks = 0
   let closed = false
+  /** Schedules a scan in so many ms at the latest. */
   const scanIn = (ms: number) => {
     const at = Math.max(performance.now() + Math.min(ms, options.everyMs()), earliest)
     if (closed || at >= dueAt) return
@@ -152,9 +130,11 @@ export function makeScanTimer(options: { scan: () => Promise<void>; everyMs: () 
     }, waitMs)
   }
   return {
+    /** Schedules a scan soon, after a hint of the system. */
     scanSoon: () => scanIn(HINT_MS),
     scanIn,
-    async timeWalk(walk) {
+    /** Runs a walk, which returns for how many files there was work, and measures how long it took. */
+    async timeWalk(walk: () => Promise<number>) {
       const start = performance.now()
       const found = await walk()
       const end = performance.now()

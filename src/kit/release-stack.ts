@@ -1,3 +1,15 @@
+/** Runs work with a part that was opened, and closes it. */
+export async function closeAfter<Part extends { close(): Promise<unknown> }, T>(
+  part: Part,
+  work: (part: Part) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(part)
+  } finally {
+    await part.close()
+  }
+}
+
 export type ReleaseStack = ReturnType<typeof makeReleaseStack>
 
 /** Makes a stack of steps that stop the started parts in reverse order. `onError` is called for every failed step. */

@@ -2,19 +2,7 @@ import type pg from 'pg'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Remarks } from './rejected-statement.ts'
-import { type Part, runStatement, type Statement } from './statement.ts'
-
-/** A connection for statements that a person or another program wrote. */
-type Connection = {
-  /** Runs a text and yields the parts of its result, as `runStatement` does. */
-  run(text: string, options?: RunOptions): AsyncGenerator<Part, void, undefined>
-  /** the process of the server behind this connection */
-  readonly serverPid: number
-  /** Ends the running statement, rolls back uncommitted changes and closes the connection. Never throws. */
-  close(): Promise<void>
-  /** Ends the connection at once and waits for nothing. */
-  destroy(): void
-}
+import { runStatement, type Statement } from './statement.ts'
 
 /** What Postgres says beside its answer: a NOTICE, a WARNING, … */
 export type Notice = Remarks & { severity: string; message: string }
@@ -43,7 +31,7 @@ const BEGIN_GUARDED = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT'
  * prevents writes to the database, but not the other rights of a superuser, such as COPY … TO PROGRAM: untrusted people also
  * need a login without those rights. Throws the errors of `mapDatabaseError`.
  */
-export async function openGuardedConnection(options: ConnectionOptions): Promise<Connection> {
+export async function openGuardedConnection(options: ConnectionOptions) {
   const ms = options.statementTimeoutMs
   // They hold whatever the URL says. The second one ends the transaction of a process that was stopped in the middle.
   const limits = ms
@@ -56,25 +44,27 @@ export async function openGuardedConnection(options: ConnectionOptions): Promise
  * Opens a connection that may write. `run` accepts any number of statements, in one transaction unless they contain their own
  * BEGIN or COMMIT. Throws the errors of `mapDatabaseError`.
  */
-export async function openWritableConnection(options: ConnectionOptions): Promise<Connection> {
+export async function openWritableConnection(options: ConnectionOptions) {
   const setUp = settingsOf(`${SETTINGS}, ('default_transaction_read_only', 'off')`)
   return makeConnection(await connect(options), { setUp, guarded: false })
 }
 
-function makeConnection(
-  client: pg.Client,
-  { setUp, guarded }: { setUp: string; guarded: boolean },
-): Connection {
+/** Makes a connection for statements that a person or another program wrote. */
+function makeConnection(client: pg.Client, { setUp, guarded }: { setUp: string; guarded: boolean }) {
   let prepared = false
   return {
-    async *run(text, options = {}) {
+    /** Runs a text and yields the parts of its result, as `runStatement` does. */
+    async *run(text: string, options: RunOptions = {}) {
       if (!prepared) await execute(client, setUp, options.signal)
       prepared = true
       if (guarded) await execute(client, guardOf(client), options.signal)
       yield* runStatement(client, { ...options, text, protocol: guarded ? 'extended' : 'simple' })
     },
+    /** the process of the server behind this connection */
     serverPid: (client as unknown as { processID: number }).processID,
+    /** Ends the running statement, rolls back uncommitted changes and closes the connection. Never throws. */
     close: () => client.end(),
+    /** Ends the connection at once and waits for nothing. */
     destroy: () => dropConnection(client),
   }
 }

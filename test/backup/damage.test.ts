@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PART_BYTES } from '../../src/backup/manifest.ts'
-import { type Entry, makeEnd, makeEntry, readEntries } from '../../src/backup/tar.ts'
+import { ARCHIVE_END, type Entry, makeEntry, readEntries } from '../../src/backup/tar.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { backUpToMemory, contentOf, fill, restoreInto } from './rig.ts'
 
@@ -53,7 +53,7 @@ async function expectDamaged(archive: Buffer, what: string): Promise<void> {
 async function rewrite(archive: Buffer, change: (entries: Entry[]) => Entry[]): Promise<Buffer> {
   const entries: Entry[] = []
   for await (const entry of readEntries(Readable.from([archive]))) entries.push(entry)
-  return Buffer.concat([...change(entries).map((entry) => makeEntry(entry, 0)), makeEnd()])
+  return Buffer.concat([...change(entries).map((entry) => makeEntry(entry, 0)), ARCHIVE_END])
 }
 
 const find = (entries: Entry[], name: string) => entries.findIndex((entry) => entry.name === name)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { CHECKSUMS, MANIFEST, type Manifest, makeChecksum } from '../../src/backup/manifest.ts'
 import { openArchive } from '../../src/backup/read-archive.ts'
 import { restoreBackup } from '../../src/backup/restore-backup.ts'
-import { makeEnd, makeEntry, readEntries } from '../../src/backup/tar.ts'
+import { ARCHIVE_END, makeEntry, readEntries } from '../../src/backup/tar.ts'
 import { writeBackup } from '../../src/backup/write-backup.ts'
 import { systemClock } from '../../src/kit/time.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -100,7 +100,7 @@ export async function forge(bytes: Buffer, change: (manifest: Manifest) => unkno
     checksums += makeChecksum(entry)
     pieces.push(makeEntry(entry, 0))
   }
-  return Buffer.concat([...pieces, makeEnd()])
+  return Buffer.concat([...pieces, ARCHIVE_END])
 }
 
 /** Restores an archive; `folder` holds the migrations of another version. */

@@ -14,7 +14,7 @@ import {
 } from '../../src/backup/backup-folder.ts'
 import { countManifestRows, PART_BYTES, partName } from '../../src/backup/manifest.ts'
 import { compressParts, decompressParts } from '../../src/backup/parts.ts'
-import { makeEnd, makeEntry, readEntries } from '../../src/backup/tar.ts'
+import { ARCHIVE_END, makeEntry, readEntries } from '../../src/backup/tar.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 async function* streamOf(...chunks: Buffer[]) {
@@ -53,7 +53,7 @@ describe('an entry of an archive', () => {
     header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
     expect(entry.subarray(0, 512)).toEqual(header)
     expect(entry.subarray(512)).toEqual(Buffer.concat([Buffer.from('12345'), Buffer.alloc(507)]))
-    expect(makeEnd()).toEqual(Buffer.alloc(1024))
+    expect(ARCHIVE_END).toEqual(Buffer.alloc(1024))
   })
 
   it('is read as it was made, however the bytes come, with the longest name and no padding for whole blocks', async () => {
@@ -62,7 +62,7 @@ describe('an entry of an archive', () => {
       name: `${index}`.padEnd(99, 'x'),
       bytes: Buffer.alloc(size, 7),
     }))
-    const whole = Buffer.concat([...made.map((entry) => makeEntry(entry, 8 ** 10)), makeEnd()])
+    const whole = Buffer.concat([...made.map((entry) => makeEntry(entry, 8 ** 10)), ARCHIVE_END])
     for (const pieceBytes of [1, 512, 700, whole.length]) {
       const pieces = Array.from({ length: Math.ceil(whole.length / pieceBytes) }, (_, index) =>
         whole.subarray(index * pieceBytes, (index + 1) * pieceBytes),
@@ -70,7 +70,7 @@ describe('an entry of an archive', () => {
       expect(await listOf(readEntries(streamOf(...pieces)))).toEqual(made)
     }
     const tooLong = makeEntry({ name: 'x'.repeat(100), bytes: Buffer.alloc(0) }, 0)
-    await expect(listOf(readEntries(streamOf(tooLong, makeEnd())))).rejects.toMatchObject({
+    await expect(listOf(readEntries(streamOf(tooLong, ARCHIVE_END)))).rejects.toMatchObject({
       code: 'backup_damaged',
     })
   })

@@ -18,7 +18,7 @@ export function addChangesVerb(program: Command, run: Run): void {
     .option('--follow', 'go on with the changes to come')
     .option('--account <name>', 'only the changes of this account')
     .option('--json', 'each change as one line of JSON')
-    .action((options: ChangesOptions) => run((context) => changes(context, options), { quiet: true }))
+    .action((options: ChangesOptions) => run((context) => changes(context, options)))
 }
 
 async function changes(context: Context, options: ChangesOptions): Promise<number> {

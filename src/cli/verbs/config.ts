@@ -29,7 +29,6 @@ export function addConfigVerb(program: Command, run: Run): void {
     .option('--json', 'as one JSON object')
     .action((options: ConfigOptions) =>
       run((context) => printConfig(context, options), {
-        quiet: true,
         takesProblems: true,
         withoutDataDir: true,
       }),

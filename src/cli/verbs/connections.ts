@@ -16,16 +16,12 @@ export function addDbUrlVerbs(program: Command, run: Run): void {
     )
     .option('--with-password', 'include the password, for a program that reads no password file')
     .action((options: { withPassword?: boolean }) =>
-      run(
-        async (context) => {
-          const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
-          context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
-          const mismatch = await findSharedMismatch(context.config)
-          if (mismatch !== undefined) context.note(`musette: ${mismatch}`)
-          return undefined
-        },
-        { quiet: true },
-      ),
+      run(async (context) => {
+        const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
+        context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
+        const mismatch = await findSharedMismatch(context.config)
+        if (mismatch !== undefined) context.note(`musette: ${mismatch}`)
+      }),
     )
   program
     .command('db-hold', { hidden: true })
@@ -37,9 +33,8 @@ export function addDbUrlVerbs(program: Command, run: Run): void {
           // The parent process waits for one message; it may have ended.
           const report = (message: object) => void (process.connected && process.send?.(message))
           await holdDatabase({ ...context, report }, { signal: context.signal })
-          return undefined
         },
-        { quiet: true, withoutDataDir: true },
+        { withoutDataDir: true },
       ),
     )
 }
@@ -59,7 +54,7 @@ export function addReaderVerb(program: Command, run: Run): void {
       parseTimeout,
     )
     .action((name: string | undefined, options: ReaderOptions) =>
-      run((context) => printReader(context, name ?? 'analyst', options), { quiet: true }),
+      run((context) => printReader(context, name ?? 'analyst', options)),
     )
 }
 
@@ -82,7 +77,6 @@ async function printReader(context: Context, name: string, options: ReaderOption
   )
   context.print(reader.url)
   for (const line of adviceFor(name, config, reader)) context.note(line)
-  return undefined
 }
 
 function adviceFor(

@@ -1,6 +1,5 @@
 import { addAbortSignal } from 'node:stream'
 import type { Command } from 'commander'
-import type { KeyNeeds } from '../../app/backups.ts'
 import type { Manifest } from '../../backup/manifest.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
@@ -8,6 +7,7 @@ import { formatDuration } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 import type { Context, Run } from '../context.ts'
 import { countMigrations, nothingToDo, printMigrationPlan } from '../print-plan.ts'
+import { writeTo } from '../standard-streams.ts'
 import { withProgress } from '../with-app.ts'
 
 /** Adds the verbs for the database as a whole to the program: `migrate`, `backup` and `restore`. */
@@ -18,19 +18,19 @@ export function addDatabaseVerbs(program: Command, run: Run): void {
     .option('--plan', 'say what that would do, what waits meanwhile and for how long, and change nothing')
     .option('--json', 'the plan as one JSON object')
     .action((options: { plan?: true; json?: true }) =>
-      run((context) => (options.plan ? plan(context, options) : migrate(context, options)), { quiet: true }),
+      run((context) => (options.plan ? plan(context, options) : migrate(context, options))),
     )
   program
     .command('backup <file>')
     .description('write the whole database to one file, also while the daemon runs; - is standard output')
     .option('--verify', 'read this backup instead: restore it into a temporary database and compare all rows')
     .action((file: string, { verify }: { verify?: true }) =>
-      run((context) => (verify ? verifyFile(context, file) : backUpTo(context, file)), { quiet: true }),
+      run((context) => (verify ? verifyFile(context, file) : backUpTo(context, file))),
     )
   program
     .command('restore <file>')
     .description('load a backup into an empty database, all of it or nothing; - is standard input')
-    .action((file: string) => run((context) => restoreInto(context, file), { quiet: true }))
+    .action((file: string) => run((context) => restoreInto(context, file)))
 }
 
 async function migrate(context: Context, { json }: { json?: true }): Promise<undefined> {
@@ -43,7 +43,6 @@ async function migrate(context: Context, { json }: { json?: true }): Promise<und
     await completeMigrated(config, log, signal)
   }
   context.print(sentenceOf(migrated))
-  return undefined
 }
 
 async function plan(context: Context, { json }: { json?: true }): Promise<undefined> {
@@ -52,7 +51,6 @@ async function plan(context: Context, { json }: { json?: true }): Promise<undefi
   const found = await findDatabasePlan(config, log, signal)
   if (json) context.printJson(found)
   else printMigrationPlan(context, found)
-  return undefined
 }
 
 function sentenceOf({ from, to, applied }: Migrated): string {
@@ -78,15 +76,13 @@ async function backUpTo(context: Context, file: string): Promise<undefined> {
   for (const part of leftOut) {
     context.note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
   }
-  if (key.needed.length === 0) return undefined
-  if (key.missing.length > 0) {
-    context.note('musette: the key that opens the logins is not here, nor in the backup; run: musette doctor')
-    return undefined
-  }
+  if (key.needed.length === 0) return
+  const place = key.path === undefined ? 'MUSETTE_SECRET_KEY' : `the key file ${key.path}`
   context.note(
-    `musette: the key that opens the logins is not in the backup; keep a copy of ${placeOf(key)} elsewhere; without it each account needs: musette login`,
+    key.missing.length > 0
+      ? 'musette: the key that opens the logins is not here, nor in the backup; run: musette doctor'
+      : `musette: the key that opens the logins is not in the backup; keep a copy of ${place} elsewhere; without it each account needs: musette login`,
   )
-  return undefined
 }
 
 async function verifyFile(context: Context, file: string): Promise<undefined> {
@@ -101,7 +97,6 @@ async function verifyFile(context: Context, file: string): Promise<undefined> {
   context.print(
     `${which}: ${contentOf(manifest, countManifestRows(manifest))} of ${manifest.made_at}, each as it was written, also when it is restored; after ${tookSince(startedAt)}`,
   )
-  return undefined
 }
 
 async function restoreInto(context: Context, file: string): Promise<undefined> {
@@ -125,7 +120,6 @@ async function restoreInto(context: Context, file: string): Promise<undefined> {
     )
   }
   context.note('musette: the next sync or start of the daemon brings what has changed since the backup')
-  return undefined
 }
 
 function contentOf({ tables }: Manifest, rows: number): string {
@@ -136,17 +130,10 @@ function tookSince(startedAt: number): string {
   return formatDuration(performance.now() - startedAt)
 }
 
-function placeOf({ path }: KeyNeeds): string {
-  return path === undefined ? 'MUSETTE_SECRET_KEY' : `the key file ${path}`
-}
-
-/** Returns the function that writes a piece and waits until the reader has it. A closed pipe ends the process, as for every verb. */
+/** Returns writeTo for an output that is no terminal. */
 function makeOutputWriter(output: NodeJS.WriteStream): (bytes: Buffer) => Promise<void> {
   if (output.isTTY) {
     throw new ConfigError('bad_usage', 'a backup is not for a terminal; run: musette backup FILE')
   }
-  return (bytes) =>
-    new Promise<void>((resolve, reject) => {
-      output.write(bytes, (error) => (error ? reject(error) : resolve()))
-    })
+  return (bytes) => writeTo(output, bytes)
 }

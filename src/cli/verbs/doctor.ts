@@ -26,7 +26,7 @@ export function addDoctorVerb(program: Command, run: Run): void {
     .option('--json', 'as one JSON object')
     .action((options: DoctorOptions) =>
       // A wrong variable is one of the findings and does not end the program.
-      run((context) => doctor(context, options), { quiet: true, takesProblems: true }),
+      run((context) => doctor(context, options), { takesProblems: true }),
     )
 }
 

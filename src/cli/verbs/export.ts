@@ -5,6 +5,7 @@ import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { printTable } from '../output.ts'
+import { writeTo } from '../standard-streams.ts'
 import { withLocalAccount, withLocalApp, withProgress } from '../with-app.ts'
 
 type ExportOptions = {
@@ -35,7 +36,7 @@ export function addExportVerb(program: Command, run: Run): void {
     .option('--raw', 'with --all: the answers of the service too, as JSON')
     .option('--check', 'with --all: compare the folder with the database, and write nothing')
     .action((path: string | undefined, options: ExportOptions) =>
-      run((context) => exportTo(process.stdout, context, path, options), { quiet: true }),
+      run((context) => exportTo(process.stdout, context, path, options)),
     )
 }
 
@@ -129,13 +130,6 @@ function sentenceOf(dir: string, { files, written, removed, samples, bytes, anew
   return `${dir}: ${written} of ${files} files written (${size}), ${rest}${why}`
 }
 
-/** Waits until the reader has read the piece. A closed pipe ends the process, as for every verb. */
-async function writeTo(output: NodeJS.WriteStream, piece: string | Uint8Array): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    output.write(piece, (error) => (error ? reject(error) : resolve()))
-  })
-}
-
 const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
 type WorkoutFormat = (typeof WORKOUT_FORMATS)[number]
 type WorkoutOptions = { format: WorkoutFormat; account?: string; all?: boolean; to?: string }
@@ -151,7 +145,7 @@ export function addWorkoutVerbs(program: Command, run: Run): void {
     .option('--account <account>', 'whose workouts')
     .option('--json', 'as one JSON array')
     .action((options: { account?: string; json?: boolean }) =>
-      run((context) => listWorkouts(context, options), { quiet: true }),
+      run((context) => listWorkouts(context, options)),
     )
   workout
     .command('export [name]')
@@ -165,7 +159,7 @@ export function addWorkoutVerbs(program: Command, run: Run): void {
     .option('--to <dir>', 'the folder; without it one workout goes to standard output')
     .option('--account <account>', 'whose workouts')
     .action((name: string | undefined, options: WorkoutOptions) =>
-      run((context) => exportWorkoutsTo(process.stdout, context, name, options), { quiet: true }),
+      run((context) => exportWorkoutsTo(process.stdout, context, name, options)),
     )
 }
 

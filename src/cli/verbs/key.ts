@@ -14,19 +14,16 @@ export function addKeyVerbs(program: Command, run: Run): void {
       'when MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
     )
     .action((options: { to?: string }) =>
-      run(
-        async (context) => {
-          const { rotateKey } = await import('../../app/key-rotation.ts')
-          return withLocalApp(context, async (app) => {
-            const rotation = await rotateKey(app, { to: options.to })
-            context.print(sentenceOf(rotation))
-            context.print(backupsOf(rotation))
-            for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
-            return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
-          })
-        },
-        { quiet: true },
-      ),
+      run(async (context) => {
+        const { rotateKey } = await import('../../app/key-rotation.ts')
+        return withLocalApp(context, async (app) => {
+          const rotation = await rotateKey(app, { to: options.to })
+          context.print(sentenceOf(rotation))
+          context.print(backupsOf(rotation))
+          for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
+          return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
+        })
+      }),
     )
 }
 

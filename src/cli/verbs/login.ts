@@ -45,12 +45,12 @@ export function addLoginVerbs(program: Command, run: Run): void {
     )
     .option('--timezone <zone>', TIMEZONE, parseTimezone)
     .action((account: string | undefined, options: LoginOptions) =>
-      run((context) => login(context, account ?? 'default', options), { quiet: true }),
+      run((context) => login(context, account ?? 'default', options)),
     )
   program
     .command('logout [account]')
     .description('forget the tokens of an account; the mirror stays')
-    .action((account: string | undefined) => run((context) => logout(context, account), { quiet: true }))
+    .action((account: string | undefined) => run((context) => logout(context, account)))
 }
 
 async function logout(context: Context, account: string | undefined): Promise<undefined> {
@@ -161,9 +161,7 @@ export function addAccountsVerbs(program: Command, run: Run): void {
     .command('list', { isDefault: true })
     .description('list the accounts and whether they are signed in')
     .option('--json', 'as one JSON array')
-    .action((options: { json?: boolean }) =>
-      run((context) => printAccounts(context, options), { quiet: true }),
-    )
+    .action((options: { json?: boolean }) => run((context) => printAccounts(context, options)))
   accounts
     .command('set [account]')
     .description('set the time zone of an account, or heart rates of its rider')
@@ -179,7 +177,7 @@ export function addAccountsVerbs(program: Command, run: Run): void {
       orNone(parseHeartRate),
     )
     .action((name: string | undefined, options: AccountOptions) =>
-      run((context) => setAccount(context, name, options), { quiet: true }),
+      run((context) => setAccount(context, name, options)),
     )
 }
 

@@ -49,9 +49,8 @@ export function addSandboxVerb(program: Command, run: Run): void {
           context.note(`rider "rider", password "rider"; what it can do: ${sandbox.url}/_sandbox/`)
           if (!context.signal.aborted) await once(context.signal, 'abort')
           await sandbox.close()
-          return undefined
         },
-        { quiet: true, withoutDataDir: true },
+        { withoutDataDir: true },
       ),
     )
 }
@@ -87,6 +86,6 @@ export function addDemoVerb(program: Command, run: Run): void {
       DEMO_ACTIVITIES,
     )
     .action((options: DemoOptions) =>
-      run(async (context) => (await import('../demo.ts')).demo(context, options), { quiet: true }),
+      run(async (context) => (await import('../demo.ts')).demo(context, options)),
     )
 }

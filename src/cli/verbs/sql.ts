@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
 import { type Context, EXIT, type Run } from '../context.ts'
 import { widthOf } from '../output.ts'
 import { readInput } from '../prompt.ts'
 import type { Printer } from '../sql-formats.ts'
+import { writeTo } from '../standard-streams.ts'
 
 type SqlOptions = { csv?: boolean; json?: boolean; expanded?: boolean; write?: boolean }
 
@@ -20,7 +22,7 @@ export function addSqlVerb(program: Command, run: Run): void {
     .option('--no-expanded', 'always a table; on a terminal, long values are cut to its width')
     .option('--write', 'allow statements that change the database')
     .action((query: string | undefined, options: SqlOptions) =>
-      run((context) => sql(context, query, options), { quiet: true }),
+      run((context) => sql(context, query, options)),
     )
 }
 
@@ -30,19 +32,15 @@ export function addMcpVerb(program: Command, run: Run): void {
     .command('mcp')
     .description('answer an assistant on standard input and output (Model Context Protocol); it only reads')
     .option('--account <name>', 'the database shows this account alone')
-    .action(({ account }: { account?: string }) => run((context) => mcp(context, account), { quiet: true }))
+    .action(({ account }: { account?: string }) => run((context) => mcp(context, account)))
 }
 
 async function mcp({ config, log, signal }: Context, account: string | undefined): Promise<undefined> {
   const { makeAssistantReader } = await import('../../app/open-database.ts')
   const { serveStandardStreams } = await import('../../mcp/stdio.ts')
-  const reader = makeAssistantReader(config, log, { account, signal })
-  try {
-    await serveStandardStreams({ log, reader, version: VERSION }, signal)
-  } finally {
-    await reader.close()
-  }
-  return undefined
+  await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
+    serveStandardStreams({ log, reader, version: VERSION }, signal),
+  )
 }
 
 async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<number> {
@@ -113,12 +111,7 @@ async function printAnswers(
   })
   stopped.catch(() => undefined)
   // Waits until the reader has read the piece, or until the signal aborts.
-  const write = (piece: string | Uint8Array): Promise<void> => {
-    const taken = new Promise<void>((resolve, reject) => {
-      output.write(piece, (error) => (error ? reject(error) : resolve()))
-    })
-    return Promise.race([taken, stopped])
-  }
+  const write = (piece: string | Uint8Array) => Promise.race([writeTo(output, piece), stopped])
   let copied = false
   for await (const part of queries.run(text, signal)) {
     let piece: string | Uint8Array = ''

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { ROLES, type Role } from '../../daemon/roles.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
-import { EXIT, type Run } from '../context.ts'
+import { type Context, EXIT, type Run } from '../context.ts'
 
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
@@ -18,39 +18,38 @@ export function addStartVerb(program: Command, run: Run): void {
     .description('run the daemon until a signal stops it')
     .addOption(rolesOption())
     .action((options: { roles: readonly Role[] }) =>
-      run(async ({ config, log, signal }) => {
-        const { toggleDebug } = await import('../../log.ts')
-        // Before anything is opened: without a listener this signal ends the process.
-        process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
-        const { openDaemon } = await import('../../daemon/daemon.ts')
-        const daemon = await openDaemon(config, log, { roles: options.roles, signal }).catch(
-          (error: unknown) => {
-            if (isAbort(error, signal)) return undefined
-            throw error
-          },
-        )
-        // A stop during the opening is not a failure of a daemon.
-        if (!daemon) return undefined
-        const stopped = signal.aborted || once(signal, 'abort')
-        const failure = await Promise.race([daemon.failed, stopped])
-        log.info('stopping')
-        const deadline = setTimeout(() => {
-          log.fatal('could not stop in time; the next start continues the interrupted work')
-          // An exit would wait for a thread that waits for a file.
-          process.kill(process.pid, 'SIGKILL')
-        }, STOP_WITHIN_MS)
-        try {
-          await daemon.close()
-        } finally {
-          clearTimeout(deadline)
-          // A Redis client may still try to reconnect and keep the process alive; nothing else is left to do.
-          setTimeout(() => process.exit(), END_WITHIN_MS).unref()
-        }
-        if (failure instanceof Error) throw failure
-        log.info('stopped')
-        return undefined
-      }),
+      run((context) => start(context, options.roles), { logsWork: true }),
     )
+}
+
+async function start({ config, log, signal }: Context, roles: readonly Role[]): Promise<undefined> {
+  const { toggleDebug } = await import('../../log.ts')
+  // Before anything is opened: without a listener this signal ends the process.
+  process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
+  const { openDaemon } = await import('../../daemon/daemon.ts')
+  const daemon = await openDaemon(config, log, { roles, signal }).catch((error: unknown) => {
+    if (isAbort(error, signal)) return undefined
+    throw error
+  })
+  // A stop during the opening is not a failure of a daemon.
+  if (!daemon) return
+  const stopped = signal.aborted || once(signal, 'abort')
+  const failure = await Promise.race([daemon.failed, stopped])
+  log.info('stopping')
+  const deadline = setTimeout(() => {
+    log.fatal('could not stop in time; the next start continues the interrupted work')
+    // An exit would wait for a thread that waits for a file.
+    process.kill(process.pid, 'SIGKILL')
+  }, STOP_WITHIN_MS)
+  try {
+    await daemon.close()
+  } finally {
+    clearTimeout(deadline)
+    // A Redis client may still try to reconnect and keep the process alive; nothing else is left to do.
+    setTimeout(() => process.exit(), END_WITHIN_MS).unref()
+  }
+  if (failure instanceof Error) throw failure
+  log.info('stopped')
 }
 
 function rolesOption(): Option {
@@ -84,7 +83,7 @@ export function addHealthcheckVerb(program: Command, run: Run): void {
           for (const [part, state] of Object.entries(readiness.parts)) context.note(`${part}: ${state}`)
           return EXIT.unreachable
         },
-        { quiet: true, withoutDataDir: true },
+        { withoutDataDir: true },
       ),
     )
 }

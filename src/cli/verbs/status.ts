@@ -12,17 +12,16 @@ export function addStatusVerb(program: Command, run: Run): void {
     .command('status')
     .description('show logins, mirrored activities, waiting files, uploads and failures')
     .option('--json', 'as one JSON object')
-    .action((options: { json?: boolean }) => run((context) => status(context, options), { quiet: true }))
+    .action((options: { json?: boolean }) => run((context) => status(context, options)))
 }
 
 async function status(context: Context, options: { json?: boolean }): Promise<undefined> {
   const { findStatus } = await import('../../app/status-report.ts')
-  return withLocalApp(context, async (app) => {
+  return withLocalApp<undefined>(context, async (app) => {
     const keyProblem = await noteUnreadableLogins(context, app)
     const report = await findStatus(app)
     if (options.json) context.printJson({ ...report, key_problem: keyProblem ?? null })
     else printStatus(context, report)
-    return undefined
   })
 }
 

@@ -26,7 +26,7 @@ export function addSyncVerb(program: Command, run: Run): void {
     .option('--wait', 'when another process mirrors the account, begin after that')
     .option('--json', 'print the counts as one JSON object')
     .action((account: string | undefined, options: SyncOptions) =>
-      run((context) => sync(context, account, options), { quiet: true }),
+      run((context) => sync(context, account, options)),
     )
 }
 
@@ -113,9 +113,7 @@ export function addResyncVerb(program: Command, run: Run): void {
     .option('--since <day>', 'every activity that started on this day of its own clock or later', readDay)
     .option('--account <account>', 'whose activities')
     .option('--json', 'print the counts as one JSON object')
-    .action((paths: string[], options: ResyncOptions) =>
-      run((context) => resync(context, paths, options), { quiet: true }),
-    )
+    .action((paths: string[], options: ResyncOptions) => run((context) => resync(context, paths, options)))
 }
 
 async function resync(context: Context, paths: readonly string[], options: ResyncOptions): Promise<number> {
@@ -172,9 +170,7 @@ export function addRebuildVerb(program: Command, run: Run): void {
     )
     .option('--account <account>', 'whose activities')
     .option('--json', 'print the counts as one JSON object')
-    .action((paths: string[], options: RebuildOptions) =>
-      run((context) => rebuild(context, paths, options), { quiet: true }),
-    )
+    .action((paths: string[], options: RebuildOptions) => run((context) => rebuild(context, paths, options)))
 }
 
 async function rebuild(
@@ -260,9 +256,7 @@ export function addVerifyVerb(program: Command, run: Run): void {
     .option('--report <file>', 'write what a maintainer needs to know of the service, without your data')
     .option('--account <account>', 'whose activities')
     .option('--json', 'one JSON object an activity, then one with the counts')
-    .action((paths: string[], options: VerifyOptions) =>
-      run((context) => verify(context, paths, options), { quiet: true }),
-    )
+    .action((paths: string[], options: VerifyOptions) => run((context) => verify(context, paths, options)))
 }
 
 function readCount(text: string): number {

@@ -18,9 +18,7 @@ export function addUploadVerb(program: Command, run: Run): void {
     .option('--account <account>', 'whose files these are')
     .option('--name <name>', 'what the activity is called; without it the service takes the name of the file')
     .option('--force', 'send again what was uploaded before')
-    .action((files: string[], options: UploadOptions) =>
-      run((context) => upload(context, files, options), { quiet: true }),
-    )
+    .action((files: string[], options: UploadOptions) => run((context) => upload(context, files, options)))
 }
 
 async function upload(context: Context, paths: string[], options: UploadOptions): Promise<number> {

@@ -16,7 +16,7 @@ export function addWebhookVerb(program: Command, run: Run): void {
     .description('send one message to a webhook, or to each of them, and print what came back')
     .option('--json', 'as one JSON array')
     .action((name: string | undefined, options: TestOptions) =>
-      run((context) => testWebhooks(context, name, options), { quiet: true }),
+      run((context) => testWebhooks(context, name, options)),
     )
 }
 
