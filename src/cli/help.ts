@@ -240,7 +240,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unexpected: 'unexpected',
   usage: 'usage or configuration',
   noLogin: 'no account, or credentials rejected',
-  unreachable: 'service or database unreachable, or the disk is full, also behind standard output',
+  unreachable:
+    'service or database unreachable, or a full disk, also the one that standard output is written to',
   partial: 'finished, but some items failed',
   interrupted: 'stopped by a signal before it was done',
 }
