@@ -57,8 +57,8 @@ export async function findWorkoutContent(
 }
 
 /**
- * Writes workouts of an account into a folder, which is made, and returns its files by name: the one of `name`, or without it every workout of the own list.
- * Then files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed
+ * Writes workouts of an account into a folder, which is made, and returns its files by name: the one of `name`, or without it every
+ * workout of the own list. Then files of this format are removed that an earlier run has written for workouts that are gone, unless somebody has changed
  * them. Files that are not ours are never overwritten. Throws as `findWorkoutContent` does, and ConfigError `workout_folder`,
  * `folder_of_another` and `bad_folder`.
  */

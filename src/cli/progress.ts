@@ -33,18 +33,11 @@ export function makeProgressLine(
   now = Date.now,
   terminal: Terminal = process.stderr,
 ): ProgressLine {
-  const startedAt = now()
-  return context.terminal
-    ? makeMovingLine(terminal, what, startedAt, now)
-    : makePlainLines(context, what, startedAt, now)
+  return context.terminal ? makeMovingLine(terminal, what, now) : makePlainLines(context, what, now)
 }
 
-function makeMovingLine(
-  terminal: Terminal,
-  what: string,
-  startedAt: number,
-  now: () => number,
-): ProgressLine {
+function makeMovingLine(terminal: Terminal, what: string, now: () => number): ProgressLine {
+  const startedAt = now()
   let drawnAt: number | undefined
   return {
     show({ done, total }) {
@@ -74,21 +67,17 @@ function withBar(sentence: string, share: number, width: number): string {
   return `${sentence}  ${'━'.repeat(full)}${'─'.repeat(length - full)}`
 }
 
-function makePlainLines(
-  context: Pick<Context, 'note'>,
-  what: string,
-  startedAt: number,
-  now: () => number,
-): ProgressLine {
+function makePlainLines({ note }: Pick<Context, 'note'>, what: string, now: () => number): ProgressLine {
+  const startedAt = now()
   let lastAt = startedAt
   return {
     show({ done, total }) {
       if (now() - lastAt < PLAIN_EVERY_MS) return
       lastAt = now()
-      context.note(sentenceOf(what, done, total, lastAt - startedAt))
+      note(sentenceOf(what, done, total, lastAt - startedAt))
     },
     close: () => undefined,
-    finish: (sentence) => context.note(sentence),
+    finish: note,
   }
 }
 

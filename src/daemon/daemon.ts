@@ -21,7 +21,7 @@ import { findIdentity } from '../store/database-facts.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeCachedProbe } from '../web/cached-probe.ts'
 import { makeMetrics } from '../web/metrics.ts'
-import { assertNotExposed, openWeb, type WebDeps, type WebOptions } from '../web/web.ts'
+import { assertNotExposed, openWeb, type WebDeps } from '../web/web.ts'
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { openAccountWatch } from './account-watch.ts'
 import { openCompletion } from './complete-derived.ts'
@@ -163,9 +163,17 @@ async function openParts(
     const mcp = makeDaemonMcp(app)
     const web =
       http &&
-      (await openDaemonWeb(
-        { app, jobs, dropFolder, metrics, readHealth, mcp: mcp.fetch },
-        { http, roles: input.roles },
+      (await openWeb(
+        {
+          app: { config, store: app.store, log, queues: jobs.queues() },
+          readiness: makeReadiness({ app, jobs, dropFolder }, input.roles),
+          metrics,
+          readHealth,
+          mcp: mcp.fetch,
+          isWatched: input.roles.includes('watcher'),
+          endedSessions: makeEndedSessions(app),
+        },
+        http,
       ))
     release.defer('mcp', () => mcp.close())
     if (web) release.defer('web', () => web.close())
@@ -177,30 +185,6 @@ async function openParts(
     await release.release().catch(() => undefined)
     throw error
   }
-}
-
-function openDaemonWeb(
-  {
-    app,
-    jobs,
-    dropFolder,
-    ...numbers
-  }: { app: App; jobs: Jobs; dropFolder: DropFolder | undefined } & Pick<
-    WebDeps,
-    'metrics' | 'readHealth' | 'mcp'
-  >,
-  { http, roles }: { http: WebOptions; roles: readonly Role[] },
-) {
-  return openWeb(
-    {
-      app: { config: app.config, store: app.store, log: app.log, queues: jobs.queues() },
-      readiness: makeReadiness({ app, jobs, dropFolder }, roles),
-      ...numbers,
-      isWatched: roles.includes('watcher'),
-      endedSessions: makeEndedSessions(app),
-    },
-    http,
-  )
 }
 
 /** Its library is loaded at the first request: many daemons never get one. */

@@ -18,19 +18,7 @@ export type Found = {
   identity: Identity
 }
 
-export type WalkResult = {
-  found: Found[]
-  /** the drop folder and the folders of accounts in it */
-  homes: Buffer[]
-  /** folders with the hidden name of an interrupted move in them, with their homes */
-  interrupted: Array<{ folder: Buffer; home: Buffer }>
-  /** the number of files and folders, of any kind, in all folders that were listed */
-  entries: number
-  /** top-level folders with files and no account of their name; `.` when there is no default account */
-  unownedFolders: string[]
-  /** folders that could not be listed, with the errors */
-  unreadable: Array<{ folder: string; error: unknown }>
-}
+export type WalkResult = Awaited<ReturnType<typeof walkFolder>>
 
 type Place = {
   path: Buffer
@@ -56,24 +44,28 @@ const STATS_AT_ONCE = 64
 export async function walkFolder(
   dir: string,
   input: { accounts: readonly string[]; isDroppable: (name: string) => boolean },
-): Promise<WalkResult> {
-  const walked: WalkResult = {
-    found: [],
-    homes: [],
-    interrupted: [],
+) {
+  const walked = {
+    found: [] as Found[],
+    /** the drop folder and the folders of accounts in it */
+    homes: [] as Buffer[],
+    /** folders with the hidden name of an interrupted move in them, with their homes */
+    interrupted: [] as Array<{ folder: Buffer; home: Buffer }>,
+    /** the number of files and folders, of any kind, in all folders that were listed */
     entries: 0,
-    unownedFolders: [],
-    unreadable: [],
+    /** folders that could not be listed, with the errors */
+    unreadable: [] as Array<{ folder: string; error: unknown }>,
   }
+  /** top-level folders with files and no account of their name; `.` when there is no default account */
+  const unownedFolders = new Set<string>()
   const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null
   const places: Place[] = [
     { path: root, relative: Buffer.alloc(0), root, home: root, account, top: '.', depth: 0 },
   ]
-  const unownedFolders = new Set<string>()
   for (let place = places.pop(); place; place = places.pop()) {
     if (place.path === place.home) walked.homes.push(place.home)
-    const entries = await readEntries(place, walked)
+    const entries = await readEntries(place, walked.unreadable)
     walked.entries += entries.length
     const names: Buffer[] = []
     let hasInterrupted = false
@@ -93,16 +85,18 @@ export async function walkFolder(
     // One by one: spreading 100,000 arguments into push() overflows the stack.
     else for (const each of await statFiles(place, names)) walked.found.push(each)
   }
-  for (const each of unownedFolders) walked.unownedFolders.push(each)
-  return walked
+  return { ...walked, unownedFolders: [...unownedFolders] }
 }
 
-async function readEntries(place: Place, walked: WalkResult): Promise<Dirent<Buffer>[]> {
+async function readEntries(
+  place: Place,
+  unreadable: Array<{ folder: string; error: unknown }>,
+): Promise<Dirent<Buffer>[]> {
   try {
     return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
   } catch (error) {
     if (place.depth === 0 && place.top === '.') throw error
-    walked.unreadable.push({ folder: place.relative.toString(), error })
+    unreadable.push({ folder: place.relative.toString(), error })
     return []
   }
 }

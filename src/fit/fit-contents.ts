@@ -1,4 +1,4 @@
-import { type FitRecords, makeRecordsReader } from './fit-records.ts'
+import { makeRecordsReader } from './fit-records.ts'
 import {
   BYTE,
   dateOf,
@@ -52,23 +52,7 @@ export type DescribedField = {
  */
 export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }
 
-/**
- * What a FIT file says. `head`: the first message of each kind that describes the file, by the profile's name. `devices` has every
- * message of a device, `others` every message that is no record, session or lap. `problem`: why not all of it was read.
- */
-export type FitContents = {
-  parts: number
-  records: FitRecords
-  startedAt: Date | null
-  endedAt: Date | null
-  head: Readonly<Record<string, FitFields>>
-  sessions: FitMessageFields[]
-  laps: FitMessageFields[]
-  devices: FitMessageFields[]
-  described: DescribedField[]
-  others: FitOther[]
-  problem: string | null
-}
+export type FitContents = ReturnType<typeof readContents>
 
 /** A day of riding has a few hundred messages of these kinds; a hostile file may hold nothing else. */
 const MOST_MESSAGES = 20_000
@@ -84,11 +68,12 @@ const MOST_UNREADABLE = 10
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
 
 /**
- * Reads what a FIT file says: records, sessions, laps, devices, the fields that apps added, and every other message. Chained
- * parts are read one after the other. Of a file that is cut or damaged it reads what can be read, and `problem` says why not
- * more. Never throws.
+ * Reads what a FIT file says: records, sessions, laps, the fields that apps added, and every other message. `head`: the first message
+ * of each kind that describes the file, by the profile's name. `devices` has every message of a device, `others` every message that
+ * is no record, session or lap. Chained parts are read one after the other. Of a file that is cut or damaged it reads what can be
+ * read, and `problem` says why not more. Never throws.
  */
-export function readContents(bytes: Uint8Array): FitContents {
+export function readContents(bytes: Uint8Array) {
   const { parts, records } = readDescribed(bytes)
   const reader = makeContentsReader(records)
   const walker = makeFitWalker(() => {
@@ -134,7 +119,11 @@ function describe(fields: FitFields, apps: Described['apps']): DescribedField | 
 
 function makeContentsReader(expectedRecords: number) {
   const head: Record<string, FitFields> = {}
-  const lists = { sessions: [], laps: [], devices: [] } as Pick<FitContents, 'sessions' | 'laps' | 'devices'>
+  const lists = {
+    sessions: [] as FitMessageFields[],
+    laps: [] as FitMessageFields[],
+    devices: [] as FitMessageFields[],
+  }
   const described: DescribedField[] = []
   const others: FitOther[] = []
   const records = makeRecordsReader(expectedRecords)
@@ -236,7 +225,7 @@ function makeContentsReader(expectedRecords: number) {
       current = new Map(known.toReversed().map((field) => [keyOf(field.developer, field.number), field]))
     },
     onMessage,
-    end({ parts, fault }: FitWalk<boolean>): FitContents {
+    end({ parts, fault }: FitWalk<boolean>) {
       const read = records.end()
       const leftOut = counts.leftOut + read.leftOut
       const { firstStart, first, last } = times

@@ -28,13 +28,6 @@ export type PartReader<Part> = {
   end(complete: boolean): Part
 }
 
-type FitWalker<Part> = {
-  /** Reads the next bytes; returns false when no further ones can change the result. */
-  push(bytes: Uint8Array): boolean
-  /** Ends the file and returns the result. */
-  end(): FitWalk<Part>
-}
-
 /** The only header lengths of the protocol: without and with a checksum of its own. */
 export const HEADER_SIZES: readonly number[] = [12, 14]
 const SHORTEST_HEADER = 12
@@ -52,7 +45,7 @@ const NOTHING: Uint8Array = new Uint8Array()
  * piece: header, declared length and checksum of each part. A file of any size needs no more memory than a piece and its
  * longest message. Never throws on bytes.
  */
-export function makeFitWalker<Part>(openPart: () => PartReader<Part>): FitWalker<Part> {
+export function makeFitWalker<Part>(openPart: () => PartReader<Part>) {
   const walk = walkFit(openPart)
   let step = walk.next()
   let held: Uint8Array = NOTHING
@@ -66,12 +59,14 @@ export function makeFitWalker<Part>(openPart: () => PartReader<Part>): FitWalker
     held = held.subarray(place)
   }
   return {
-    push(bytes) {
+    /** Reads the next bytes; returns false when no further ones can change the result. */
+    push(bytes: Uint8Array): boolean {
       held = held.length === 0 ? bytes : Buffer.concat([held, bytes])
       feed(false)
       return !step.done
     },
-    end() {
+    /** Ends the file and returns the result. */
+    end(): FitWalk<Part> {
       feed(true)
       if (!step.done) throw new Error('the walk ends with its bytes')
       return step.value

@@ -35,22 +35,15 @@ export type FitVerdict =
   | { verdict: 'unready'; code: string; reason: string; whole?: WholeFit }
   | { verdict: 'refused'; code: string; reason: string }
 
-type FitJudge = {
-  /** Reads the next bytes; returns false when no further ones can change the verdict. */
-  push(bytes: Uint8Array): boolean
-  /** Returns the verdict; nothing follows. */
-  end(): FitVerdict
-}
-
 /**
  * Makes the judge of one file, which reads its bytes piece by piece: whether it is a whole FIT activity by header, declared
  * length and checksum of every chained part, with an activity among them and records in it. `unready` is a file that may
  * still become whole (being written, cut, damaged, its place on the disk reserved and not filled); `refused` never becomes
  * an activity. What follows a whole activity and is no FIT does not count. `startedAt` is the first session's start, else the first
  * record; `endedAt` the last record. `sport` is the profile's name, `multisport` when sessions differ, null when no message gives one.
- * Never throws.
+ * Its `push` reads the next bytes and returns false when no further ones can change the verdict, which `end` returns. Never throws.
  */
-export function makeFitJudge(): FitJudge {
+export function makeFitJudge() {
   const walker = makeFitWalker(makeFactsReader)
   return { push: walker.push, end: () => judgeWalk(walker.end()) }
 }

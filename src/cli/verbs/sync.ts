@@ -80,7 +80,6 @@ function noteOnce(context: Context): () => void {
 /** Returns a sentence about what a pass brought, what is here now, and what is missing, with reason and next command. */
 function sentenceOf(name: string, counts: SyncCounts): string {
   const { created, fetched, absent, failed, pending, mirrored, unfetched, newestDay, reason } = counts
-  const some = (count: number, what: string) => (count > 0 ? [`${formatCount(count)} ${what}`] : [])
   const why = reason === undefined ? '' : ` (${reason})`
   const brought = [
     ...some(created, 'new'),
@@ -92,11 +91,14 @@ function sentenceOf(name: string, counts: SyncCounts): string {
     brought.length > 0 ? brought.join(', ') : 'nothing new',
     mirrored === 0 ? 'no activities here yet' : `${countActivities(mirrored)} here${newest}`,
     ...some(pending - unfetched, 'without samples at the service yet'),
-    ...(unfetched > 0
-      ? [`${formatCount(unfetched)} not fetched yet${why}; run: ${commandFor('sync', name)}`]
-      : []),
-    ...(failed > 0 ? [`${formatCount(failed)} failed${unfetched > 0 ? '' : why}; run: musette status`] : []),
+    ...some(unfetched, `not fetched yet${why}; run: ${commandFor('sync', name)}`),
+    ...some(failed, `failed${unfetched > 0 ? '' : why}; run: musette status`),
   ].join('; ')
+}
+
+/** Returns a count with what it counts, as a part of a sentence; nothing of none. */
+function some(count: number, what: string): string[] {
+  return count > 0 ? [`${formatCount(count)} ${what}`] : []
 }
 
 function countActivities(count: number): string {
@@ -139,12 +141,12 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
     if (!done) throw new Error('a pass that waits has an end')
     const { reason, ...counts } = done
     const why = reason === undefined ? '' : ` (${reason})`
-    const failed =
-      counts.failed > 0 ? `; ${formatCount(counts.failed)} failed${why}; run: musette status` : ''
-    const gone = counts.absent > 0 ? `; ${formatCount(counts.absent)} no longer at the service` : ''
-    line.finish(
-      `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again${gone}${failed}`,
-    )
+    const parts = [
+      `account "${account}": ${formatCount(counts.fetched)} of ${countActivities(counts.marked)} fetched again`,
+      ...some(counts.absent, 'no longer at the service'),
+      ...some(counts.failed, `failed${why}; run: musette status`),
+    ]
+    line.finish(parts.join('; '))
     if (options.json) context.printJson({ account, ...counts, duration_ms: Date.now() - startedAt })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
   })
@@ -214,7 +216,7 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
   const fetchAgain = `musette resync ${named(failed, ' ')}${account === 'default' ? '' : ` --account ${account}`}`
   return [
     `${countActivities(rebuilt)} rebuilt from the stored answers (${formatCount(samples)} samples)`,
-    ...(fitFiles > 0 ? [`${formatCount(fitFiles)} FIT ${fitFiles === 1 ? 'file' : 'files'} read again`] : []),
+    ...some(fitFiles, `FIT ${fitFiles === 1 ? 'file' : 'files'} read again`),
     ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
     ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
     ...(withoutDocument.length > 0
@@ -301,7 +303,6 @@ async function verify(context: Context, paths: readonly string[], options: Verif
 function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean): string {
   const { compared, equal, different, repaired, older, failed } = counts
   if (compared === 0) return `no activity is mirrored yet; run: ${commandFor('sync', account)}`
-  const some = (count: number, what: string) => (count > 0 ? [`${formatCount(count)} ${what}`] : [])
   return [
     `${formatCount(equal)} of ${formatCount(compared)} activities are the same here and at the service`,
     ...some(
