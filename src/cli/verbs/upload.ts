@@ -98,9 +98,7 @@ export function addAttachVerb(program: Command, run: Run): void {
     .option('--account <account>', 'whose files these are')
     .option('--dry-run', 'say what would be joined, and write nothing')
     .option('--json', 'one JSON object a file, then one with the counts')
-    .action((paths: string[], options: AttachOptions) =>
-      run((context) => attach(context, paths, options), { quiet: true }),
-    )
+    .action((paths: string[], options: AttachOptions) => run((context) => attach(context, paths, options)))
 }
 
 async function attach(context: Context, paths: readonly string[], options: AttachOptions): Promise<number> {
