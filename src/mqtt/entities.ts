@@ -53,35 +53,39 @@ function deviceIdOf(publisherId: string, accountId: number): string {
   return `${clientIdOf(publisherId)}_${accountId}`
 }
 
-type Sensor = {
+/** What Home Assistant's discovery says of an entity, in its own words; `attributes` names the topic of more facts. */
+type Entity = {
   name: string
   icon?: string
-  unit?: string
-  class?: string
-  /** undefined for what has no statistics: texts and times */
-  statistics?: 'measurement' | 'total'
-  digits?: number
-  diagnostic?: true
+  unit_of_measurement?: string
+  device_class?: string
+  /** not of what has no statistics: texts and times */
+  state_class?: 'measurement' | 'total'
+  suggested_display_precision?: number
+  entity_category?: 'diagnostic'
+  last_reset_value_template?: string
   attributes?: 'workout' | 'activity'
-  /** the key of the time at which the value began again at 0 */
-  resetAt?: string
 }
 
-const measured = (unit: string, digits: number) => ({ unit, digits, statistics: 'measurement' }) as const
-const power = { class: 'power', ...measured('W', 0) } as const
+const rounded = (digits: number) =>
+  ({ state_class: 'measurement', suggested_display_precision: digits }) as const
+const measured = (unit: string, digits: number) =>
+  ({ unit_of_measurement: unit, ...rounded(digits) }) as const
+const power = { device_class: 'power', ...measured('W', 0) } as const
 const load = { ...measured('XSS/d', 1), icon: 'mdi:chart-line' } as const
 const xss = { ...measured('XSS', 0), icon: 'mdi:fire' } as const
-const time = { class: 'timestamp' } as const
+const time = { device_class: 'timestamp' } as const
+const diagnostic = { entity_category: 'diagnostic' } as const
 
 /** The sensors of a device by the keys of DeviceFacts' state. Loads are in XSS a day, as the service's own pages show them. */
-const SENSORS: Readonly<Record<string, Sensor>> = {
+const SENSORS: Readonly<Record<string, Entity>> = {
   status: { name: 'Status', icon: 'mdi:battery-heart-variant' },
   freshness: { name: 'Freshness after the last activity', icon: 'mdi:battery-heart-variant' },
   ftp: { name: 'FTP', ...power },
   ltp: { name: 'LTP', ...power },
-  hie: { name: 'HIE', class: 'energy_storage', ...measured('kJ', 1) },
+  hie: { name: 'HIE', device_class: 'energy_storage', ...measured('kJ', 1) },
   pp: { name: 'Peak power', ...power },
-  weight_kg: { name: 'Weight', class: 'weight', ...measured('kg', 1) },
+  weight_kg: { name: 'Weight', device_class: 'weight', ...measured('kg', 1) },
   tl_low: { name: 'Training load low', ...load },
   tl_high: { name: 'Training load high', ...load },
   tl_peak: { name: 'Training load peak', ...load },
@@ -97,38 +101,29 @@ const SENSORS: Readonly<Record<string, Sensor>> = {
   target_total: { name: 'Target XSS', ...xss },
   workout: { name: 'Workout of the day', icon: 'mdi:bike', attributes: 'workout' },
   workout_type: { name: 'Workout type', icon: 'mdi:bike' },
-  workout_difficulty: { name: 'Workout difficulty', icon: 'mdi:bike', statistics: 'measurement', digits: 0 },
+  workout_difficulty: { name: 'Workout difficulty', icon: 'mdi:bike', ...rounded(0) },
   activity: { name: 'Last activity', icon: 'mdi:bike-fast', attributes: 'activity' },
   activity_at: { name: 'Last activity start', ...time },
   activity_xss: { name: 'Last activity XSS', ...xss },
-  activity_seconds: { name: 'Last activity duration', class: 'duration', ...measured('s', 0) },
-  activity_distance: { name: 'Last activity distance', class: 'distance', ...measured('km', 1) },
+  activity_seconds: { name: 'Last activity duration', device_class: 'duration', ...measured('s', 0) },
+  activity_distance: { name: 'Last activity distance', device_class: 'distance', ...measured('km', 1) },
   activity_focus: { name: 'Last activity focus', icon: 'mdi:bullseye-arrow' },
-  week_xss: { name: 'XSS of this week', ...xss, statistics: 'total', resetAt: 'week_started_at' },
+  week_xss: {
+    ...{ name: 'XSS of this week', ...xss, state_class: 'total' },
+    last_reset_value_template: "{{ value_json.week_started_at or '' }}",
+  },
   week_recommended: { name: 'XSS recommended this week', ...xss },
-  token_ends_at: { name: 'Token ends', ...time, diagnostic: true },
-  polled_at: { name: 'Last poll', ...time, diagnostic: true },
-  files_waiting: {
-    name: 'Files waiting',
-    icon: 'mdi:file-clock',
-    statistics: 'measurement',
-    digits: 0,
-    diagnostic: true,
-  },
-  files_refused: {
-    name: 'Files refused',
-    icon: 'mdi:file-alert',
-    statistics: 'measurement',
-    digits: 0,
-    diagnostic: true,
-  },
-  backup_at: { name: 'Last backup', ...time, diagnostic: true },
+  token_ends_at: { name: 'Token ends', ...time, ...diagnostic },
+  polled_at: { name: 'Last poll', ...time, ...diagnostic },
+  files_waiting: { name: 'Files waiting', icon: 'mdi:file-clock', ...rounded(0), ...diagnostic },
+  files_refused: { name: 'Files refused', icon: 'mdi:file-alert', ...rounded(0), ...diagnostic },
+  backup_at: { name: 'Last backup', ...time, ...diagnostic },
 }
 
 /** The yes-or-no sensors by the same keys. */
-const BINARY: Readonly<Record<string, { name: string; class?: string; icon?: string; diagnostic?: true }>> = {
+const BINARY: Readonly<Record<string, Entity>> = {
   activity_breakthrough: { name: 'Last activity breakthrough', icon: 'mdi:trophy' },
-  needs_login: { name: 'Needs login', class: 'problem', diagnostic: true },
+  needs_login: { name: 'Needs login', device_class: 'problem', ...diagnostic },
 }
 
 /**
@@ -141,35 +136,20 @@ export function makeDiscovery(
 ) {
   const topics = topicsOf(publisherId, account.accountId)
   const device = deviceIdOf(publisherId, account.accountId)
-  const common = (key: string, diagnostic?: boolean) => ({
-    unique_id: `${device}_${key}`,
-    // Older Home Assistants do not pass it on from the device.
-    qos: 1,
-    ...(diagnostic && { entity_category: 'diagnostic' }),
-  })
-  const sensors = Object.entries(SENSORS).map(([key, { name, ...sensor }]) => [
+  // Older Home Assistants do not pass `qos` on from the device.
+  const common = (key: string) => ({ unique_id: `${device}_${key}`, qos: 1 })
+  const sensors = Object.entries(SENSORS).map(([key, { attributes, ...sensor }]) => [
     key,
     {
-      ...{ platform: 'sensor', name, ...common(key, sensor.diagnostic) },
-      value_template: `{{ value_json.${key} }}`,
-      ...(sensor.class !== undefined && { device_class: sensor.class }),
-      ...(sensor.unit !== undefined && { unit_of_measurement: sensor.unit }),
-      ...(sensor.statistics !== undefined && { state_class: sensor.statistics }),
-      ...(sensor.digits !== undefined && { suggested_display_precision: sensor.digits }),
-      ...(sensor.icon !== undefined && { icon: sensor.icon }),
-      ...(sensor.resetAt !== undefined && {
-        last_reset_value_template: `{{ value_json.${sensor.resetAt} or '' }}`,
-      }),
-      ...(sensor.attributes !== undefined && { json_attributes_topic: topics[sensor.attributes] }),
+      ...{ platform: 'sensor', ...common(key), value_template: `{{ value_json.${key} }}`, ...sensor },
+      ...(attributes && { json_attributes_topic: topics[attributes] }),
     },
   ])
-  const binary = Object.entries(BINARY).map(([key, { name, class: deviceClass, icon, diagnostic }]) => [
+  const binary = Object.entries(BINARY).map(([key, sensor]) => [
     key,
     {
-      ...{ platform: 'binary_sensor', name, ...common(key, diagnostic) },
+      ...{ platform: 'binary_sensor', ...common(key), ...sensor },
       value_template: `{{ 'None' if value_json.${key} is none else 'ON' if value_json.${key} else 'OFF' }}`,
-      ...(deviceClass !== undefined && { device_class: deviceClass }),
-      ...(icon !== undefined && { icon }),
     },
   ])
   const events = {

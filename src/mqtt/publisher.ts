@@ -36,14 +36,8 @@ type PublisherDeps = Readonly<{
   poll: (accountId: number) => Promise<void>
 }>
 
-/** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
-const LOOK_EVERY_MS = 30 * SECOND
 /** A backfill changes the mirror many times a second, and nobody reads states so fast. */
 const REST_MS = SECOND
-/** Another process of this database may hold the connection. */
-const LOCK_RETRY_MS = 30 * SECOND
-/** The first pause is 2 to 5 s, the longest 5 to 10 min. */
-const BACKOFF: Backoff = { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE }
 /** A connection that held this long was a good one. */
 const GOOD_AFTER_MS = 5 * MINUTE
 /** Events are for what is new: the history of a backfill is none. */
@@ -53,7 +47,14 @@ const PAGE = 500
 /** The pauses; tests make them shorter. */
 export type PublisherPauses = Readonly<{ lookEveryMs: number; lockRetryMs: number; backoff: Backoff }>
 
-const PAUSES: PublisherPauses = { lookEveryMs: LOOK_EVERY_MS, lockRetryMs: LOCK_RETRY_MS, backoff: BACKOFF }
+const PAUSES: PublisherPauses = {
+  /** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
+  lookEveryMs: 30 * SECOND,
+  /** Another process of this database may hold the connection. */
+  lockRetryMs: 30 * SECOND,
+  /** The first pause is 2 to 5 s, the longest 5 to 10 min. */
+  backoff: { firstMs: 5 * SECOND, factor: 2, maxMs: 10 * MINUTE },
+}
 
 /**
  * Opens the publisher: it keeps one device an account at the broker equal to the mirror, by Home Assistant's discovery. States are

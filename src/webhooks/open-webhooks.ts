@@ -3,7 +3,7 @@ import type { WebhooksFile } from '../config/webhooks-file.ts'
 import { errorLine } from '../kit/errors.ts'
 import type { Proxies } from '../kit/http-agent.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
-import { type Backoff, HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
+import { HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
 import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
 import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from '../store/webhooks/outbox.ts'
@@ -12,25 +12,16 @@ import { BACKOFF, deliverDue } from './deliver.ts'
 import { makeReceivers } from './send.ts'
 import type { Condition } from './texts.ts'
 
-/** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
-const LOOK_EVERY_MS = 1 * SECOND
-/** How often the conditions are looked at, which are hours old when they count. */
-const CONDITIONS_EVERY_MS = 30 * SECOND
-/** A digest is sent when nothing was added for this time: files of one import come faster. */
-const REST_MS = 2 * MINUTE
-
 /** The pauses; tests make them shorter. */
-export type WebhookPauses = Readonly<{
-  lookEveryMs: number
-  conditionsEveryMs: number
-  restMs: number
-  backoff: Backoff
-}>
+export type WebhookPauses = Readonly<typeof PAUSES>
 
-export const PAUSES: WebhookPauses = {
-  lookEveryMs: LOOK_EVERY_MS,
-  conditionsEveryMs: CONDITIONS_EVERY_MS,
-  restMs: REST_MS,
+export const PAUSES = {
+  /** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
+  lookEveryMs: 1 * SECOND,
+  /** How often the conditions are looked at, which are hours old when they count. */
+  conditionsEveryMs: 30 * SECOND,
+  /** A digest is sent when nothing was added for this time: files of one import come faster. */
+  restMs: 2 * MINUTE,
   backoff: BACKOFF,
 }
 

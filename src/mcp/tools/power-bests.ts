@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SPORTS } from '../../store/schema/index.ts'
 import { makeAnswer, makeUnknown } from '../answer.ts'
-import { account, day, makeTool, text } from './tool.ts'
+import { account, day, each, makeTool, text } from './tool.ts'
 
 /** Durations that people speak of, s. */
 const USUAL_S = [1, 5, 15, 30, 60, 120, 180, 300, 480, 600, 900, 1_200, 1_800, 2_400, 3_600, 5_400, 7_200]
@@ -57,16 +57,14 @@ export const powerBests = makeTool({
         duration_s: z.number(),
         best_w: z.number(),
         activity: z.string(),
-        name: text,
-        day: text,
+        ...each(text, 'name day'),
       }),
     ),
   },
   async run({ query }, input) {
     const { from, to, sport, durations_s: durations } = input
-    const bests = await query(BESTS, [
-      ...[input.account ?? null, from ?? null, to ?? null, durations, sport ?? null],
-    ])
+    const values = [input.account ?? null, from ?? null, to ?? null, durations, sport ?? null]
+    const bests = await query(BESTS, values)
     const found = [...USUAL_S, ...bests.map((best) => best.duration_s)]
     if (durations.some((duration) => !found.includes(duration))) {
       const known = (await query(DURATIONS)).map((one) => one.duration_s)

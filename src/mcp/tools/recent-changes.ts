@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
-import { account, makeTool, text } from './tool.ts'
+import { account, each, makeTool, text } from './tool.ts'
 
+const JOINS =
+  'from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)'
 const WHERE = `
-  from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
   where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')`
 
-const COUNTS = `select a.name as account, c.kind, count(*) as changes ${WHERE} group by 1, 2 order by 1, 2`
+const COUNTS = `select a.name as account, c.kind, count(*) as changes ${JOINS} ${WHERE} group by 1, 2 order by 1, 2`
 
 // What is new has all of its columns in the detail: those that name it are enough.
 const CHANGES = `
@@ -14,10 +15,8 @@ const CHANGES = `
     to_char(c.at at time zone coalesce(t.timezone, 'UTC'), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
     c.path as key, x.name, to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local,
     case when c.kind like '%.new' then null else c.detail end as detail
-  from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)
-  left join training.activities x on x.account_id = c.account_id and x.path = c.path
-  where c.at >= now() - make_interval(days => $2) and ($1::text is null or a.name = $1 or c.kind = 'restored')
-    and ($3::text is null or c.kind = $3) and ($4::bigint is null or c.change_id < $4)
+  ${JOINS} left join training.activities x on x.account_id = c.account_id and x.path = c.path
+  ${WHERE} and ($3::text is null or c.kind = $3) and ($4::bigint is null or c.change_id < $4)
   order by c.change_id desc limit 500`
 
 const KNOWN = 'select change_id from training.changes_settled where change_id = $1'
@@ -39,12 +38,8 @@ export const recentChanges = makeTool({
     changes: z.array(
       z.object({
         change_id: z.number(),
-        account: text,
-        at_local: text,
         kind: z.string(),
-        key: text,
-        name: text,
-        started_at_local: text,
+        ...each(text, 'account at_local key name started_at_local'),
         detail: z.record(z.string(), z.unknown()).nullable(),
       }),
     ),

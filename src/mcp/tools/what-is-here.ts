@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { makeAnswer, makeUnknown } from '../answer.ts'
-import { makeTool, number, text } from './tool.ts'
+import { each, makeTool, number, text } from './tool.ts'
 
 const ACCOUNTS = `
   select a.name as account, t.day::text as today, min(x.started_at_local)::date::text as first_day,
@@ -30,14 +30,10 @@ const RELATIONS = `
 
 const accountShape = z.object({
   account: z.string(),
-  today: text,
-  first_day: text,
-  last_day: text,
+  ...each(text, 'today first_day last_day last_good_poll_utc last_error'),
   activities: z.number(),
   with_details: z.number(),
-  last_good_poll_utc: text,
   needs_login: z.boolean(),
-  last_error: text,
 })
 const column = z.object({ name: z.string(), type: z.string(), meaning: text })
 const relation = z.object({

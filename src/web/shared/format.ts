@@ -4,29 +4,14 @@ const NONE = '–'
 const { distances, dates } = readSettings()
 /** The browser's own language, or English with the day first. */
 const LOCALE = dates === 'browser' ? undefined : 'en-GB'
-const WALL_CLOCK = new Intl.DateTimeFormat(LOCALE, {
-  timeZone: 'UTC',
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const DAY = new Intl.DateTimeFormat(LOCALE, {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-})
-const WEEKDAY = new Intl.DateTimeFormat(LOCALE, {
-  timeZone: 'UTC',
-  weekday: 'long',
-  day: 'numeric',
-  month: 'long',
-})
-const WEEKDAY_LETTERS = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', weekday: 'short' })
-const DAY_AND_MONTH = new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', day: 'numeric', month: 'short' })
+const inUtc = (parts: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', ...parts })
+const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const
+const WALL_CLOCK = inUtc({ ...DAY_PARTS, weekday: 'short', hour: '2-digit', minute: '2-digit' })
+const DAY = inUtc(DAY_PARTS)
+const WEEKDAY = inUtc({ weekday: 'long', day: 'numeric', month: 'long' })
+const WEEKDAY_LETTERS = inUtc({ weekday: 'short' })
+const DAY_AND_MONTH = inUtc({ day: 'numeric', month: 'short' })
 
 /**
  * Writes a number with thousands apart, and its unit; a dash when there is none. Below zero it has a minus, and what rounds to zero
@@ -86,6 +71,12 @@ const MAX_NAME = 120
 /** Writes a name, cut where it is too long to be one. */
 export function formatName(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
+}
+
+/** Writes a power, W, by the rider's weight; empty where one of them is not known. */
+export function formatPerKg(watts: Known, kg: Known): string {
+  if (watts === null || watts === undefined || !kg || kg <= 0) return ''
+  return formatNumber(watts / kg, 'W/kg', 2)
 }
 
 /** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */

@@ -45,13 +45,8 @@ function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
  */
 export async function follow<T>(
   path: () => string,
-  options: {
-    everyMs: number
-    onData: OnData<T>
-    signal: AbortSignal
-  },
+  { everyMs, onData, signal }: { everyMs: number; onData: OnData<T>; signal: AbortSignal },
 ): Promise<void> {
-  const { everyMs, onData, signal } = options
   let etag: string | undefined
   let last: string | undefined
   let problems = 0

@@ -17,6 +17,19 @@ export function Badge({ mood, children }: { mood: Mood; children: ComponentChild
   )
 }
 
+const ACTIVITY_STATES: Readonly<Record<string, readonly [text: string, mood: Mood]>> = {
+  wanted: ['to be fetched', 'busy'],
+  awaiting_samples: ['awaits its samples', 'busy'],
+  failed: ['failed', 'bad'],
+}
+
+/** The badge of an activity that is not here as a whole, or was a breakthrough; of any other none. */
+export function ActivityBadge(line: { detail_state: string; breakthrough: number | null }) {
+  const isBreakthrough = (line.breakthrough ?? 0) > 0
+  const [text, mood] = ACTIVITY_STATES[line.detail_state] ?? (isBreakthrough ? ['breakthrough', 'good'] : [])
+  return mood ? <Badge mood={mood}>{text}</Badge> : null
+}
+
 type LinkProps = {
   to: string
   children: ComponentChildren

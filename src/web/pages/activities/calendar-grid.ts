@@ -4,30 +4,16 @@ import type { findActivityCalendar } from './queries.ts'
 /** The days of a year that have activities, one array a quantity. */
 export type CalendarColumns = Sent<typeof findActivityCalendar>['calendar']
 
+type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 /** A day of a year. `level` is 0 without activities, then 1 to 4 by load, and undefined where the load is not known. */
-export type CalendarDay = {
-  day: string
-  activities: number
-  elapsed_s: number | null
-  xss: number | null
-  level: number | undefined
-}
-
-export type CalendarMonth = {
-  month: string
-  activities: number
-  elapsed_s: number | null
-  xss: number | null
-}
+export type CalendarDay = Sums & { day: string; level: number | undefined }
+export type CalendarMonth = Sums & { month: string }
 
 const DAY_MS = 86_400_000
 const LEVELS = 4
 
 /** Makes the weeks of a year, Monday first; days of the years beside it are undefined. */
-export function makeWeeksOfYear(
-  year: number,
-  columns: CalendarColumns,
-): { weeks: Array<Array<CalendarDay | undefined>>; bounds: number[] } {
+export function makeWeeksOfYear(year: number, columns: CalendarColumns) {
   const known = new Map(columns.days.map((day, index) => [day, index]))
   const bounds = boundsOf(columns.xss)
   const begin = Date.UTC(year, 0, 1)
@@ -36,13 +22,13 @@ export function makeWeeksOfYear(
   const days: Array<CalendarDay | undefined> = Array.from({ length: before })
   for (let at = begin; new Date(at).getUTCFullYear() === year; at += DAY_MS) {
     const day = new Date(at).toISOString().slice(0, 10)
-    const index = known.get(day)
-    const activities = index === undefined ? 0 : (columns.activities[index] ?? 0)
-    const xss = index === undefined ? null : (columns.xss[index] ?? null)
+    const index = known.get(day) ?? -1
+    const activities = columns.activities[index] ?? 0
+    const xss = columns.xss[index] ?? null
     days.push({
       day,
       activities,
-      elapsed_s: index === undefined ? null : (columns.elapsed_s[index] ?? null),
+      elapsed_s: columns.elapsed_s[index] ?? null,
       xss,
       level: activities === 0 ? 0 : levelOf(xss, bounds),
     })

@@ -12,26 +12,20 @@ const PAGE_LINES = 100
 const MOST_PAGES = 20
 
 /** The lines of one filtered list, fetched a page at a time as they are needed. */
-export type ListPages = {
-  lineAt(index: number): Line | undefined
-  /** Fetches the pages of these rows that are not here yet; resolves to the newest sums, or a problem. */
-  fetchRows(range: { first: number; last: number }): Promise<Page | Problem | undefined>
-  /** Makes the address of the page that holds a row. */
-  addressOf(index: number): string
-  /** Keeps a page that was fetched by its address; returns whether any line or sum differs from before. */
-  accept(page: Page, index: number): boolean
-}
+export type ListPages = ReturnType<typeof makeListPages>
 
 /** Makes the pages of a list; nothing is fetched yet. */
-export function makeListPages(state: ListState): ListPages {
+export function makeListPages(state: ListState) {
   const pages = new Map<number, readonly Line[]>()
   const fetching = new Set<number>()
   let sums: string | undefined
   const pageOf = (index: number) => Math.floor(Math.max(0, index) / PAGE_LINES)
+  /** Makes the address of the page that holds a row. */
   const addressOf = (index: number) => {
     const query = formatAddress(state)
     return `/api/activities/list${query}${query ? '&' : '?'}offset=${pageOf(index) * PAGE_LINES}&limit=${PAGE_LINES}`
   }
+  /** Keeps a page that was fetched by its address; returns whether any line or sum differs from before. */
   const accept = (page: Page, index: number) => {
     const { lines, ...rest } = page
     const before = JSON.stringify(pages.get(pageOf(index)))
@@ -46,10 +40,11 @@ export function makeListPages(state: ListState): ListPages {
     return changed
   }
   return {
-    lineAt: (index) => pages.get(pageOf(index))?.[index % PAGE_LINES],
+    lineAt: (index: number) => pages.get(pageOf(index))?.[index % PAGE_LINES],
     addressOf,
     accept,
-    async fetchRows({ first, last }) {
+    /** Fetches the pages of these rows that are not here yet; resolves to the newest sums, or a problem. */
+    async fetchRows({ first, last }: { first: number; last: number }): Promise<Page | Problem | undefined> {
       let newest: Page | undefined
       for (let page = pageOf(first); page <= pageOf(last); page++) {
         if (pages.has(page) || fetching.has(page)) continue

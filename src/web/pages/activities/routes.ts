@@ -80,11 +80,7 @@ function languageOf(accepted: string | undefined): string | undefined {
 function normalizeFilter(query: Query): ActivityFilter {
   const { search, account, type, year, day, length, breakthrough, power, absent } = query
   return {
-    search,
-    account,
-    type,
-    year,
-    day,
+    ...{ search, account, type, year, day },
     ...(length !== undefined && LENGTHS[length]),
     breakthrough: breakthrough === 'yes',
     power: power === undefined ? undefined : power === 'yes',

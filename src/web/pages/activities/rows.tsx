@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { formatDistance, formatNumber, formatStopwatch, formatWallClock } from '../../shared/format.ts'
-import { Badge, Link } from '../../shared/parts.tsx'
+import { ActivityBadge, Badge, Link } from '../../shared/parts.tsx'
 import { type ListState, orderOf } from './address.ts'
 import type { Line } from './list-pages.tsx'
 
@@ -117,7 +117,7 @@ function Name({ line }: { line: Line }) {
       <Link to={`/activities/${line.activity_id}`} title={name}>
         {name}
       </Link>
-      <State line={line} />
+      {line.absent ? <Badge mood="plain">no longer listed</Badge> : <ActivityBadge {...line} />}
       {description && (
         <span class="aside" title={description}>
           {description}
@@ -125,12 +125,4 @@ function Name({ line }: { line: Line }) {
       )}
     </span>
   )
-}
-
-function State({ line: { detail_state: state, breakthrough, absent } }: { line: Line }) {
-  if (absent) return <Badge mood="plain">no longer listed</Badge>
-  if (state === 'wanted') return <Badge mood="busy">to be fetched</Badge>
-  if (state === 'awaiting_samples') return <Badge mood="busy">awaits its samples</Badge>
-  if (state === 'failed') return <Badge mood="bad">failed</Badge>
-  return (breakthrough ?? 0) > 0 ? <Badge mood="good">breakthrough</Badge> : null
 }

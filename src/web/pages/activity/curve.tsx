@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { COMPARED_S, makeDurationAxis } from '../../shared/charts/axes.ts'
+import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import { makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
+import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
 import { FoldedSection, Link } from '../../shared/parts.tsx'
@@ -121,20 +121,10 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
 }
 
 function makeSpec(label: string): Spec {
-  return {
-    label: `Power curve of this activity and: ${label}`,
-    x: makeDurationAxis(),
-    lanes: [
-      makeLane(
-        280,
-        [
-          makeLine('best', label, 'W', 'best', { look: 'dashed' }),
-          makeLine('activity', 'This activity', 'W', 'power'),
-        ],
-        { fromZero: true, spanGaps: true },
-      ),
-    ],
-  }
+  return makePowerSpec(`Power curve of this activity and: ${label}`, [
+    makeLine('best', label, 'W', 'best', { look: 'dashed' }),
+    makeLine('activity', 'This activity', 'W', 'power'),
+  ])
 }
 
 function columnsFor(of: { activityId: number; kg: number | null; label: string }): readonly Column<Point>[] {

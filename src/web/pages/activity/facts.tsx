@@ -3,6 +3,7 @@ import {
   formatHeight,
   formatName,
   formatNumber,
+  formatPerKg,
   formatSpeed,
   formatStopwatch,
   formatWallClock,
@@ -126,7 +127,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     [
       'Weighted mean power',
       formatNumber(measures?.weighted_power, 'W'),
-      perKg(measures?.weighted_power, facts),
+      formatPerKg(measures?.weighted_power, facts.weight_kg),
     ],
     [
       'Intensity',
@@ -135,10 +136,14 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     ],
     [
       'Per kilogram',
-      perKg(power, facts),
-      facts.weight_kg === null ? '' : `of ${formatNumber(facts.weight_kg, 'kg', 1)}`,
+      formatPerKg(power, facts.weight_kg),
+      noteOf(facts.weight_kg, (kg) => `of ${formatNumber(kg, 'kg', 1)}`),
     ],
-    ['Work', formatNumber(measures?.work_kj, 'kJ'), energyOf(facts)],
+    [
+      'Work',
+      formatNumber(measures?.work_kj, 'kJ'),
+      noteOf(facts.energy_kcal, (kcal) => `${formatNumber(kcal, 'kcal')} by the service`),
+    ],
     [
       'Best 20 min after 1,000 kJ',
       formatNumber(measures?.best_20_min_after_1000_kj, 'W'),
@@ -189,7 +194,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     [
       'Carbohydrate',
       formatNumber(facts.carbs_g, 'g'),
-      facts.fat_g === null ? '' : `fat ${formatNumber(facts.fat_g, 'g')}`,
+      noteOf(facts.fat_g, (fat) => `fat ${formatNumber(fat, 'g')}`),
     ],
     ['Difficulty', formatNumber(facts.difficulty), facts.difficulty_rating ?? ''],
     ['Focus', facts.focus ?? '', facts.specificity ?? ''],
@@ -224,16 +229,7 @@ function highestOf(facts: Facts, summary: Summary | undefined): string {
 }
 
 function extremeOf(highest: number | null | undefined, unit: string): string {
-  return highest === null || highest === undefined ? '' : `highest ${formatNumber(highest, unit)}`
-}
-
-function perKg(watts: number | null | undefined, { weight_kg: kg }: Facts): string {
-  if (watts === null || watts === undefined || kg === null || kg <= 0) return ''
-  return formatNumber(watts / kg, 'W/kg', 2)
-}
-
-function energyOf({ energy_kcal: kcal }: Facts): string {
-  return kcal === null ? '' : `${formatNumber(kcal, 'kcal')} by the service`
+  return noteOf(highest, (value) => `highest ${formatNumber(value, unit)}`)
 }
 
 const FORMATS: ReadonlyArray<[format: string, text: string]> = [

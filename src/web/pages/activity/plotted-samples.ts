@@ -97,14 +97,8 @@ async function findExtraNames(tx: Tx, activityId: number): Promise<string[]> {
   return rows.map(({ field }) => field)
 }
 
-/** A further field of the samples, a value for each of them. */
-export type SampleField = { field: string; values: Array<number | null> }
-
 /** Finds one further field of an activity, in the order of findSampleColumns; undefined when it has none of that name. */
-export async function findSampleField(
-  tx: Tx,
-  input: { activityId: number; field: string },
-): Promise<SampleField | undefined> {
+export async function findSampleField(tx: Tx, input: { activityId: number; field: string }) {
   const column = ON_DEMAND.find((name) => name === input.field)
   if (column) {
     const { rows } = await tx.client.query<[number | null]>({

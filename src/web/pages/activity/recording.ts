@@ -3,14 +3,7 @@ import { indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.t
 type Column = ReadonlyArray<number | null>
 
 /** A part of an activity in numbers; null where nothing was recorded. */
-export type Step = {
-  from_s: number
-  mean_power: number | null
-  highest_power: number | null
-  lowest_mpa: number | null
-  mean_hr: number | null
-  mean_cad: number | null
-}
+export type Step = ReturnType<typeof makeSteps>[number]
 
 const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MOST_STEPS = 24
@@ -43,25 +36,24 @@ export function withPauses(
 }
 
 /** Sums an activity up in at most 24 equal steps, for a table beside the plot. */
-export function makeSteps(samples: Samples): Step[] {
+export function makeSteps(samples: Samples) {
   const { elapsed_s: at } = samples
   const total = at.at(-1) ?? 0
   const length = STEPS_S.find((step) => total / step <= MOST_STEPS) ?? 14_400
   const watts = wattsOf(samples)
-  const steps: Step[] = []
-  for (let from = 0; from <= total; from += length) {
+  return Array.from({ length: Math.floor(total / length) + 1 }, (_, step) => {
+    const from = step * length
     const [begin, end] = [indexAt(at, from), indexAt(at, from + length)]
     const of = (column: Column) => spreadOf(column.slice(begin, end))
-    steps.push({
+    return {
       from_s: from,
       mean_power: of(watts).mean,
       highest_power: of(watts).highest,
       lowest_mpa: of(samples.mpa).lowest,
       mean_hr: of(samples.hr).mean,
       mean_cad: of(samples.cad).mean,
-    })
-  }
-  return steps
+    }
+  })
 }
 
 /** Parses `1:02:03`, `2:03` or `45` to seconds. */
@@ -75,15 +67,12 @@ export function parseTime(text: string): number | undefined {
 
 type Start = { started_at: string | null; started_at_local: string | null; timezone: string | null }
 
-/** Writes the local time of day from the seconds since the start; `zone` is the service's name of the zone. */
-export type LocalClock = { of: (elapsedS: number) => string; zone: string }
-
 /**
  * Makes the local clock of an activity, `17:05`, from the seconds since its start. A zone with a name (`Europe/Paris`)
  * has its changes to and from summer time; with an offset or an abbreviation the clock goes on evenly from the local
- * start. Undefined when the start could not be read.
+ * start. `zone` is the service's name of the zone. Undefined when the start could not be read.
  */
-export function makeLocalClock(start: Start): LocalClock | undefined {
+export function makeLocalClock(start: Start) {
   if (start.started_at === null || start.started_at_local === null) return undefined
   const startMs = Date.parse(start.started_at)
   const wallMs = Date.parse(`${start.started_at_local}Z`)

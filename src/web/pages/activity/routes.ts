@@ -77,15 +77,15 @@ function normalizeCompared({ season, span, activity }: ComparedQuery): Compared 
   return { span: span === 'recent' ? 'last 90 days' : 'all time' }
 }
 
-/** A form in which the samples of an activity can be downloaded. */
-export type DownloadFormat = 'csv' | 'json' | 'parquet' | 'fit'
-
-const TYPES: Readonly<Record<DownloadFormat, string>> = {
+const TYPES = {
   csv: 'text/csv; charset=utf-8',
   json: 'application/json; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
   fit: 'application/vnd.ant.fit',
 }
+/** A form in which the samples of an activity can be downloaded. */
+type DownloadFormat = keyof typeof TYPES
+
 const DOWNLOAD = {
   params: BY_ID,
   querystring: {

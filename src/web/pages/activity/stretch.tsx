@@ -4,6 +4,7 @@ import {
   formatDistance,
   formatHeight,
   formatNumber,
+  formatPerKg,
   formatSpeed,
   formatStopwatch,
 } from '../../shared/format.ts'
@@ -91,10 +92,7 @@ function TimeField({ id, title, value, wrong, onInput }: FieldProps) {
 
 function numbersOf(summary: Summary, weightKg: number | null, sport: string): NamedNumber[] {
   const { power, hr, cad, speed_kmh: speed, mpa } = summary
-  const perKg =
-    power.mean === null || weightKg === null || weightKg <= 0
-      ? ''
-      : formatNumber(power.mean / weightKg, 'W/kg', 2)
+  const perKg = formatPerKg(power.mean, weightKg)
   const all: Array<NamedNumber | false> = [
     [
       'Time',

@@ -15,25 +15,8 @@ const WEIGHTED_WINDOW_S = 30
 const SPEED_REACH = 2
 const MPS_TO_KMH = 3.6
 
-/** Mean and extremes of what was recorded; null without anything. */
-export type Spread = { mean: number | null; highest: number | null; lowest: number | null }
-
 /** A stretch of an activity in numbers; null where it was not recorded. All but `elapsed_s` is derived from the samples. */
-export type Summary = {
-  elapsed_s: number
-  /** without the pauses of the recording */
-  recorded_s: number
-  moving_s: number | null
-  distance_m: number | null
-  climbed_m: number | null
-  power: Spread
-  mpa: Spread
-  hr: Spread
-  cad: Spread
-  speed_kmh: Spread
-  work_kj: number | null
-  weighted_w: number | null
-}
+export type Summary = ReturnType<typeof summarize>
 
 /** The power of each second before smoothing where the activity has it, as power curves and zones use it. */
 export function wattsOf({ p_raw: raw, power }: Samples): Column {
@@ -63,7 +46,7 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
 }
 
 /** Sums up the samples from index `begin` to before `end`. */
-export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length): Summary {
+export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
   const pause = pauseOf(at)
@@ -73,6 +56,7 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   const known = dist.filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
+    /** without the pauses of the recording */
     recorded_s: sumOfSteps(at, pause, (_, took) => took),
     moving_s:
       known.length === 0
@@ -112,8 +96,8 @@ function isMoving(dist: Column, index: number, took: number): boolean {
   return typeof from === 'number' && typeof to === 'number' && to - from > SLOWEST_MPS * took
 }
 
-/** Computes mean and extremes of a column. Spread into Math.max, a day of seconds would be more arguments than a call takes. */
-export function spreadOf(column: Column): Spread {
+/** Computes mean and extremes of a column, null without any value. Spread into Math.max, a day of seconds would be more arguments than a call takes. */
+export function spreadOf(column: Column) {
   let [sum, count] = [0, 0]
   let highest: number | null = null
   let lowest: number | null = null

@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks'
-import { COMPARED_S, makeDurationAxis } from '../../shared/charts/axes.ts'
+import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import { makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
-import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
+import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
+import { formatDay, formatNumber, formatPerKg, formatSpan } from '../../shared/format.ts'
 import { Link, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
@@ -45,21 +45,11 @@ export function Bests({ points, season, kg }: Props) {
 }
 
 function makeSpec(season: number | null): Spec {
-  return {
-    label: `Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`,
-    x: makeDurationAxis(),
-    lanes: [
-      makeLane(
-        280,
-        [
-          makeLine('all_time', 'All time', 'W', 'muted'),
-          makeLine('season', `Season ${season ?? ''}`, 'W', 'best', { look: 'dashed' }),
-          makeLine('recent', 'Last 90 days', 'W', 'power'),
-        ],
-        { fromZero: true, spanGaps: true },
-      ),
-    ],
-  }
+  return makePowerSpec(`Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`, [
+    makeLine('all_time', 'All time', 'W', 'muted'),
+    makeLine('season', `Season ${season ?? ''}`, 'W', 'best', { look: 'dashed' }),
+    makeLine('recent', 'Last 90 days', 'W', 'power'),
+  ])
 }
 
 function columnsOf(season: number | null, kg: number | null): readonly Column<BestPoint>[] {
@@ -81,7 +71,7 @@ function Best({ best, kg }: { best: BestPoint['all_time']; kg: number | null }) 
   return (
     <span>
       {formatNumber(best.watts, 'W')}
-      {kg !== null && kg > 0 && <small>{formatNumber(best.watts / kg, 'W/kg', 2)}</small>}
+      {kg !== null && kg > 0 && <small>{formatPerKg(best.watts, kg)}</small>}
       <small>
         <Link to={`/activities/${best.activity_id}`}>
           {best.day === null ? 'the ride' : formatDay(best.day)}

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
-import { describeMissing, formatNumber } from '../../shared/format.ts'
+import { describeMissing, formatNumber, formatPerKg } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
@@ -73,11 +73,7 @@ function Now({ view }: { view: View }) {
     )
   const { ftp, weight_kg: kg, recommended_xss: target } = now
   const numbers: readonly NamedNumber[] = [
-    [
-      'Threshold power (FTP)',
-      formatNumber(ftp, 'W', 1),
-      ftp !== null && kg !== null && kg > 0 ? formatNumber(ftp / kg, 'W/kg', 2) : '',
-    ],
+    ['Threshold power (FTP)', formatNumber(ftp, 'W', 1), formatPerKg(ftp, kg)],
     ['Lower threshold (LTP)', formatNumber(now.ltp, 'W', 1)],
     ['High-intensity energy (HIE)', formatNumber(now.hie_kj, 'kJ', 1), 'the service gives no unit'],
     ['Peak power', formatNumber(now.pp, 'W')],

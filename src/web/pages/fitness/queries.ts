@@ -33,7 +33,9 @@ export async function findFitness(
       sync_command: commandFor('sync', shown?.name ?? 'default'),
       count: await countToFetch(tx, key),
       now: (await findFitnessNow(tx, key)) ?? null,
-      signature: await findSignatureColumns(tx, key),
+      signature: await findColumns(tx, {
+        ...{ names: ['ftp', 'hie_kj', 'pp', 'ltp'], accountId: key, from: 'training.fitness_history' },
+      }),
       load,
       /** the sports of the account, the one with most activities first; `sport` is that of weeks and `best`, or all */
       sports,
@@ -50,18 +52,6 @@ export async function findFitness(
 const DAY_S = 86_400
 /** One array a quantity; `at` is a day of the rider, seconds since 1970 at 0:00 UTC, and ascends. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
-
-export type SignatureColumns = TimeColumns<'ftp' | 'hie_kj' | 'pp' | 'ltp'>
-
-/** Finds an account's signature over time, the last of each day, oldest first. */
-async function findSignatureColumns(tx: Tx, accountId: number): Promise<SignatureColumns> {
-  const names = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
-  return await findColumns(tx, {
-    names,
-    accountId,
-    from: 'training.fitness_history',
-  })
-}
 
 /** The service document names no units of these. */
 export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
@@ -158,29 +148,14 @@ export async function findBests(
   return rows
 }
 
-/** `monday` is seconds since 1970 of that day at 0:00 UTC, and ascends without gaps. */
-export type WeekColumns = {
-  monday: number[]
-  activities: number[]
-  low_xss: number[]
-  high_xss: number[]
-  peak_xss: number[]
-  /** the whole score; more than its parts where the service gives only the whole */
-  xss: number[]
-  /** the sum of what the service recommended day by day; null where it is not known of all seven days */
-  recommended_xss: Array<number | null>
-  /** the training load at the end of the week, or now */
-  training_load: Array<number | null>
-}
-
 /**
  * Finds an account's weeks from the first activity to today, quiet ones too, with the sums of a sport, or all; `monday` is seconds since
- * 1970, 0:00 UTC. Recommendation and training load are those of all sports.
+ * 1970, 0:00 UTC, and ascends without gaps. Recommendation and training load are those of all sports.
  */
 async function findWeekColumns(
   tx: Tx,
   { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
-): Promise<WeekColumns> {
+) {
   const { rows } = await tx.client.query<[number, number, number, number, number, number, number | null]>({
     text: `with weeks as (
         select d.monday, coalesce(sum(w.activities), 0)::int as activities, coalesce(sum(w.low_xss), 0)::float8 as low,
@@ -202,9 +177,11 @@ async function findWeekColumns(
     low_xss: rows.map((row) => cut(row[2]) ?? 0),
     high_xss: rows.map((row) => cut(row[3]) ?? 0),
     peak_xss: rows.map((row) => cut(row[4]) ?? 0),
+    /** the whole score; more than its parts where the service gives only the whole */
     xss: rows.map((row) => cut(row[5]) ?? 0),
+    /** the sum of what the service recommended day by day; null where it is not known of all seven days */
     recommended_xss: rows.map((row) => cut(row[6])),
-    // Of this week it is that of its last day.
+    /** at the end of the week, or now */
     training_load: rows.map(([monday]) => {
       const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
       return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null

@@ -8,17 +8,7 @@ import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
-type Week = {
-  monday: number
-  activities: number
-  low: number
-  high: number
-  peak: number
-  xss: number
-  recommended: number | null
-  load: number | null
-  ramp: number | null
-}
+type Week = ReturnType<typeof makeRows>[number]
 
 const WEEK_S = 7 * 86_400
 /** Two years of weeks are a long table already. */
@@ -101,7 +91,7 @@ export function Weeks({ columns, range }: { columns: View['weeks']; range: Chose
 }
 
 /** Makes a row for each week; the ramp is known where both weeks have a load. */
-function makeRows(columns: View['weeks']): Week[] {
+function makeRows(columns: View['weeks']) {
   return columns.monday.map((monday, index) => {
     const load = columns.training_load[index] ?? null
     const before = columns.training_load[index - 1] ?? null

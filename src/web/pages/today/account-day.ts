@@ -48,11 +48,8 @@ export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | 
   return rows[0]
 }
 
-/** The form after each activity of the last 90 days; `at` is seconds since 1970 and ascends. */
-export type FormTrend = { at: number[]; form: number[] }
-
-/** Finds an account's form after each activity of the last 90 days, oldest first. */
-export async function findFormTrend(tx: Tx, accountId: number): Promise<FormTrend> {
+/** Finds an account's form after each activity of the last 90 days, oldest first; `at` is seconds since 1970. */
+export async function findFormTrend(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ at: number; form: number }>(
     `select extract(epoch from h.at)::float8 as at, h.form
      from training.form_history h join training.today t using (account_id)
@@ -63,11 +60,8 @@ export async function findFormTrend(tx: Tx, accountId: number): Promise<FormTren
   return { at: rows.map((row) => row.at), form: rows.map((row) => row.form) }
 }
 
-/** FTP in W over the last 90 days; `at` is seconds since 1970 and ascends. */
-export type SignatureTrend = { at: number[]; ftp: number[]; ftp_six_weeks_ago: number | null }
-
-/** Finds the signature of an account's last 90 days, oldest first, and the FTP of six weeks before, W. */
-export async function findSignatureTrend(tx: Tx, accountId: number): Promise<SignatureTrend> {
+/** Finds the FTP of an account's last 90 days, W, oldest first, and that of six weeks before; `at` is seconds since 1970. */
+export async function findSignatureTrend(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ at: number; ftp: number; days_ago: number }>(
     `select extract(epoch from h.at)::float8 as at, h.ftp, t.day - h.day as days_ago
      from training.fitness_history h join training.today t using (account_id)

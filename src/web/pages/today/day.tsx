@@ -1,5 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { formatDay, formatDistance, formatNumber, formatSpan, formatWeekday } from '../../shared/format.ts'
+import {
+  formatDay,
+  formatDistance,
+  formatNumber,
+  formatPerKg,
+  formatSpan,
+  formatWeekday,
+} from '../../shared/format.ts'
 import { Details, Link, Numbers } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import { Profile, Sparkline, WeekBars } from './drawings.tsx'
@@ -83,10 +90,9 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
 
 function Signature({ today: { fitness, signature } }: Props) {
   const { ftp, weight_kg: kg, ltp, hie_kj: hie, pp } = fitness ?? {}
-  const perKg = ftp && kg ? formatNumber(ftp / kg, 'W/kg', 2) : ''
   return (
     <Card title="Signature" name="signature">
-      <Value value={formatNumber(ftp, 'W')} note={['FTP', perKg].filter(Boolean).join(', ')} />
+      <Value value={formatNumber(ftp, 'W')} note={['FTP', formatPerKg(ftp, kg)].filter(Boolean).join(', ')} />
       <Sparkline label="FTP of the last 90 days, W" at={signature.at} values={signature.ftp} least={10} />
       <p class="quiet">{trendOf(signature)}</p>
       <Numbers

@@ -6,7 +6,7 @@ import {
   formatStopwatch,
   formatWallClock,
 } from '../../shared/format.ts'
-import { ActivityLink, Ago, Badge, Link, type Mood, Section } from '../../shared/parts.tsx'
+import { ActivityBadge, ActivityLink, Ago, Badge, Link, type Mood, Section } from '../../shared/parts.tsx'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
@@ -16,7 +16,7 @@ type WaitingFile = View['waiting'][number]
 type FailedActivity = View['failed'][number]
 
 const ACTIVITIES: readonly Column<Line>[] = [
-  { title: 'Activity', names: true, cell: (line) => <Name line={line} /> },
+  { title: 'Activity', names: true, cell: (line) => <ActivityName line={line} /> },
   { title: 'Started', wide: true, whole: true, cell: (line) => formatWallClock(line.started_at_local) },
   { title: 'Time', number: true, cell: (line) => formatStopwatch(line.elapsed_s) },
   { title: 'Distance', number: true, cell: (line) => formatDistance(line.distance_km) },
@@ -24,6 +24,14 @@ const ACTIVITIES: readonly Column<Line>[] = [
   { title: 'XSS', number: true, cell: (line) => formatNumber(line.xss) },
   { title: 'Type', wide: true, cell: (line) => line.activity_type },
 ]
+
+function ActivityName({ line }: { line: Line }) {
+  return (
+    <span>
+      <ActivityLink id={line.activity_id} name={line.name} /> <ActivityBadge {...line} />
+    </span>
+  )
+}
 
 /** The newest activities. */
 export function Activities({ lines, several }: { lines: readonly Line[]; several: boolean }) {
@@ -39,24 +47,6 @@ export function Activities({ lines, several }: { lines: readonly Line[]; several
         <Link to="/activities">All activities</Link>
       </p>
     </Section>
-  )
-}
-
-const STATES: Readonly<Record<string, [text: string, mood: Mood]>> = {
-  wanted: ['to be fetched', 'busy'],
-  awaiting_samples: ['awaits its samples', 'busy'],
-  failed: ['failed', 'bad'],
-}
-
-function Name({ line }: { line: Line }) {
-  const state = STATES[line.detail_state]
-  const isBreakthrough = (line.breakthrough ?? 0) > 0
-  const [text, mood] = state ?? (isBreakthrough ? ['breakthrough', 'good' as const] : [])
-  return (
-    <span>
-      <ActivityLink id={line.activity_id} name={line.name} />{' '}
-      {text && mood && <Badge mood={mood}>{text}</Badge>}
-    </span>
   )
 }
 

@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
 import { formatNumber } from '../format.ts'
-import { baseAxis, colour, type XAxis } from './axes.ts'
+import { baseAxis, colour, makeDurationAxis, type XAxis } from './axes.ts'
 
 /** A quantity of a chart. `colour` is a custom property of the style sheet, so that it follows light and dark. */
 export type Line = {
@@ -43,6 +43,11 @@ export function makeLane(height: number, lines: readonly Line[], rest: Partial<L
 /** A chart without its numbers. `label` is its name for a screen reader. */
 export type Spec = { label: string; x: XAxis; lanes: readonly Lane[] }
 
+/** Makes a chart of powers by their duration. */
+export function makePowerSpec(label: string, lines: readonly Line[]): Spec {
+  return { label, x: makeDurationAxis(), lanes: [makeLane(280, lines, { fromZero: true, spanGaps: true })] }
+}
+
 /** A chart's numbers: `x` ascends, and every line has one value for each. */
 export type Columns = {
   x: readonly number[]
@@ -53,20 +58,7 @@ export type Columns = {
 export type Range = { min: number; max: number }
 
 /** The lanes of one chart, which move together. */
-export type Lanes = {
-  /** the first lane, for its scale; undefined before anything is drawn */
-  lead(): uPlot | undefined
-  /** Draws the lanes, or fits them to their present width. */
-  fit(): void
-  redraw(): void
-  /** Hides the lines of these keys, and shows all others. */
-  hide(keys: ReadonlySet<string>): void
-  /** Points at the value of that index. */
-  point(index: number): void
-  /** Shows x from `min` to `max`; undefined: all of it. */
-  zoom(range: Range | undefined): void
-  remove(): void
-}
+export type Lanes = ReturnType<typeof makeLanes>
 
 /**
  * Makes the lanes of a chart, each in its own element of `hosts`. They are drawn by `fit`, once the hosts have a width. `on` is
@@ -76,7 +68,7 @@ export function makeLanes(
   hosts: readonly HTMLElement[],
   { spec, columns }: { spec: Spec; columns: Columns },
   on: { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void },
-): Lanes {
+) {
   const charts: uPlot[] = []
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   let hidden: ReadonlySet<string> = new Set()
@@ -112,7 +104,9 @@ export function makeLanes(
   }
 
   return {
+    /** the first lane, for its scale; undefined before anything is drawn */
     lead: () => charts[0],
+    /** Draws the lanes, or fits them to their present width. */
     fit() {
       const width = hosts[0]?.parentElement?.clientWidth ?? 0
       if (width === 0) return
@@ -122,7 +116,8 @@ export function makeLanes(
     redraw() {
       for (const chart of charts) chart.redraw(false, true)
     },
-    hide(keys) {
+    /** Hides the lines of these keys, and shows all others. */
+    hide(keys: ReadonlySet<string>) {
       spec.lanes.forEach((lane, index) => {
         for (const line of lane.lines)
           if (keys.has(line.key) !== hidden.has(line.key))
@@ -130,14 +125,16 @@ export function makeLanes(
       })
       hidden = keys
     },
-    point(index) {
+    /** Points at the value of that index. */
+    point(index: number) {
       for (const chart of charts) {
         const x = chart.data[0][index]
         if (x !== undefined) chart.setCursor({ left: chart.valToPos(x, 'x'), top: 0 }, false)
       }
       on.point(index)
     },
-    zoom(range) {
+    /** Shows that part of x; undefined: all of it. */
+    zoom(range: Range | undefined) {
       wished = range ?? whole
       charts[0]?.setScale('x', wished)
     },
