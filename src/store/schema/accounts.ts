@@ -30,9 +30,7 @@ export const ownAccount = () =>
     .references(() => accounts.accountId, { onDelete: 'cascade' })
 
 export const credentials = musette.table('credentials', {
-  accountId: integer('account_id')
-    .primaryKey()
-    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  accountId: ownAccount().primaryKey(),
   clientId: text('client_id').notNull(),
   clientSecret: bytea('client_secret').notNull(),
   accessToken: bytea('access_token').notNull(),
@@ -51,9 +49,7 @@ export const credentials = musette.table('credentials', {
 })
 
 export const riders = musette.table('riders', {
-  accountId: integer('account_id')
-    .primaryKey()
-    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  accountId: ownAccount().primaryKey(),
   nameHash: bytea('name_hash'),
   keyId: text('key_id'),
   pair: bytea('pair'),

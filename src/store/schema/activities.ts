@@ -142,12 +142,16 @@ export const activities = training.table(
   ],
 )
 
+/** Makes the column of a row that goes with its activity. */
+export const ownActivity = () =>
+  integer('activity_id')
+    .notNull()
+    .references(() => activities.activityId, { onDelete: 'cascade' })
+
 export const activityRevisions = training.table(
   'activity_revisions',
   {
-    activityId: integer('activity_id')
-      .notNull()
-      .references(() => activities.activityId, { onDelete: 'cascade' }),
+    activityId: ownActivity(),
     observedAt: instant('observed_at').notNull(),
     changes: jsonb('changes').$type<Record<string, [Json, Json]>>().notNull(),
   },

@@ -133,9 +133,7 @@ export const drift = training.table(
 
 /** How far unfinished rebuilds have come; a row goes when its rebuild ends. */
 export const rebuilds = musette.table('rebuilds', {
-  accountId: integer('account_id')
-    .primaryKey()
-    .references(() => accounts.accountId, { onDelete: 'cascade' }),
+  accountId: ownAccount().primaryKey(),
   version: text('version').notNull(),
   startedAt: instant('started_at').notNull(),
   through: integer('through').notNull(),

@@ -61,15 +61,17 @@ export const fitFiles = training.table(
   ],
 )
 
-type ContentColumns = { accountId: PgColumn; contentId: PgColumn }
+type ContentColumns = { accountId: PgColumn; contentId: PgColumn; position?: PgColumn }
 
-/** Makes the foreign key of a row that goes with its file. */
-const ownFile = (name: string, { accountId, contentId }: ContentColumns) =>
+/** Makes the keys of a row that goes with its file: one row a file, or one a position. */
+const ownFile = (name: string, { accountId, contentId, position }: ContentColumns) => [
+  primaryKey({ columns: [accountId, contentId, ...(position ? [position] : [])] }),
   foreignKey({
     name,
     columns: [accountId, contentId],
     foreignColumns: [fitFiles.accountId, fitFiles.contentId],
-  }).onDelete('cascade')
+  }).onDelete('cascade'),
+]
 
 /** What sessions and laps have in common. */
 const sumColumns = () => ({
@@ -107,18 +109,14 @@ const sumColumns = () => ({
   fields: jsonb('fields').$type<Json>().notNull(),
 })
 
-export const fitSessions = training.table('fit_sessions', sumColumns(), (table) => [
-  primaryKey({ columns: [table.accountId, table.contentId, table.position] }),
+export const fitSessions = training.table('fit_sessions', sumColumns(), (table) =>
   ownFile('fit_sessions_file', table),
-])
+)
 
 export const fitLaps = training.table(
   'fit_laps',
   { ...sumColumns(), trigger: text('trigger'), intensity: text('intensity') },
-  (table) => [
-    primaryKey({ columns: [table.accountId, table.contentId, table.position] }),
-    ownFile('fit_laps_file', table),
-  ],
+  (table) => ownFile('fit_laps_file', table),
 )
 
 export const fitDevices = training.table(
@@ -144,10 +142,7 @@ export const fitDevices = training.table(
     messages: integer('messages').notNull(),
     fields: jsonb('fields').$type<Json>().notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.accountId, table.contentId, table.position] }),
-    ownFile('fit_devices_file', table),
-  ],
+  (table) => ownFile('fit_devices_file', table),
 )
 
 export const fitFields = training.table(
@@ -168,10 +163,7 @@ export const fitFields = training.table(
     records: numberList('records', { type: 'integer[]' }),
     others: jsonb('others').$type<Json>(),
   },
-  (table) => [
-    primaryKey({ columns: [table.accountId, table.contentId, table.position] }),
-    ownFile('fit_fields_file', table),
-  ],
+  (table) => ownFile('fit_fields_file', table),
 )
 
 // As in samples, the rows of a file are replaced together, and keys would cost most of the speed of COPY.
@@ -257,8 +249,7 @@ export const fitOriginals = training.table(
     body: bytea('body').notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.accountId, table.contentId] }),
-    ownFile('fit_originals_file', table),
+    ...ownFile('fit_originals_file', table),
     check('fit_originals_encoding', sql`encoding in ('gzip')`),
   ],
 )

@@ -14,7 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { ownAccount } from './accounts.ts'
-import { activities, SPORTS } from './activities.ts'
+import { ownActivity, SPORTS } from './activities.ts'
 import { bytea, instant, type Json, musette, training } from './schemas.ts'
 
 // A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
@@ -60,9 +60,7 @@ export const samples = training.table(
 export const sampleExtras = training.table(
   'sample_extras',
   {
-    activityId: integer('activity_id')
-      .notNull()
-      .references(() => activities.activityId, { onDelete: 'cascade' }),
+    activityId: ownActivity(),
     field: text('field').notNull(),
     values: doublePrecision('values').array().notNull(),
     others: jsonb('others').$type<Readonly<Record<string, Json>>>(),
@@ -73,9 +71,7 @@ export const sampleExtras = training.table(
 export const powerCurves = training.table(
   'power_curves',
   {
-    activityId: integer('activity_id')
-      .notNull()
-      .references(() => activities.activityId, { onDelete: 'cascade' }),
+    activityId: ownActivity(),
     durationS: integer('duration_s').notNull(),
     watts: real('watts').notNull(),
     // Those of the activity, for the index; a trigger moves season, sport and start with it. The best of a season is one
@@ -105,9 +101,7 @@ export const powerCurves = training.table(
 export const activityIntensity = training.table(
   'activity_intensity',
   {
-    activityId: integer('activity_id')
-      .primaryKey()
-      .references(() => activities.activityId, { onDelete: 'cascade' }),
+    activityId: ownActivity().primaryKey(),
     ftp: doublePrecision('ftp'),
     powerZ1S: integer('power_z1_s'),
     powerZ2S: integer('power_z2_s'),
@@ -137,9 +131,7 @@ export const activityIntensity = training.table(
 
 /** What riders compute from samples again and again, computed once: each is a pass over millions of rows in SQL. */
 export const activityMeasures = training.table('ride_measures', {
-  activityId: integer('activity_id')
-    .primaryKey()
-    .references(() => activities.activityId, { onDelete: 'cascade' }),
+  activityId: ownActivity().primaryKey(),
   accountId: ownAccount(),
   movingS: integer('moving_s'),
   coastingS: integer('coasting_s'),
@@ -189,9 +181,7 @@ export const activityMeasures = training.table('ride_measures', {
 })
 
 export const rawDocuments = training.table('raw_documents', {
-  activityId: integer('activity_id')
-    .primaryKey()
-    .references(() => activities.activityId, { onDelete: 'cascade' }),
+  activityId: ownActivity().primaryKey(),
   fetchedAt: instant('fetched_at').notNull(),
   sha256: text('sha256').notNull(),
   encoding: text('encoding').notNull(),
@@ -200,8 +190,6 @@ export const rawDocuments = training.table('raw_documents', {
 
 /** Which samples, extras and power curve an activity has: what is equal here is equal there, also in another database. */
 export const contentVersions = musette.table('content_versions', {
-  activityId: integer('activity_id')
-    .primaryKey()
-    .references(() => activities.activityId, { onDelete: 'cascade' }),
+  activityId: ownActivity().primaryKey(),
   version: uuid('version').notNull(),
 })
