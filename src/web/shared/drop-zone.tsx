@@ -4,7 +4,7 @@ import type { Dropped } from '../../app/files/drop-file.ts'
 import type { findDroppedContents } from '../pages/today/drop-routes.ts'
 import { formatName, formatNumber } from './format.ts'
 import { fetchJson, readReason } from './live.tsx'
-import { Badge, Link, type Mood } from './parts.tsx'
+import { Badge, Link, type Mood, Select } from './parts.tsx'
 import { ROOT } from './root.ts'
 import type { Sent } from './sent.ts'
 
@@ -63,15 +63,14 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
         </label>
         <span class="quiet">or drop .fit, .fit.gz or .zip files here, 200 MiB each at most</span>
         {accounts.length > 1 && (
-          <label>
+          <label for="drop-account">
             of account{' '}
-            <select value={account} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
-              {accounts.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
+            <Select
+              id="drop-account"
+              value={account}
+              options={accounts.map((name) => [name, name] as const)}
+              onChoose={setChosen}
+            />
           </label>
         )}
       </div>

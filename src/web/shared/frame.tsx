@@ -1,5 +1,6 @@
 import { type ComponentChild, render } from 'preact'
 import { fetchJson } from './live.tsx'
+import { Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 import { readSettings, type Settings, storeSettings } from './settings.ts'
 
@@ -53,20 +54,16 @@ type ChoiceProps<Name extends keyof Settings> = {
 
 function Choice<Name extends keyof Settings>({ name, label, values }: ChoiceProps<Name>) {
   return (
-    <label>
+    <label for={`setting-${name}`}>
       {label}{' '}
-      <select
+      <Select
+        id={`setting-${name}`}
         value={readSettings()[name]}
-        onChange={({ currentTarget }) => {
-          if (storeSettings({ ...readSettings(), [name]: currentTarget.value })) location.reload()
+        options={Object.entries<string>(values)}
+        onChoose={(value) => {
+          if (storeSettings({ ...readSettings(), [name]: value })) location.reload()
         }}
-      >
-        {Object.entries<string>(values).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
+      />
     </label>
   )
 }

@@ -50,6 +50,27 @@ export function ActivityLink({ id, name }: { id: number; name: string | null }) 
   return <Link to={`/activities/${id}`}>{formatName(name || 'without a name')}</Link>
 }
 
+type SelectProps = {
+  value: string | number
+  options: ReadonlyArray<readonly [value: string | number, text: string]>
+  onChoose: (value: string) => void
+  id?: string
+  'aria-label'?: string
+}
+
+/** A choice of one of several values, each with its text. */
+export function Select({ options, onChoose, ...rest }: SelectProps) {
+  return (
+    <select {...rest} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
 type SectionProps = { id: string; title: string; children: ComponentChildren }
 
 /** A section of a page with its heading. */

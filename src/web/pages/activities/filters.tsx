@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { formatDay } from '../../shared/format.ts'
+import { Select } from '../../shared/parts.tsx'
 import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
 import { SORTS } from './rows.tsx'
 
@@ -83,26 +84,13 @@ function Search({ state, onChange }: Omit<Props, 'facets'>) {
   )
 }
 
-type ChoiceProps = {
-  id: string
-  title: string
-  value: string
-  options: readonly Option[]
-  onChoose: (value: string) => void
-  class?: string
-}
+type ChoiceProps = Parameters<typeof Select>[0] & { id: string; title: string; class?: string }
 
-function Choice({ id, title, value, options, onChoose, class: className }: ChoiceProps) {
+function Choice({ id, title, class: className, ...rest }: ChoiceProps) {
   return (
     <div class={className}>
       <label for={id}>{title}</label>
-      <select id={id} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
+      <Select {...rest} id={id} />
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
-import { FoldedSection, Link } from '../../shared/parts.tsx'
+import { FoldedSection, Link, Select } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { ActivityLine } from '../activity-line.ts'
@@ -57,17 +57,7 @@ export function Curve({ curve, season, seasons, activityId, kg, signature, path 
       <div class="compared">
         <div>
           <label for="compared">Compared with</label>
-          <select
-            id="compared"
-            value={choice}
-            onChange={({ currentTarget }) => setChoice(currentTarget.value)}
-          >
-            {choices.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
+          <Select id="compared" value={choice} options={choices} onChoose={setChoice} />
         </div>
         {choice === 'activity' && (
           <ActivityChoice own={activityId} onChoose={(id, name) => setOther({ id, name })} />

@@ -85,24 +85,11 @@ function Recording({ view, samples }: { view: View; samples: Samples | undefined
         {laps}
       </>
     )
+  const shared = { samples, pointed, range, onPoint: setPointed }
   return (
     <>
-      <RouteMap
-        samples={samples}
-        tiles={view.map_tiles}
-        pointed={pointed}
-        range={range}
-        onPoint={setPointed}
-      />
-      <Timeline
-        facts={view.facts}
-        samples={samples}
-        path={path}
-        pointed={pointed}
-        range={range}
-        onPoint={setPointed}
-        onRange={setRange}
-      />
+      <RouteMap {...shared} tiles={view.map_tiles} />
+      <Timeline {...shared} facts={view.facts} path={path} onRange={setRange} />
       {laps}
     </>
   )
@@ -116,15 +103,7 @@ function Rest({ view }: { view: View }) {
     <>
       <Zones zones={view.zones} />
       {curve.length > 0 && (
-        <Curve
-          curve={curve}
-          season={season}
-          seasons={seasons}
-          activityId={activity_id}
-          kg={weight_kg}
-          signature={signature}
-          path={path}
-        />
+        <Curve {...{ curve, season, seasons, signature, path }} activityId={activity_id} kg={weight_kg} />
       )}
       <Revisions revisions={view.revisions} />
     </>

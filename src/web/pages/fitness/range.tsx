@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import type { Range } from '../../shared/charts/lanes.ts'
+import { Select } from '../../shared/parts.tsx'
 
 const DAY_S = 86_400
 /** The spans by the name that stands in the address of the page; the days before the last one. */
@@ -55,20 +56,12 @@ export function RangeChoice({ range, seasons, onChoose }: Props) {
           {label}
         </button>
       ))}
-      <select
+      <Select
         aria-label="Season"
         value={range.season ?? ''}
-        onChange={({ currentTarget: { value } }) =>
-          choose(value ? { season: Number(value) } : { span: 'all' })
-        }
-      >
-        <option value="">Season</option>
-        {seasons.map((year) => (
-          <option key={year} value={year}>
-            {year}
-          </option>
-        ))}
-      </select>
+        options={[['', 'Season'], ...seasons.map((year) => [year, String(year)] as const)]}
+        onChoose={(value) => choose(value ? { season: Number(value) } : { span: 'all' })}
+      />
     </div>
   )
 }
@@ -86,13 +79,15 @@ export function SportChoice({ sport, sports, onChoose }: SportProps) {
   }
   return (
     <div class="choice">
-      <select aria-label="Sport" value={sport} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        {[...sports, 'all'].map((one) => (
-          <option key={one} value={one}>
-            {one === 'all' ? 'All sports' : `${one[0]?.toUpperCase()}${one.slice(1)}`}
-          </option>
-        ))}
-      </select>
+      <Select
+        aria-label="Sport"
+        value={sport}
+        options={[
+          ...sports.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const),
+          ['all', 'All sports'],
+        ]}
+        onChoose={choose}
+      />
     </div>
   )
 }
