@@ -115,8 +115,9 @@ export function makeGauges(registry: Registry): (snapshot: HealthSnapshot, now: 
     set('musette_up', queue !== undefined, { part: 'queue' })
     for (const account of database?.accounts ?? []) setAccount(set, account, now)
     if (database) setCounts(set, database.counts, now)
-    for (const [name, states] of Object.entries(queue?.jobs ?? {})) {
-      set('musette_queue_paused', queue?.paused.includes(name) ?? null, { queue: name })
+    if (!queue) return
+    for (const [name, states] of Object.entries(queue.jobs)) {
+      set('musette_queue_paused', queue.paused.includes(name), { queue: name })
       for (const [state, count] of Object.entries(states))
         set('musette_queue_jobs', count, { queue: name, state })
     }
