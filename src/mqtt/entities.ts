@@ -53,8 +53,8 @@ function deviceIdOf(publisherId: string, accountId: number): string {
   return `${clientIdOf(publisherId)}_${accountId}`
 }
 
-/** What Home Assistant's discovery says of an entity, in its own words; `attributes` names the topic of more facts. */
-type Entity = {
+/** What Home Assistant's discovery says of a sensor, in its own words; `attributes` names the topic of more facts. */
+type Sensor = {
   name: string
   icon?: string
   unit_of_measurement?: string
@@ -78,7 +78,7 @@ const time = { device_class: 'timestamp' } as const
 const diagnostic = { entity_category: 'diagnostic' } as const
 
 /** The sensors of a device by the keys of DeviceFacts' state. Loads are in XSS a day, as the service's own pages show them. */
-const SENSORS: Readonly<Record<string, Entity>> = {
+const SENSORS: Readonly<Record<string, Sensor>> = {
   status: { name: 'Status', icon: 'mdi:battery-heart-variant' },
   freshness: { name: 'Freshness after the last activity', icon: 'mdi:battery-heart-variant' },
   ftp: { name: 'FTP', ...power },
@@ -121,7 +121,7 @@ const SENSORS: Readonly<Record<string, Entity>> = {
 }
 
 /** The yes-or-no sensors by the same keys. */
-const BINARY: Readonly<Record<string, Entity>> = {
+const BINARY: Readonly<Record<string, Sensor>> = {
   activity_breakthrough: { name: 'Last activity breakthrough', icon: 'mdi:trophy' },
   needs_login: { name: 'Needs login', device_class: 'problem', ...diagnostic },
 }
