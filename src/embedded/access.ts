@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { orMissing, writeDurably } from '../kit/files.ts'
+import { parseIfJson } from '../kit/json.ts'
 import { DATABASE, USER } from './cluster.ts'
 
 /** The data for a connection: TCP port on 127.0.0.1 and the superuser's password (hexadecimal). */
@@ -19,13 +20,9 @@ const PORT_ATTEMPTS = 50
 /** Reads the access stored in `dataDir`; undefined when there is none or it is damaged. */
 export async function readAccess(dataDir: string): Promise<Access | undefined> {
   const text = await readFile(join(dataDir, FILE), 'utf8').catch(orMissing)
-  try {
-    const { port, password } = JSON.parse(text ?? '')
-    if (Number.isInteger(port) && /^[0-9a-f]{32,}$/.test(password)) return { port, password }
-  } catch {
-    // A file that is missing or damaged counts as lost: a new password is set at the next start.
-  }
-  return undefined
+  // A file that is missing or damaged counts as lost: a new password is set at the next start.
+  const { port, password } = Object(parseIfJson(text ?? ''))
+  return Number.isInteger(port) && /^[0-9a-f]{32,}$/.test(password) ? { port, password } : undefined
 }
 
 /** Stores the access in `dataDir`, readable by the owner only. */

@@ -21,14 +21,7 @@ export type EmbeddedPostgres = {
   close(): Promise<void>
 }
 
-const DIRECTORY_CODES: ReadonlySet<string> = new Set([
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENOTDIR',
-  'EEXIST',
-  'ENOSPC',
-])
+const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOSPC']
 
 /** Another process may be creating the files or recovering from a crash. */
 const JOIN_WITHIN_MS = 10 * MINUTE
@@ -111,7 +104,7 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     // Node answers ENOENT for a folder that cannot be made on a read-only disk.
     const unmade =
       code === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
-    if (!unmade && !DIRECTORY_CODES.has(code)) throw error
+    if (!unmade && !DIRECTORY_CODES.includes(code)) throw error
     const named = error instanceof Error && 'path' in error ? String(error.path) : path
     const at = existsSync(named) ? named : path
     const allow = `run: ${await commandToUse(at)}`

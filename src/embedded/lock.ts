@@ -3,6 +3,7 @@ import { link, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../kit/errors.ts'
 import { orMissing, writeFlushed } from '../kit/files.ts'
+import { parseIfJson } from '../kit/json.ts'
 import { isProcessAlive, type ProcessIdentity, readProcessIdentity } from './processes.ts'
 
 type Holder = ProcessIdentity & { token: string }
@@ -71,14 +72,10 @@ async function followChain(root: string): Promise<{ path: string; holder?: Holde
 async function readHolder(path: string): Promise<Holder | undefined> {
   const text = await readFile(path, 'utf8').catch(orMissing)
   if (text === undefined) return undefined
-  try {
-    const { pid, startedAt, token } = JSON.parse(text)
-    if (typeof token === 'string' && HOLDER_TOKEN.test(token)) {
-      return { pid: Number(pid), startedAt: String(startedAt), token }
-    }
-  } catch {
-    // A crash of the machine left the file unreadable; it counts as a dead holder's.
-  }
+  const { pid, startedAt, token } = Object(parseIfJson(text))
+  if (typeof token === 'string' && HOLDER_TOKEN.test(token))
+    return { pid: Number(pid), startedAt: String(startedAt), token }
+  // A crash of the machine left the file unreadable; it counts as a dead holder's.
   return { pid: 0, startedAt: '', token: UNREADABLE }
 }
 

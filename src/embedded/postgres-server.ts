@@ -32,7 +32,9 @@ export async function startServer(launch: Launch) {
   let watchdog: Watchdog | undefined
   let ended: Promise<string>
   try {
-    child = spawnAs(launch.runAs, [launch.binaries.postgres, ...serverOptions(cluster, launch.port)], {
+    const settings = [`port=${launch.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const options = settings.flatMap((setting) => ['-c', setting])
+    child = spawnAs(launch.runAs, [launch.binaries.postgres, '-D', cluster, ...options], {
       cwd: '/',
       detached: true,
       stdio: ['ignore', logFile.fd, logFile.fd],
@@ -75,19 +77,6 @@ export async function startServer(launch: Launch) {
       await stopOrphans(cluster)
     },
   }
-}
-
-function serverOptions(cluster: string, port: number): string[] {
-  return [
-    '-D',
-    cluster,
-    '-p',
-    String(port),
-    '-c',
-    'listen_addresses=127.0.0.1',
-    '-c',
-    'unix_socket_directories=',
-  ]
 }
 
 /** Moves a long log to `….1`. The server keeps its file open and appends to it, so the file is copied and emptied. */

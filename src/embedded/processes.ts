@@ -12,7 +12,8 @@ const run = promisify(execFile)
 
 /** Reads the identity of a living process; `startedAt` is empty when there is none with that number. */
 export async function readProcessIdentity(pid: number): Promise<ProcessIdentity> {
-  return { pid, startedAt: process.platform === 'linux' ? await readLinuxStart(pid) : await readStart(pid) }
+  const isLinux = process.platform === 'linux'
+  return { pid, startedAt: isLinux ? await readLinuxStart(pid) : await readPs(pid, ['-o', 'lstart=']) }
 }
 
 /** Whether this process still lives, and not another with its number. */
@@ -26,7 +27,11 @@ export async function isProcessAlive(identity: ProcessIdentity): Promise<boolean
  * server and each of its children), elsewhere the one that postmaster.pid names, if its command line names the directory.
  */
 async function readServerProcesses(directory: string): Promise<number[]> {
-  if (process.platform !== 'linux') return readByCommand(directory)
+  if (process.platform !== 'linux') {
+    const pid = await readPostmasterPid(directory)
+    const isOurs = pid !== undefined && (await readPs(pid, ['-ww', '-o', 'command='])).includes(directory)
+    return isOurs ? [pid] : []
+  }
   const found: number[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
@@ -43,17 +48,6 @@ async function readServerProcesses(directory: string): Promise<number[]> {
 // A shell may have the directory as its working directory, too.
 async function isPostgres(pid: string): Promise<boolean> {
   return (await readFile(`/proc/${pid}/comm`, 'utf8')).startsWith('postgres')
-}
-
-async function readByCommand(directory: string): Promise<number[]> {
-  const pid = await readPostmasterPid(directory)
-  if (pid === undefined) return []
-  try {
-    const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
-    return stdout.includes(directory) ? [pid] : []
-  } catch {
-    return []
-  }
 }
 
 /** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */
@@ -81,9 +75,10 @@ async function readLinuxStart(pid: number): Promise<string> {
   }
 }
 
-async function readStart(pid: number): Promise<string> {
+/** Reads what ps says of a process; empty when it has ended. */
+async function readPs(pid: number, options: readonly string[]): Promise<string> {
   try {
-    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    const { stdout } = await run('ps', [...options, '-p', String(pid)], {
       env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
     })
     return stdout.trim()
@@ -102,15 +97,18 @@ const CHECK_EVERY_MS = 20
  * when another program has its number by now. Only the owner of the data directory may call it.
  */
 export async function stopOrphans(cluster: string): Promise<void> {
-  const found = await readServerProcesses(cluster)
-  const postmaster = await readPostmasterPid(cluster)
-  if (found.length > 0 && postmaster !== undefined && found.includes(postmaster))
-    signalAll([postmaster], 'SIGINT')
-  if (await waitUntilDeserted(cluster, FAST_MS)) return removePidFile(cluster)
-  signalAll(await readServerProcesses(cluster), 'SIGQUIT')
-  if (await waitUntilDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
-  signalAll(await readServerProcesses(cluster), 'SIGKILL')
-  if (await waitUntilDeserted(cluster, IMMEDIATE_MS)) return removePidFile(cluster)
+  for (const [signal, withinMs] of [
+    ['SIGINT', FAST_MS],
+    ['SIGQUIT', IMMEDIATE_MS],
+    ['SIGKILL', IMMEDIATE_MS],
+  ] as const) {
+    const found = await readServerProcesses(cluster)
+    const postmaster = signal === 'SIGINT' ? await readPostmasterPid(cluster) : undefined
+    // The postmaster passes a fast shutdown on to its children.
+    signalAll(signal === 'SIGINT' ? found.filter((pid) => pid === postmaster) : found, signal)
+    if (await waitUntilDeserted(cluster, withinMs))
+      return rm(join(cluster, 'postmaster.pid'), { force: true })
+  }
   throw new TransientError(
     'embedded_orphan',
     `cannot stop the embedded Postgres that still runs in ${cluster}`,
@@ -122,10 +120,6 @@ async function waitUntilDeserted(cluster: string, withinMs: number): Promise<boo
     if ((await readServerProcesses(cluster)).length === 0) return true
   }
   return false
-}
-
-async function removePidFile(cluster: string): Promise<void> {
-  await rm(join(cluster, 'postmaster.pid'), { force: true })
 }
 
 function signalAll(pids: number[], signal: NodeJS.Signals): void {

@@ -123,13 +123,9 @@ async function readOwner(dataDir: string): Promise<RunAs['owner'] | undefined> {
 async function readServerUser(): Promise<{ uid: number; gid: number } | undefined> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
   for (const name of SERVER_USERS) {
-    const fields = passwd
-      .split('\n')
-      .find((line) => line.startsWith(`${name}:`))
-      ?.split(':')
-    const uid = Number(fields?.[2])
-    const gid = Number(fields?.[3])
-    if (fields && uid > 0 && gid > 0) return { uid, gid }
+    const line = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? []
+    const [uid, gid] = [Number(line[1]), Number(line[2])]
+    if (uid > 0 && gid > 0) return { uid, gid }
   }
   return undefined
 }

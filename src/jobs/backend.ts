@@ -95,7 +95,12 @@ function unreachableQueue(kind: BackendChoice['kind'], error: unknown): MusetteE
 
 /** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
 export function makeBackend(choice: BackendChoice): Backend {
-  return choice.kind === 'redis' ? makeRedisBackend(choice) : makePostgresBackend(choice.url)
+  if (choice.kind === 'redis') return makeRedisBackend(choice)
+  const pool = makeQueuePool(choice.url)
+  return {
+    factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
+    close: async () => void (await within(pool.end(), CONNECTION_MS)),
+  }
 }
 
 /**
@@ -137,16 +142,6 @@ function makeRedisBackend({ url, prefix, silentMs = SILENT_MS }: RedisChoice): B
     // A write that changes nothing: BullMQ keeps this many events anyway.
     checkWrites: (queue) => queue.trimEvents(10_000).catch((error) => Promise.reject(asQueueError(error))),
     close: async () => undefined, // each queue and worker closes the connections it made
-  }
-}
-
-function makePostgresBackend(url: string): Backend {
-  const pool = makeQueuePool(url)
-  return {
-    factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
-    close: async () => {
-      await within(pool.end(), CONNECTION_MS)
-    },
   }
 }
 

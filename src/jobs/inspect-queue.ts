@@ -1,15 +1,11 @@
 import { type Clock, within } from '../kit/time.ts'
 import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
-import type { Intervals, QueueName } from './catalog.ts'
+import type { Intervals } from './catalog.ts'
 import { fetchCounts, fetchPaused, makeQueues } from './queues.ts'
 import { fetchSchedules, fetchVerdict, wantedSchedules } from './schedules.ts'
 
 /** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
-export type QueueFacts = Readonly<{
-  counts: Record<QueueName, Record<string, number>>
-  paused: QueueName[]
-  schedules: Readonly<{ wanted: number; wrong: string[] }>
-}>
+export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
 
 /**
  * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
@@ -17,12 +13,8 @@ export type QueueFacts = Readonly<{
  */
 export async function inspectQueue(
   deps: { clock: Clock },
-  input: {
-    backend: BackendChoice
-    accounts: readonly number[]
-    every: Intervals
-  },
-): Promise<QueueFacts | undefined> {
+  input: { backend: BackendChoice; accounts: readonly number[]; every: Intervals },
+) {
   const { backend: choice } = input
   // A queue waits for its Redis forever; this request fails at once.
   if (choice.kind === 'redis') await fetchRedisFacts(choice.url)

@@ -10,7 +10,6 @@ import {
   enqueueJobs,
   fetchCounts,
   fetchPaused,
-  hasWorkers,
   type JobQueue,
   makeQueues,
   resumeQueues,
@@ -98,7 +97,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
     await queues[name].waitUntilReady()
   }
 
-  let runsAll = !(await hasWorkers(queues.polls))
+  let runsAll = (await queues.polls.getWorkers()).length === 0
   const workers: JobWorker[] = []
   if (options.roles.worker) {
     for (const queue of QUEUE_NAMES) {

@@ -24,13 +24,7 @@ const STACK_LIMIT = 4_000
  * again after growing pauses. `park`: dead, and the account waits for a login. `refuse`: dead, since another try would fail
  * alike. `bug`: a few attempts, kept with its stack.
  */
-type Outcome = Readonly<
-  | { kind: 'wait'; waitMs: number }
-  | { kind: 'retry' }
-  | { kind: 'park' }
-  | { kind: 'refuse' }
-  | { kind: 'bug' }
->
+type Outcome = Readonly<{ kind: 'wait'; waitMs: number } | { kind: 'retry' | 'park' | 'refuse' | 'bug' }>
 
 /** Node's and Postgres's codes of transient failures, for errors without a kind of our own. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
@@ -52,7 +46,10 @@ const TRANSIENT_CODES: ReadonlySet<string> = new Set([
 
 /** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within the bounds above. */
 export function outcomeOf(error: unknown): Outcome {
-  if (error instanceof RateLimitedError) return { kind: 'wait', waitMs: waitOf(error.retryAfterMs) }
+  if (error instanceof RateLimitedError) {
+    const waitMs = Math.ceil(Math.min(WAIT_MAX_MS, Math.max(WAIT_MIN_MS, error.retryAfterMs || 0)))
+    return { kind: 'wait', waitMs }
+  }
   if (error instanceof TransientError) return { kind: 'retry' }
   if (error instanceof CredentialsRejectedError) return { kind: 'park' }
   if (error instanceof RejectedError) return { kind: 'refuse' }
@@ -60,11 +57,6 @@ export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConfigError) return { kind: 'refuse' }
   if (TRANSIENT_CODES.has(errorCode(error))) return { kind: 'retry' }
   return { kind: 'bug' }
-}
-
-function waitOf(retryAfterMs: number): number {
-  if (Number.isNaN(retryAfterMs)) return WAIT_MIN_MS
-  return Math.ceil(Math.min(WAIT_MAX_MS, Math.max(WAIT_MIN_MS, retryAfterMs)))
 }
 
 /**

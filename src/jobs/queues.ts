@@ -109,11 +109,6 @@ export async function fetchCounts(deps: {
   return { polls, fetches }
 }
 
-/** Tells whether a worker of any process is connected to the queue. Throws the backend's errors. */
-export async function hasWorkers(queue: JobQueue): Promise<boolean> {
-  return (await queue.getWorkers()).length > 0
-}
-
 /**
  * Resumes every paused queue and logs it: musette never pauses a queue, so another program did, and a paused queue stops the
  * mirror without an error. Throws the backend's errors.

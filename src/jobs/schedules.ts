@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
+import { eachAtOnce } from '../kit/semaphore.ts'
 import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
 import {
   CATALOG,
@@ -43,7 +44,7 @@ export async function reconcileSchedules(deps: ReconcileDeps, input: { every: In
   const toWrite: WantedSchedule[] = []
   const runNow = new Map<JobName, unknown[]>()
 
-  await eachOf(wanted, async (schedule) => {
+  await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
     const { id, name, payload } = schedule
     const verdict = await fetchVerdict(queue, found.get(id), schedule, now)
     if (verdict === 'missing' || (input.atStart && CATALOG[name].schedule?.atStart))
@@ -52,11 +53,11 @@ export async function reconcileSchedules(deps: ReconcileDeps, input: { every: In
     if (verdict !== 'fine') toWrite.push(schedule)
   })
   for (const [name, payloads] of runNow) await enqueueJobs({ queues: deps.queues }, { name, payloads })
-  await eachOf(toWrite, (schedule) => upsertSchedule(queue, schedule))
+  await eachAtOnce(toWrite, AT_ONCE, (schedule) => upsertSchedule(queue, schedule))
 
   const ids = new Set(wanted.map(({ id }) => id))
   const gone = [...found.keys()].filter((id) => !ids.has(id))
-  await eachOf(gone, async (id) => void (await queue.removeJobScheduler(id)))
+  await eachAtOnce(gone, AT_ONCE, async (id) => void (await queue.removeJobScheduler(id)))
 
   const counts = { made: toWrite.length, removed: gone.length }
   if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
@@ -106,23 +107,11 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
   )
 }
 
-async function eachOf<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
-  for (let start = 0; start < items.length; start += AT_ONCE) {
-    await Promise.all(items.slice(start, start + AT_ONCE).map(action))
-  }
-}
-
 /** A schedule as it should be: `offset` is its place within the interval; `everyMs` and `offset` in whole ms. */
-type WantedSchedule = Readonly<{
-  id: string
-  name: JobName
-  payload: unknown
-  everyMs: number
-  offset: number
-}>
+type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
 
 /** Returns every schedule that must exist: one for each account and scheduled job, and those of the daemon. Pure. */
-export function wantedSchedules(accountIds: readonly number[], every: Intervals): WantedSchedule[] {
+export function wantedSchedules(accountIds: readonly number[], every: Intervals) {
   const intervals: Readonly<Record<string, number | undefined>> = every
   return JOB_NAMES.flatMap((name) => {
     const schedule = CATALOG[name].schedule

@@ -310,18 +310,11 @@ function requireScram({ connection, host, port }: pg.Client): void {
     if (SHOWS_PASSWORD.has(event) || (ACCEPTS_CLIENT.has(event) && !proved)) {
       failed = true
       connection.stream.destroy()
-      return emit('error', untrusted(host, port))
+      const message = `the server at ${host}:${port} did not prove by SCRAM that it is the database, so musette did not send the password; end the program that listens there, then run it again`
+      return emit('error', new TransientError('database_untrusted', message))
     }
     const hadListener = emit(event, ...values)
     if (event === 'authenticationSASLFinal') proved = !failed
     return hadListener
   }
-}
-
-function untrusted(host: string, port: number): TransientError {
-  return new TransientError(
-    'database_untrusted',
-    `the server at ${host}:${port} did not prove by SCRAM that it is the database, so musette did not send the password; ` +
-      'end the program that listens there, then run it again',
-  )
 }

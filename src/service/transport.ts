@@ -38,12 +38,7 @@ async function sendAndFollow(deps: TransportDeps, request: ServiceRequest, signa
       deadline.signal.throwIfAborted()
       const answer = await exchange(deps, { ...request, url }, deadline.signal, state)
       if (request.redirects === 'manual') return answer
-      const next = nextUrl(answer, {
-        url,
-        method: request.method,
-        what: request.what,
-        mayFollow: redirects < MAX_REDIRECTS,
-      })
+      const next = nextUrl(answer, { ...request, url, mayFollow: redirects < MAX_REDIRECTS })
       if (!next) return answer
       url = next
     }

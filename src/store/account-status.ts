@@ -1,4 +1,4 @@
-import { FOUND_DIFFERENT } from './runs.ts'
+import { FOUND_DIFFERENT, POLLED_AT } from './runs.ts'
 import type { Tx } from './store.ts'
 
 /** The status of one account: login, number of activities by state, progress, and the last runs. */
@@ -100,12 +100,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
                now() - min(fetched_at) filter (where ${FETCHED_LATELY}))) as per_minute
       from training.activities where account_id = a.account_id
     ) n on true
-    left join lateral (
-      select finished_at as polled_at from training.sync_runs
-      where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
-        and outcome in ('done', 'partial')
-      order by started_at desc limit 1
-    ) p on true
+    left join lateral (${POLLED_AT}) p on true
     left join lateral (${FOUND_DIFFERENT}) d on true
     left join lateral (
       select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run

@@ -1,5 +1,5 @@
 import { findPublisherState } from './feed/mqtt-publisher.ts'
-import { FOUND_DIFFERENT, findWholeWorkState } from './runs.ts'
+import { FOUND_DIFFERENT, findWholeWorkState, POLLED_AT } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
 import { findMessageCounts } from './webhooks/known-webhooks.ts'
@@ -32,12 +32,7 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
     from training.accounts a
     left join musette.credentials c using (account_id)
     left join musette.riders o using (account_id)
-    left join lateral (
-      select finished_at as polled_at from training.sync_runs
-      where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
-        and outcome in ('done', 'partial')
-      order by started_at desc limit 1
-    ) p on true
+    left join lateral (${POLLED_AT}) p on true
     order by a.account_id`)
   return rows
 }

@@ -203,3 +203,8 @@ export async function findRunCounts(tx: Tx, accountId: number): Promise<RunCount
 /** Counts, for an account `a`, the activities that scheduled comparisons of the last 30 days found different. */
 export const FOUND_DIFFERENT = `select coalesce(sum(changed), 0)::int as differed from training.sync_runs
   where account_id = a.account_id and resource = 'scrub' and started_at > now() - interval '30 days'`
+
+/** Finds, for an account `a`, when the list of activities was last polled to its end. */
+export const POLLED_AT = `select finished_at as polled_at from training.sync_runs
+  where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
+    and outcome in ('done', 'partial') order by started_at desc limit 1`

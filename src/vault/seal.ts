@@ -5,15 +5,7 @@ import { ConfigError, commandFor } from '../kit/errors.ts'
  * Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and holds the
  * origin of its service.
  */
-export type Sealer = {
-  /** first 8 hex digits of the SHA-256 of the key: identifies the key and does not reveal it */
-  readonly keyId: string
-  /** Returns the HMAC-SHA-256 of a text by a key made from this one. */
-  hash(text: string): Buffer
-  seal(text: string, place: SealPlace & Readonly<{ origin: string }>): Buffer
-  /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
-  open(sealed: Buffer, place: SealPlace): Opened
-}
+export type Sealer = Readonly<ReturnType<typeof makeSealer>>
 
 type SealPlace = Readonly<{ accountId: number; field: string }>
 
@@ -29,7 +21,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Makes a sealer from a key of 32 bytes. A sealed value is a version byte, the nonce, the tag and the ciphertext. */
-export function makeSealer(secretKey: Buffer): Sealer {
+export function makeSealer(secretKey: Buffer) {
   if (secretKey.length !== KEY_BYTES) {
     const message = `the secret key has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
     throw new ConfigError('secret_key_length', message)
@@ -37,15 +29,17 @@ export function makeSealer(secretKey: Buffer): Sealer {
   const hashKey = createHmac('sha256', secretKey).update('musette rider').digest()
   return {
     keyId: keyIdOf(secretKey),
-    hash: (text) => createHmac('sha256', hashKey).update(text).digest(),
-    seal(text, { origin, ...place }) {
+    /** Returns the HMAC-SHA-256 of a text by a key made from this one. */
+    hash: (text: string) => createHmac('sha256', hashKey).update(text).digest(),
+    seal(text: string, { origin, ...place }: SealPlace & Readonly<{ origin: string }>) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
       cipher.setAAD(boundTo(NEWEST, place))
       const body = Buffer.concat([cipher.update(`${origin}\n${text}`, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.from([NEWEST]), nonce, cipher.getAuthTag(), body])
     },
-    open(sealed, place) {
+    /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
+    open(sealed: Buffer, place: SealPlace) {
       const version = sealed[0]
       const isWhole = sealed.length >= 1 + NONCE_BYTES + TAG_BYTES
       if (!isWhole || (version !== 1 && version !== NEWEST))

@@ -38,7 +38,14 @@ const UNKNOWN_STATE = {
 export async function readCredentials(parts: VaultParts, accountId: number) {
   const spooled = await parts.spool.read(accountId)
   try {
-    if (spooled) await restoreAndRemoveSpool(parts, spooled)
+    if (spooled) {
+      const restored = await parts.store.transaction(async (tx) => {
+        await lockCredentials(tx, accountId)
+        return await restoreSpooledTokens(tx, parts.keys, spooled)
+      })
+      if (restored) parts.log.warn({ accountId }, 'put spooled tokens in place')
+      await parts.spool.remove(accountId, spooled.obtainedAt)
+    }
     const found = await parts.store.read((tx) => findCredentials(tx, parts.keys, accountId))
     if (!found?.unreadable) return found?.credentials
     return await parts.store.transaction(async (tx) => {
@@ -131,16 +138,6 @@ export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
     if (!(error instanceof UnreadableLoginError)) throw error
     throw new UnreadableLoginError('spool_damaged', spooled)
   }
-}
-
-async function restoreAndRemoveSpool(parts: VaultParts, spooled: SealedCredentials): Promise<void> {
-  const { accountId } = spooled
-  const restored = await parts.store.transaction(async (tx) => {
-    await lockCredentials(tx, accountId)
-    return await restoreSpooledTokens(tx, parts.keys, spooled)
-  })
-  if (restored) parts.log.warn({ accountId }, 'put spooled tokens in place')
-  await parts.spool.remove(accountId, spooled.obtainedAt)
 }
 
 /** A file per account with its newest tokens, sealed, as long as they are not in the database. */

@@ -81,15 +81,6 @@ function readSeconds(request: Request, name: string): number | undefined {
   return Number(text)
 }
 
-/** An activity as GET /oauth/activity/<id> answers it. */
-type ActivityDetail = {
-  success: true
-  name: string
-  description: string | null
-  summary: Summary
-  session_data?: unknown[]
-}
-
 /**
  * Makes the detail of an activity, with its samples when requested. Until its samples are ready the summary is thin and
  * `session_data` empty.
@@ -97,8 +88,8 @@ type ActivityDetail = {
 export function makeActivityDetail(
   activity: Activity,
   input: { nowMs: number; withSamples: boolean; texts: boolean; dates: Settings['dates'] },
-): ActivityDetail {
-  const named = { success: true as const, name: activity.name, description: activity.description }
+) {
+  const named = { success: true, name: activity.name, description: activity.description }
   const isZoneSent = activity.isZoneSent || input.dates !== 'utc'
   const startDate = makeStartDate(activity.startMs, isZoneSent ? activity.zone : UTC)
   if (!hasSamples(activity, input.nowMs)) {

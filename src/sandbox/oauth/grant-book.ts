@@ -26,8 +26,6 @@ export type GrantBook = {
   refresh: Map<string, Refresh>
 }
 
-export type TokenPair = { access_token: string; refresh_token: string; expires_in: number }
-
 /** A code is exchanged at once by a program; a minute is enough for a person who pastes it by hand. */
 const CODE_MS = 60_000
 
@@ -47,7 +45,7 @@ export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
 export function issuePair(
   book: GrantBook,
   input: { grantId: string; nowMs: number; seconds: number; refreshSeconds: number },
-): TokenPair {
+) {
   const access = makeSecret()
   const refresh = makeSecret()
   book.access.set(access, { grantId: input.grantId, expiresMs: input.nowMs + input.seconds * 1_000 })

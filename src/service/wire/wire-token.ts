@@ -18,17 +18,10 @@ const TOKEN = /^[\x21-\x7e]+$/
 const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN).optional().catch(undefined) })
 
 /**
- * A token response (service document, "Token response"). A token is undefined when none was sent, an access token also when no
- * header can hold it; `expires_in` is in seconds, from 1 to 14 days.
+ * Parses a token response by its content (service document, "Token response"); undefined without any token. A token is undefined
+ * when none was sent, an access token also when no header can hold it; `expires_in` is in seconds, from 1 to 14 days.
  */
-type WireToken = {
-  access_token: string | undefined
-  refresh_token: string | undefined
-  expires_in: number
-}
-
-/** Parses a token response by its content; undefined without any token (service document, endpoint 1). */
-export function parseToken(wire: unknown): WireToken | undefined {
+export function parseToken(wire: unknown) {
   const parsed = tokenSchema.safeParse(wire)
   if (!parsed.success) return undefined
   const { access_token, expires_in, refresh_token: sent } = parsed.data
