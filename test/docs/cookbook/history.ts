@@ -155,6 +155,8 @@ function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string
     MUSETTE_BASE_URL: baseUrl,
     DATABASE_URL: place.databaseUrl,
     MUSETTE_DATA_DIR: place.dataDir,
+    // One for all: the folder of the first history is gone when another one is mirrored beside it.
+    MUSETTE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     MUSETTE_REQUESTS_PER_MINUTE: '100000',
   })
 }
