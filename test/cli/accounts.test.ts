@@ -15,6 +15,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   rebuild: [],
   export: ['nowhere'],
   upload: ['ride.fit'],
+  attach: ['ride.fit'],
   'workout list': [],
   'workout export': ['lunch tempo', '--format', 'erg'],
   'accounts set': ['--timezone', 'Europe/Berlin'],

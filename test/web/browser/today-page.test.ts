@@ -240,7 +240,7 @@ describeWithBrowser('the page of today', () => {
         `After the ride of ${day}`,
       )
       await page.goto(`${scene.url}/fitness`)
-      await page.getByRole('region', { name: 'Load and form' }).getByText('As a table').click()
+      await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
       expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
     }
   })
