@@ -36,7 +36,7 @@ export type KeyNeeds = {
 
 /**
  * Backs up the whole database, to a file or, piece by piece, to `write`. Throws as writeBackupFile does, and ConfigError
- * `nothing_to_back_up` for a database without accounts: it is hardly the one that is meant. A database of another version is refused.
+ * `nothing_to_back_up` for a database without accounts, which is probably the wrong one. A database of another version is refused.
  */
 export async function backUp(
   deps: { config: Config; log: Logger },
@@ -115,7 +115,7 @@ export async function verifyBackup(
 ): Promise<Manifest> {
   const { config, log } = deps
   const { from, signal } = input
-  // What is no backup is refused before a server is started for it.
+  // A file that is not a backup is refused before a server is started for it.
   if ('path' in from) await readBackupManifest(from)
   const verifyOn = (server: string) =>
     withThrowAwayDatabase(server, async (connectionString) => {

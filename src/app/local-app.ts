@@ -94,7 +94,7 @@ const DEFAULT_ACCOUNT = 'default'
 const MOST_NAMED = 10
 
 /**
- * Returns the account that a verb works on: the one that is named, else `default`, else the only one there is. Throws ConfigError
+ * Returns the account that a verb works on: the named one, else `default`, else the only one. Throws ConfigError
  * `no_account` where there is none at all, and `which_account`, whose message names the accounts and the command to type.
  */
 export async function findChosenAccount(

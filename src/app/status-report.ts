@@ -22,7 +22,7 @@ export type Status = Awaited<ReturnType<typeof findStatus>>
 /** From then on tokens that the service refuses are told; most outages are shorter. */
 const REFUSED_WARNING_MS = HOUR
 
-/** Describes what is wrong with the login of an account, with the next command; undefined when nothing is. */
+/** Describes the fault of an account's login, with the next command; undefined without one. */
 export function describeLoginProblem({
   account,
   needs_login,
@@ -157,7 +157,7 @@ export async function findBackupStatus(
 }
 
 const NO_BACKUP = { done_at: null, bytes: null, file: null, verified_at: null }
-/** The code of backups that are made, and of which nobody knows whether they can be restored. */
+/** The code of backups that are made but not verified. */
 export const UNPROVED = 'backup_unproved'
 
 /**

@@ -28,7 +28,7 @@ const SERVICE = [
 ] as const
 const PACE = ['MUSETTE_CONCURRENCY', 'MUSETTE_REQUESTS_PER_MINUTE'] as const
 const MIRROR = [...SERVICE, ...PACE, 'MUSETTE_HISTORY_START', 'MUSETTE_KEEP_RAW'] as const
-const WHOSE = 'Without an account: the one that is named default, else the only one there is.'
+const WHOSE = 'Without an account: default, else the only account.'
 const ASKS = ['unreachable', 'interrupted'] as const
 const SIGNED_IN = ['noLogin', 'unreachable', 'interrupted'] as const
 const ITEMS = [...SIGNED_IN, 'partial'] as const

@@ -33,7 +33,7 @@ export type ConfigProblem = Readonly<{ name: string; variable: string; sentence:
 /** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
 
-/** What was read. `origins` has the variables that were set, `warnings` sentences about what is likely a mistake. */
+/** What was read. `origins` has the variables that were set, `warnings` sentences about likely mistakes. */
 export type Settings = Readonly<{
   config: Config
   problems: readonly ConfigProblem[]

@@ -60,7 +60,7 @@ function faultOf(line: string, name: string | undefined, bare: string | undefine
     const [, word = ''] = /^\s*(?:export\s+)?(\w+)/.exec(line) ?? []
     return `sets nothing; write ${nearestTo(word) ?? 'NAME'}=VALUE, with quotes around the whole value or none`
   }
-  if (!isKnown(name)) return `sets ${name}, which is no setting of musette${hintFor(name)}`
+  if (!isKnown(name)) return `sets ${name}, which is not a setting of musette${hintFor(name)}`
   if (bare?.includes('#')) return `has a # inside the value of ${name}; put the value in quotes`
   return NAMES.some((other) => line.includes(`\n${other}=`))
     ? `begins a value of ${name} in quotes that end below another setting; end them on this line`
@@ -79,7 +79,7 @@ export function warningsOf([environment, ...files]: readonly Source[]): string[]
       value !== '' && !isKnown(name) && (/^MUSETTE_/i.test(name) || nearestTo(name, 1) !== undefined),
   )
   return [
-    ...slips.map(([name]) => `${name} (environment) is no setting of musette${hintFor(name)}`),
+    ...slips.map(([name]) => `${name} (environment) is not a setting of musette${hintFor(name)}`),
     ...files
       .filter((file) => holdsSecret(file) && isReadableByOthers(file.name))
       .map(({ name }) => `${name} holds a secret and can be read by other users; run: chmod 600 ${name}`),
@@ -93,7 +93,7 @@ function isKnown(name: string): boolean {
 
 function hintFor(name: string): string {
   const nearest = nearestTo(name)
-  return nearest ? `; did you mean ${nearest}?` : '; musette config lists those that there are'
+  return nearest ? `; did you mean ${nearest}?` : '; musette config lists all settings'
 }
 
 /** Returns the setting whose name differs from this one in at most `near` characters, small letters aside. */

@@ -146,18 +146,18 @@ const day = z
     return z.NEVER
   })
 
-const timezone = z.string().refine(isTimeZone, 'is no time zone; write an IANA name such as Europe/Berlin')
+const timezone = z.string().refine(isTimeZone, 'is not a time zone; write an IANA name such as Europe/Berlin')
 
 const certificate = z.string().refine(
   isReadBy((text) => new X509Certificate(text)),
-  'is no certificate in PEM; name its file by the variable with _FILE',
+  'is not a certificate in PEM; name its file by the variable with _FILE',
 )
 
 const privateKey = z
   .string()
   .refine(
     isReadBy(createPrivateKey),
-    'is no private key in PEM without a passphrase; name its file by the variable with _FILE',
+    'is not a private key in PEM without a passphrase; name its file by the variable with _FILE',
   )
 
 /** Every environment variable of musette, by name, with its check, its parsed form, its default and what it is for. */
@@ -312,7 +312,7 @@ export const VARIABLES = {
   MUSETTE_LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-      'is no log level; write for example info',
+      'is not a log level; write for example info',
     )
     .default('info')
     .describe('trace, debug, info, warn, error, fatal or silent'),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 /**
  * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are
- * `unasked`. An event that is added later is not: nobody gets messages that they did not choose.
+ * `unasked`. An event that a later version adds is not: receivers get only messages that they chose.
  */
 const EVENTS = {
   'activity.new': { unasked: true },
@@ -67,7 +67,7 @@ const secret = z
   })
 
 const events = z
-  .array(z.enum(WEBHOOK_EVENTS, `is none of ${WEBHOOK_EVENTS.join(', ')}`), 'is not a list')
+  .array(z.enum(WEBHOOK_EVENTS, `is not one of ${WEBHOOK_EVENTS.join(', ')}`), 'is not a list')
   .min(1, 'is empty; leave it out for the usual events')
   .default(WEBHOOK_EVENTS.filter((event) => EVENTS[event].unasked))
 

@@ -9,7 +9,7 @@ import { openChangeListener } from '../store/feed/change-listener.ts'
 
 /** Without a notification, as behind a pooler: a query of a table with a row for each account. */
 const LOOK_EVERY_MS = 10 * SECOND
-/** What a rider who has just signed in waits for. */
+/** The jobs that a rider waits for after a login. */
 const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
 
 /**

@@ -41,7 +41,7 @@ export function makeReadiness(
   const identity = makeCachedProbe(() => store.read(findIdentity), options)
   const waiting = makeCachedProbe(() => store.read(findWaitingFiles), options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
-  // Any answer will do: what is looked for are threads that hang on a pipe or a dead share.
+  // Any answer will do: the probe looks for threads that hang on a pipe or a dead share.
   const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
     const probes = [health(), counts(), waiting(), files(), identity()] as const

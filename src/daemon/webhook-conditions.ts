@@ -9,7 +9,7 @@ import type { Condition } from '../webhooks/texts.ts'
 const SETTLED_AFTER_MS = 10 * MINUTE
 
 /**
- * Finds what is wrong with the mirror of each account and with the backups. A mirror is stale by the measure of `/readyz`: when
+ * Finds the faults of the mirror of each account and of the backups. A mirror is stale by the measure of `/readyz`: when
  * it had no good poll for long, counted from `startedAt` at the earliest. One that needs a login is not, because that is a message of its own.
  */
 export async function findConditions(

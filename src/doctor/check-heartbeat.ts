@@ -3,10 +3,10 @@ import { formatAge } from '../kit/time.ts'
 import type { MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
-/** Checks that the monitor of the heartbeat takes it. Nothing is sent: that would tell the monitor what nobody has looked at. */
+/** Checks that the monitor of the heartbeat answers. Sends no heartbeat: it would claim a state that was not checked. */
 export async function checkHeartbeat({ config, mirror }: MirrorContext): Promise<Finding[]> {
   if (config.heartbeatUrl === undefined)
-    return [ok('MUSETTE_HEARTBEAT_URL is not set: nobody notices when this machine is dead')]
+    return [ok('MUSETTE_HEARTBEAT_URL is not set: no monitor is configured')]
   const database = await mirror()
   if ('reason' in database) return [leftOut(database.reason)]
   const status = await database.store.read((tx) => findHeartbeatStatus(tx, config, new Date()))

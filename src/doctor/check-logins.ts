@@ -56,7 +56,7 @@ function loginFinding(status: AccountStatus, login: LoginFacts | undefined): Fin
 
 function spoolFindings(account: string, login: LoginFacts | undefined): Finding[] {
   if (login?.spool === 'waiting') {
-    const found = `account "${account}": newer tokens wait in a spool file, because the database did not take them; the next sync puts them in place`
+    const found = `account "${account}": newer tokens are in the spool file, because they could not be stored; the next sync stores them`
     return [warning(found, commandFor('sync', account))]
   }
   if (!login || login.spool === 'none') return []

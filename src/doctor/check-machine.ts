@@ -102,7 +102,7 @@ export async function checkOtherUsers(
     const [, name = '', id] = PERSON.exec(line) ?? []
     return id === undefined || Number(id) === process.getuid?.() || Number(id) >= 65_534 ? [] : [name]
   })
-  if (others.length === 0) return [ok('none who may sign in to this machine were found')]
+  if (others.length === 0) return [ok('found no other people who may sign in to this machine')]
   const found = `${others.join(', ')} may read the page and /mcp and upload files, while MUSETTE_HTTP_TOKEN is not set`
   return [ok(found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
 }
@@ -143,7 +143,7 @@ async function diskFinding(folder: string, space: typeof statfs): Promise<Findin
   return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
 }
 
-/** Reads the file status of a folder, undefined when it does not exist, or returns the finding of what is wrong with it. */
+/** Reads the file status of a folder, undefined when it does not exist, or returns the finding of its fault. */
 export async function readFolder(
   path: string,
   variable: string,
@@ -151,7 +151,7 @@ export async function readFolder(
   try {
     const stats = await stat(path)
     if (stats.isDirectory()) return { stats }
-    return { wrong: problem('configuration', `${path} is no folder`, `export ${variable}=…`) }
+    return { wrong: problem('configuration', `${path} is not a folder`, `export ${variable}=…`) }
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { stats: undefined }
     if (errorCode(error) === 'EACCES') return { wrong: await deniedFinding(path, 'it is not used') }

@@ -23,7 +23,7 @@ const SKEW_PROBLEM_MS = 30 * MINUTE
 const TIMEOUTS = { connectMs: 5 * SECOND, headersMs: 6 * SECOND, totalMs: 6 * SECOND }
 
 const signNobodyIn = async (): Promise<never> => {
-  throw new Error('the check of the service signs nobody in')
+  throw new Error('the check of the service does not sign in')
 }
 /** Without tokens: the one endpoint that is requested needs none. */
 const NO_VAULT: TokenVault = { read: async () => undefined, findEvidence: signNobodyIn, locked: signNobodyIn }

@@ -19,7 +19,7 @@ export type DoctorContext = Readonly<{
   problems: readonly ConfigProblem[]
   log: Logger
   database: () => Promise<FoundDatabase>
-  /** the store when the tables can be read, else why not; `fresh` when nobody ever signed in */
+  /** the store when the tables can be read, else why not; `fresh` before the first login */
   mirror: () => Promise<{ store: Store; url: string } | { reason: string; fresh: boolean }>
 }>
 

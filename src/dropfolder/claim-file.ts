@@ -143,7 +143,7 @@ function describeDropped(found: Found, seen: SeenFiles): DroppedFile {
 export type OpenFile = {
   sizeBytes: number
   open(range?: { start: number; end: number }): Readable
-  /** Throws TransientError `file_changed` when the file is not the one that was found any more. */
+  /** Throws TransientError `file_changed` when the found file was replaced. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -152,7 +152,7 @@ export type OpenFile = {
 const PIECE_BYTES = 256 * 1_024
 
 /**
- * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no plain file any more,
+ * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no longer a plain file,
  * RejectedError `outside_folder` when its folder was replaced by a link that leads out of the drop folder, and Node's
  * errors (ENOENT when it is gone); reading throws the same.
  */

@@ -81,10 +81,10 @@ export function makeReporter(
  * the account of its name, so a folder named after a year waits for an account of that name. `.` is the drop folder itself.
  */
 function describeUnowned(folder: string): string {
-  if (folder === '.') return 'files in the drop folder wait, because nobody is signed in; run: musette login'
+  if (folder === '.') return 'files in the drop folder wait: no account is signed in; run: musette login'
   const why = `files in the folder ${folder} wait, because folders here are named after accounts`
   return isAccountName(folder)
-    ? `${why} and there is none of that name; move them one folder up, or run: musette login ${folder}`
+    ? `${why} and there is no account of that name; move them one folder up, or run: musette login ${folder}`
     : `${why} and none can have that name (${ACCOUNT_NAMES}); move them one folder up`
 }
 

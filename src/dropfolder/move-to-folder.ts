@@ -82,7 +82,7 @@ export async function moveByRename(path: Buffer, folder: Buffer, name: Buffer): 
   }
 }
 
-/** Removes a file; one that is already gone is no error. */
+/** Removes a file; a missing one is not an error. */
 async function removeFile(path: Buffer): Promise<void> {
   await unlink(path).catch(orMissing)
 }

@@ -27,7 +27,7 @@ type Entry = {
 /** Why something in the folder waits: a stable word, and a sentence for a person. */
 export type WaitReason = { code: string; reason: string }
 
-/** A waiting file, folder, or the drop folder itself; `account` and `sizeBytes` are null when it is no file. */
+/** A waiting file, folder, or the drop folder itself; `account` and `sizeBytes` are null when it is not a file. */
 export type Waiting = WaitReason & {
   relativePath: string
   account: string | null

@@ -31,7 +31,7 @@ type Place = {
 }
 
 const DEFAULT_ACCOUNT = 'default'
-/** How deep folders are followed below an account's folder; deeper ones are an archive that nobody drops files into. */
+/** How deep folders are followed below an account's folder; deeper ones are archives, not drop folders. */
 export const MAX_DEPTH = 6
 /** Files whose stats are read at once: less than a disk queues, more than the thread pool runs. */
 const STATS_AT_ONCE = 64

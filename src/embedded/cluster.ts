@@ -170,7 +170,7 @@ log_destination = 'stderr'
 logging_collector = off
 log_checkpoints = off
 log_line_prefix = '%m [%p] '
-# Failed statements are reported to whoever sent them; their text can hold what does not belong in a log.
+# Failed statements are reported to their sender; their text may hold values that do not belong in a log.
 log_min_messages = log
 log_min_error_statement = panic
 `

@@ -47,7 +47,7 @@ export type DescribedField = {
 }
 
 /**
- * A message that is no record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when
+ * A message that is not a record, session or lap, by the name of the profile or `message_N`. `time`: its own, in FIT seconds, when
  * it has one, which is not among its fields then. `record`: the number of the record before it, 0 before the first.
  */
 export type FitOther = FitMessageFields & { name: string; time: number | null; record: number }

@@ -270,7 +270,7 @@ export function readNumber(
 
 /**
  * Reads a definition. Some devices repeat the same few before nearly every message: `seen` holds those that came before, by
- * their bytes, so that what is worked out of one is worked out once.
+ * their bytes, so that each is worked out once.
  */
 function* readDefinition(
   left: number,

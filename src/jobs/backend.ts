@@ -105,7 +105,7 @@ export function makeBackend(choice: BackendChoice): Backend {
 
 /**
  * Removes the keys of 1.0.0, which began alike for every database, unless a worker of it is connected: another database may have it.
- * That is no loss even then, because every start makes its queue anew from Postgres.
+ * Nothing is lost, because every start makes its queue anew from Postgres.
  */
 async function removeOldKeys(redis: Redis): Promise<void> {
   if (!(await redis.exists('musette:polls:meta'))) return

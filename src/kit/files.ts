@@ -57,7 +57,7 @@ export async function writeWhole(
   const temporary = join(folder, `.musette-${randomBytes(6).toString('hex')}.tmp`)
   const target = join(folder, input.name)
   try {
-    // Others may have to read it, such as the program of a trainer; nobody else may change it.
+    // Others may have to read it, such as the program of a trainer; only the owner may change it.
     await writeFlushed(temporary, input.content, 0o644)
     if (input.replace || !(await linkAnew(temporary, target))) await rename(temporary, target)
   } finally {

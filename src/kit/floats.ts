@@ -27,7 +27,7 @@ export function fitsTimestamp(ms: number): boolean {
 }
 
 /**
- * Tells whether a latitude and a longitude, degrees, are a place on earth. Exactly 0, 0 is none, because devices write it before they
+ * Tells whether a latitude and a longitude, degrees, are a place on earth. Exactly 0, 0 is not, because devices write it before they
  * have a position, and neither is NaN.
  */
 export function isPosition(lat: number, lng: number): boolean {

@@ -35,7 +35,7 @@ export function decodeUtf8(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '')
 }
 
-/** Parses a JSON text; undefined when it is none. */
+/** Parses a JSON text; undefined when it is not JSON. */
 export function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -112,7 +112,7 @@ export class PostgresClient extends pg.Client {
     this.connection.on('error', () => dropConnection(this))
   }
 
-  /** The next statement reports a connection that broke; Node would end the process for an error to which nobody listens. */
+  /** The next statement reports a connection that broke; Node would end the process for an error without a listener. */
   override emit(event: string | symbol, ...values: unknown[]): boolean {
     return (event !== 'error' || this.listenerCount(event) > 0) && super.emit(event, ...values)
   }
@@ -133,7 +133,7 @@ export class PostgresClient extends pg.Client {
     const watch = watchSilence(this, this.#config)
     // On the connection, because a library may remove all listeners of a client.
     this.connection.once('end', () => clearInterval(watch))
-    // All other statements stand behind it in the queue, so nobody waits for a server that accepts the client and then hangs.
+    // All other statements stand behind it in the queue, so none waits for a server that accepts the client and then hangs.
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
     this.settled = this.query<{ session: string | null }>(settings).then(
       (results) => {

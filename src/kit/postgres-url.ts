@@ -11,11 +11,11 @@ const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /** The value of sslrootcert for the authorities that the system trusts. */
 const SYSTEM = 'system'
 
-/** Returns what is wrong with the TLS parameters of a connection URL, as the end of a sentence about it; undefined when nothing is. */
+/** Returns the fault of the TLS parameters of a connection URL, as the end of a sentence about it; undefined without one. */
 export function tlsProblemOf(url: string): string | undefined {
   const parameters = new URL(url).searchParams
   const mode = parameters.get('sslmode')
-  if (mode !== null && !MODES.includes(mode)) return `has an sslmode that is none of ${MODES.join(', ')}`
+  if (mode !== null && !MODES.includes(mode)) return `has an sslmode that is not one of ${MODES.join(', ')}`
   if (mode === 'verify-ca' && !parameters.has('sslrootcert'))
     return 'has sslmode=verify-ca, which needs sslrootcert=FILE, or write sslmode=verify-full'
   const unreadable = FILES.find((name) => {
@@ -97,7 +97,7 @@ const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
 
 /**
  * Rewrites a connection URL that psql takes (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read
- * it, and psql still: hosts and ports become parameters. Undefined for a text that is no such URL.
+ * it, and psql still: hosts and ports become parameters. Undefined for a text that is not such a URL.
  */
 export function normalizePostgresUrl(text: string): string | undefined {
   const [, scheme, login = '', authority = '', path = '', query] = PARTS.exec(text) ?? []

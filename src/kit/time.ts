@@ -157,7 +157,7 @@ export function clockOf(zone: string): string | undefined {
   return halves.map((at) => format.format(at)).join()
 }
 
-/** Tells whether a text names a time zone by its IANA name, such as `Europe/Berlin`; `UTC` is one, an offset is none. */
+/** Tells whether a text names a time zone by its IANA name, such as `Europe/Berlin`; `UTC` does, an offset does not. */
 export function isTimeZone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false
   try {

@@ -19,7 +19,7 @@ type Data = Record<string, unknown>
 type Answer = { data: Data; list: string; narrower: string; leftOut?: boolean }
 
 /**
- * Makes the answer of a tool: the data as structured output, and the same as text between marks that nobody can foresee. It
+ * Makes the answer of a tool: the data as structured output, and the same as text between unpredictable marks. It
  * has at most 25,000 tokens; when entries are left out, `left_out` says so and what to ask instead.
  */
 export function makeAnswer({ data, list, narrower, leftOut = false }: Answer): CallToolResult {

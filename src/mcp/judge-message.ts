@@ -5,7 +5,7 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
 
-/** The answer of JSON-RPC to what is no request; `id` is null where the request has none that can be read. */
+/** The answer of JSON-RPC to a message that is not a request; `id` is null where the request has none that can be read. */
 export type Refusal = {
   jsonrpc: '2.0'
   id: string | number | null
@@ -44,7 +44,7 @@ export function judgeText(text: string, version: string | undefined): Judged {
   }
 }
 
-/** Makes the answer to what is no request. */
+/** Makes the answer to a message that is not a request. */
 export function makeRefusal(code: number, message: string, id: Refusal['id'] = null): Refusal {
   return { jsonrpc: '2.0', id, error: { code, message } }
 }

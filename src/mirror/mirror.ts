@@ -72,7 +72,7 @@ export async function withRun<T>(
 }
 
 /**
- * Repeats `work` as long as it throws RateLimitedError, which is no failure: the service's pacer waits for the stated time
+ * Repeats `work` as long as it throws RateLimitedError, which is not a failure: the service's pacer waits for the stated time
  * before it sends the next request.
  */
 export async function retryWhenRateLimited<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>) {

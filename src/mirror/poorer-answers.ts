@@ -100,6 +100,6 @@ export function poorerDefinition(path: string): UnexpectedResponseError {
 function poorer(what: string, lost: readonly string[], next: string): UnexpectedResponseError {
   return new UnexpectedResponseError(
     'poorer_answer',
-    `${what}: the answer lacks ${lost.join(' and ')} that the service has sent before; what is mirrored stays, and ${next}`,
+    `${what}: the answer lacks ${lost.join(' and ')} that the service has sent before; the mirrored values stay, and ${next}`,
   )
 }

@@ -40,7 +40,7 @@ type PublisherDeps = Readonly<{
 const REST_MS = SECOND
 /** A connection that held this long was a good one. */
 const GOOD_AFTER_MS = 5 * MINUTE
-/** Events are for what is new: the history of a backfill is none. */
+/** Events are for new activities, not for the history of a backfill. */
 const NEW_WITHIN = '14 days'
 const PAGE = 500
 

@@ -70,7 +70,7 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
 
 /**
  * Hashes an activity without its samples: name, description and the whole summary as sent (service document, "Activity
- * detail"). The order of keys does not matter, so that an answer with reordered keys is no edit.
+ * detail"). The order of keys does not matter, so that reordered keys are not an edit.
  */
 export function hashSummary(wire: Pick<WireActivity, 'name' | 'description' | 'summaryAsSent'>): string {
   // In a list JSON writes a missing value as null.

@@ -1,7 +1,7 @@
 import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
 import { LONGEST_S } from './by-second.ts'
 
-/** A pause of more than a day is no pause of a ride, ms. */
+/** A pause of more than a day is not a pause of a ride, ms. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000
 /** A ride is longer than the service says by its pauses, and hardly shorter than two thirds of that. */
 const MOST_OF_RUN = 1.5

@@ -41,7 +41,7 @@ function medianStep(seconds: Float64Array): number {
   let steps = 0
   for (let index = 1; index < seconds.length; index++) {
     const step = (seconds[index] as number) - (seconds[index - 1] as number)
-    // A time that is no number gives a step that is none.
+    // A time that is not a number gives a step that is NaN.
     if (!(step > 0)) continue
     const at = Math.min(step, WIDEST_S + 1)
     times[at] = (times[at] as number) + 1

@@ -19,7 +19,7 @@ export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | n
 
 /**
  * Two numbers that differ by no more are the same: half of the last digit that a person is shown. Loads and signature fall a
- * little every second, and that alone is no change.
+ * little every second, and that alone is not a change.
  */
 const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^signature\.hie$/, 0.005], // kJ

@@ -12,7 +12,7 @@ let lookup: Lookup | undefined
 
 /**
  * Finds the time zone of a place, an IANA name, by the borders of the time zones and of the territorial waters; at sea by the
- * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for what is no place on earth. The borders are those of
+ * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for numbers that are not a place on earth. The borders are those of
  * timezone-boundary-builder; where states dispute a place, the first name counts.
  */
 export function zoneAt(lat: number, lng: number): string | undefined {

@@ -255,7 +255,7 @@ export function parseOAuthError(wire: unknown): string | undefined {
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
 /** Enough for a sentence; a longer text was not written for a person. */
 const MOST_CHARACTERS = 200
-/** A run of this many characters that is no plain word may be a token in some encoding. */
+/** A run of this many characters that is not a plain word may be a token in some encoding. */
 const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
 

@@ -205,7 +205,7 @@ async function observed(
 }
 
 /**
- * Returns the target of a redirect; undefined when the answer is none. Throws `redirect_refused` for a POST, another origin
+ * Returns the target of a redirect; undefined for another answer. Throws `redirect_refused` for a POST, another origin
  * (which includes https to http), an invalid address, or one redirect too many.
  */
 function nextUrl(

@@ -112,7 +112,7 @@ export async function withMigrationLock<T>(
     throw mapDatabaseError(error, 'query', broken)
   } finally {
     signal?.removeEventListener('abort', drop)
-    // The end of the session gives the lock back, and what is not committed.
+    // The end of the session releases the lock and rolls back.
     await client.end().catch(() => undefined)
   }
 }

@@ -9,7 +9,7 @@ export async function findTriggers(client: pg.ClientBase): Promise<Trigger[]> {
 }
 
 /**
- * Switches the triggers of our tables off in this transaction, for a restore or a migration: what these write is no change of
+ * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of
  * the mirror, and a table with deferred triggers that wait cannot be altered. Returns the function that switches those on
  * again that still exist.
  */

@@ -121,12 +121,12 @@ async function checkRow(
 
 function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   if (match.kind === 'unclear') {
-    const reason = `it may be any of the activities ${match.paths.join(', ')}; if it is none, run: musette upload --force FILE`
+    const reason = `it may be any of the activities ${match.paths.join(', ')}; if it is none of them, run: musette upload --force FILE`
     return { ...nextCheck(upload, requestedAt), reason }
   }
   const { resendAfter } = upload
   if (resendAfter && resendAfter <= requestedAt) {
-    const reason = 'the service did not take it; it is sent again'
+    const reason = 'the service did not accept it; it is sent again'
     return { state: 'seen' as const, reason, nextTryAt: null, resendAfter: null, checks: 0 }
   }
   const next = nextCheck(upload, requestedAt)

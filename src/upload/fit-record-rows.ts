@@ -82,7 +82,7 @@ const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
 type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
- * Makes the columns of fit_records, see its comments, and what is left: each value of the file is in a column or in a field
+ * Makes the columns of fit_records, see its comments, and the rest: each value of the file is in a column or in a field
  * that is left. The numbers of `records` become the columns where they are, because a day of every sensor has 40 MB of them.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {

@@ -70,7 +70,7 @@ export function normalizeFit(contents: FitContents, input: { sizeBytes: number; 
   }
 }
 
-/** Sums up what is asked for of a whole file, see the comments of fit_files. */
+/** Makes the sums of a whole file, see the comments of fit_files. */
 function meansOf({ temperature, rightPowerPct, power }: ReturnType<typeof normalizeRecords>['columns']) {
   const degrees = [...(temperature ?? [])].filter((value) => !Number.isNaN(value))
   const shares = [...(rightPowerPct ?? [])].filter(
@@ -121,7 +121,7 @@ function sumOf(message: FitMessageFields) {
     }
     return null
   }
-  // A whole number in one field, and what is left of it in another.
+  // A whole number in one field, and its rest in another.
   const withFraction = (name: string, fraction: string) => {
     const whole = first(name)
     return whole === null ? null : whole + (first(fraction) ?? 0)

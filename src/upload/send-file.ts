@@ -51,7 +51,7 @@ type Attempt = { upload: Upload; error: unknown }
 type SendResult = Attempt & { known: boolean; paused: boolean }
 
 /**
- * Sends one FIT content to the service through the ledger (service document, endpoint 10). What is no whole FIT activity is
+ * Sends one FIT content to the service through the ledger (service document, endpoint 10). A file that is not a whole FIT activity is
  * recorded as `refused` and not sent; a content that the ledger knows is not sent again, unless `again` says so; after a lost
  * answer its status is checked when that is due; the file of a ride that the mirror has already is attached to it (see findRecorded). Its
  * bytes are in memory only while they are read or sent, within the budget that all files share. Throws RejectedError `other_version`
@@ -118,7 +118,7 @@ async function rejectOtherVersion(
     const what = `it is ${size} version (${records.count} records) of the ride that was sent as "${other.fileName}"`
     const sentAs = `${other.records} records, activity ${other.path ?? 'not named yet'}`
     const run = `to send it as well, run: ${commandFor('upload --force', name)} FILE`
-    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else take it away`)
+    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else remove it`)
   }
 }
 

@@ -99,7 +99,7 @@ export function requireAuth(server: FastifyInstance, auth: Auth | undefined): vo
   })
 }
 
-/** Redirects a person's browser to the login page, and answers a program with what is missing. */
+/** Redirects a person's browser to the login page, and tells a program that the token is missing. */
 async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Verdict): Promise<void> {
   if (verdict.kind === 'rate_limited') {
     const { retryAfterS } = verdict

@@ -9,7 +9,7 @@ export const REQUEST_MS = 10 * SECOND
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256
 
-/** Limits the connections of a server, before its routes are added, so that those without an authenticated request lock nobody out. */
+/** Limits the connections of a server, before its routes are added, so that those without an authenticated request do not lock others out. */
 export function limitConnections(server: FastifyInstance): void {
   const unauthenticated = new Set<Socket>()
   let open = 0

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Auth } from './auth.ts'
 import { contentPolicy } from './security-headers.ts'
 
-/** A token and a path of this site; nobody needs more. */
+/** A token and a path of this site need no more. */
 const FORM_BYTES = 4_096
 
 const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}

@@ -5,7 +5,7 @@ import { registerSecurityHeaders } from './security-headers.ts'
 
 /**
  * Opens what stands in for the web surface while the daemon waits for a database or Redis: `/healthz` and `/readyz`, where `parts`
- * names what is not up yet, and 503 for everything else. Throws ConfigError `http_cannot_listen`.
+ * names the servers that are not up yet, and 503 for everything else. Throws ConfigError `http_cannot_listen`.
  */
 export async function openWaitingWeb(
   deps: { parts: () => Record<string, string> },

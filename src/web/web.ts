@@ -140,7 +140,7 @@ async function refuseOddValues({ query, params }: FastifyRequest, reply: Fastify
   if (odd)
     await reply
       .code(400)
-      .send({ error: `${JSON.stringify(odd[0])} has the character NUL, or is no finite number` })
+      .send({ error: `${JSON.stringify(odd[0])} has the character NUL, or is not a finite number` })
 }
 
 /**

@@ -29,7 +29,7 @@ import {
   formatRestored,
 } from './texts.ts'
 
-/** A message is worth reading for this long: what is not delivered by then is given up, and nothing older becomes a message. */
+/** A message is worth reading for this long: then it is given up, and no older event becomes a message. */
 export const WORTH_READING_MS = 3 * DAY
 /** An activity that started longer ago belongs to the history and has no message of its own. */
 const RECENT_MS = 14 * DAY
@@ -73,7 +73,7 @@ export async function composeMessages(
   })
 }
 
-/** Makes the messages about what began to be wrong and what is well again, each once. */
+/** Makes the messages about faults that began or ended, each once. */
 export async function composeConditions(
   { store }: { store: Store },
   { webhooks, conditions }: { webhooks: readonly Webhook[]; conditions: readonly Condition[] },

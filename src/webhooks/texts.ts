@@ -112,7 +112,7 @@ export type Condition = Readonly<{
   account: Readonly<{ accountId: number; name: string }> | null
   /** `unknown` changes nothing */
   state: 'wrong' | 'well' | 'unknown'
-  /** what is wrong, as a sentence; or what is well again */
+  /** the fault as a sentence, or the recovery */
   sentence: string
 }>
 
@@ -161,7 +161,7 @@ function signatureChanges(activity: ReadyActivity): string[] {
   return [...changeOf('FTP', prev_sig_ftp, sig_ftp), ...changeOf('PP', prev_sig_pp, sig_pp)]
 }
 
-/** Both numbers are watts; a change of less than half a watt is none. */
+/** Both numbers are watts; half a watt or more is a change. */
 function changeOf(what: string, before: number | null, after: number | null): string[] {
   if (before === null || after === null || Math.round(before) === Math.round(after)) return []
   return [`${what} ${Math.round(before)} → ${Math.round(after)} W`]

@@ -61,7 +61,7 @@ describe('a verb of one account, without its name,', () => {
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
   })
 
-  it('takes the only one there is', async () => {
+  it('uses the only account', async () => {
     await signIn('rider1')
     for (const verb of Object.keys(VERBS)) {
       const { code, stdout, stderr } = await rig.musette(lineOf(verb))

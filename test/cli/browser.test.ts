@@ -61,7 +61,7 @@ describe('the login in a browser', () => {
     expect(login.stderr).toContain('musette login --browser --paste')
   })
 
-  it('outlives a request that is no address', async () => {
+  it('outlives a request that is not an address', async () => {
     const login = rig.start(['login', 'probed', '--browser', ...CLIENT])
     const address = new URL(await login.waitForLine(/^http:.*authorize/))
     const { port } = new URL(address.searchParams.get('redirect_uri') ?? '')

@@ -100,7 +100,7 @@ describe('the command line', () => {
     const refused = await rig.musette(['sync'], { env: { MUSETTE_TIMEZONE: '+02:00' } })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain(
-      'MUSETTE_TIMEZONE is no time zone; write an IANA name such as Europe/Berlin',
+      'MUSETTE_TIMEZONE is not a time zone; write an IANA name such as Europe/Berlin',
     )
   })
 

@@ -51,6 +51,6 @@ it('is warned of unknown names by every verb, which works on', async () => {
   const { code, stderr } = await musette({ MUSETTE_POL_EVERY: '1m' })
   expect(code).toBe(0)
   expect(stderr).toBe(
-    'musette: MUSETTE_POL_EVERY (environment) is no setting of musette; did you mean MUSETTE_POLL_EVERY?\n',
+    'musette: MUSETTE_POL_EVERY (environment) is not a setting of musette; did you mean MUSETTE_POLL_EVERY?\n',
   )
 })

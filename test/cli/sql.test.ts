@@ -102,7 +102,7 @@ describe('musette sql', () => {
     expect(await running()).toEqual([])
   })
 
-  it('stops at once when nobody takes what it prints', async () => {
+  it('stops at once when its reader goes away', async () => {
     const query = "select generate_series(1, 100000000), repeat('x', 1000) as begun"
     const child = spawn(process.execPath, [main, 'sql', query], {
       env: { PATH: process.env.PATH, ...env() },

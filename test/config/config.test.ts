@@ -92,10 +92,10 @@ describe('the configuration', () => {
         { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },
         'MUSETTE_MQTT_URL names no user for the password',
       ],
-      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is no certificate'],
+      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is not a certificate'],
       [
         { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
-        'MUSETTE_MQTT_KEY is no private key in PEM without a passphrase',
+        'MUSETTE_MQTT_KEY is not a private key in PEM without a passphrase',
       ],
     ] as const)
       expect(complaintOf(env)).toContain(sentence)
@@ -217,24 +217,22 @@ const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>,
     [
       'database_url=postgres://u:hunter2@h/d',
       {},
-      ['line 1 sets database_url, which is no setting of musette; did you mean DATABASE_URL?'],
+      ['line 1 sets database_url, which is not a setting of musette; did you mean DATABASE_URL?'],
     ],
     [
       'DATABASE_URI=postgres://u:hunter2@h/d',
       {},
-      ['line 1 sets DATABASE_URI, which is no setting of musette; did you mean DATABASE_URL?'],
+      ['line 1 sets DATABASE_URI, which is not a setting of musette; did you mean DATABASE_URL?'],
     ],
     [
       'Https_Proxy=http://hunter2',
       {},
-      ['line 1 sets Https_Proxy, which is no setting of musette; did you mean HTTPS_PROXY?'],
+      ['line 1 sets Https_Proxy, which is not a setting of musette; did you mean HTTPS_PROXY?'],
     ],
     [
       'OTHER_PROGRAM=hunter2',
       {},
-      [
-        'line 1 sets OTHER_PROGRAM, which is no setting of musette; musette config lists those that there are',
-      ],
+      ['line 1 sets OTHER_PROGRAM, which is not a setting of musette; musette config lists all settings'],
     ],
     [
       'MUSETTE_CLIENT_SECRET=hunter#2',
@@ -275,9 +273,9 @@ describe('an unknown variable', () => {
   it('is a warning with the nearest name', () => {
     const env = { MUSETTE_POL_EVERY: '1m', MUSETTE_SOMETHING_ELSE: '1', database_uri: '1', FTP_PROXY: '1' }
     expect(readSettings(env).warnings).toEqual([
-      'MUSETTE_POL_EVERY (environment) is no setting of musette; did you mean MUSETTE_POLL_EVERY?',
-      'MUSETTE_SOMETHING_ELSE (environment) is no setting of musette; musette config lists those that there are',
-      'database_uri (environment) is no setting of musette; did you mean DATABASE_URL?',
+      'MUSETTE_POL_EVERY (environment) is not a setting of musette; did you mean MUSETTE_POLL_EVERY?',
+      'MUSETTE_SOMETHING_ELSE (environment) is not a setting of musette; musette config lists all settings',
+      'database_uri (environment) is not a setting of musette; did you mean DATABASE_URL?',
     ])
     expect(readSettings({ MUSETTE_HTTP_TOKEN_FILE: '', MUSETTE_GONE: '' }).warnings).toEqual([])
   })

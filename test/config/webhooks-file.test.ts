@@ -90,10 +90,10 @@ describe('the file of the webhooks', () => {
     expect(faults.join()).not.toContain('hidden')
   })
 
-  it('has each name once, and only events that there are', async () => {
+  it('has each name once, and only known events', async () => {
     expect(await faultsOf([HOME, HOME])).toEqual(['names a file whose webhook 2, name, is not unique'])
     expect(await faultsOf([{ ...HOME, events: ['login.lost', 'hidden'] }])).toEqual([
-      expect.stringMatching(/^names a file whose webhook 1, events, 1, is none of activity\.new, /),
+      expect.stringMatching(/^names a file whose webhook 1, events, 1, is not one of activity\.new, /),
     ])
   })
 

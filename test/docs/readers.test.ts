@@ -61,7 +61,7 @@ describe('the pages of an operator', () => {
 const WITHIN_VERBS = ['key rotate', 'accounts set', 'workout list', 'workout export']
 
 describe('every page', () => {
-  it('names verbs and options that there are', async () => {
+  it('names verbs and options that exist', async () => {
     const verbs = [...(await help()).matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb)
     const named = new Map<string, Set<string>>()
     for (const command of PAGES.flatMap(commandsOf)) {
@@ -81,7 +81,7 @@ describe('every page', () => {
     }
   })
 
-  it('links to files and headings that there are', () => {
+  it('links to files and headings that exist', () => {
     const anchorOf = (heading: string) =>
       heading
         .toLowerCase()

@@ -45,7 +45,7 @@ ann:x:4242:4242:Ann,,,:/home/ann:/bin/zsh\n`
       'cannot use the page',
     ],
     ['cannot use a page that is off', { MUSETTE_HTTP: 'off' }, PASSWD, 'cannot use the page'],
-    ['are none', {}, PASSWD.replace(/^ann.*/m, ''), 'none who may sign in'],
+    ['are none', {}, PASSWD.replace(/^ann.*/m, ''), 'found no other people who may sign in'],
   ])('%s', async (_what, env, text, found) => {
     const path = join(folder.path, 'passwd')
     await writeFile(path, text)

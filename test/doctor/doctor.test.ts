@@ -45,7 +45,7 @@ describe('the doctor of a mirror in order', () => {
     expect(stdout).toContain('ok        database: DATABASE_URL, Postgres ')
   })
 
-  it('starts the embedded Postgres for the while, when nobody runs it', async () => {
+  it('starts the embedded Postgres for its checks when no other program runs it', async () => {
     const folder = await openTempDir('doctor')
     const env = { ...rig.env, DATABASE_URL: '', MUSETTE_DATA_DIR: folder.path }
     const run = (args: readonly string[], input?: string) =>

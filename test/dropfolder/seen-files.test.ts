@@ -221,8 +221,8 @@ describe('files that wait', () => {
         ['a', -60_000],
       ],
     ])
-    expect(shown[1]?.[0]?.reason).toMatch(/there is none of that name; .* run: musette login 2024$/)
-    expect(shown[2]?.[2]?.reason).toMatch(/nobody is signed in; run: musette login$/)
+    expect(shown[1]?.[0]?.reason).toMatch(/there is no account of that name; .* run: musette login 2024$/)
+    expect(shown[2]?.[2]?.reason).toMatch(/no account is signed in; run: musette login$/)
   })
 
   it('are told the gravest problem of the folder, each of which is logged once when it begins and ends', () => {

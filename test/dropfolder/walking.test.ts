@@ -103,7 +103,7 @@ describe('the scan', () => {
     expect(importedPaths()).toEqual(['berta:berta/ride.fit'])
   })
 
-  it('leaves everything while nobody is signed in', async () => {
+  it('leaves everything while no account is signed in', async () => {
     rig = await openRig({ accounts: async () => [] })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()

@@ -82,7 +82,7 @@ it('replaces a server that outlived both its owner and its watchdog', async () =
   expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
 })
 
-it('starts although postmaster.pid names a process that is none of its own', async () => {
+it('starts although postmaster.pid names a process of another program', async () => {
   const first = await open()
   await queryOnce(first.url, 'CREATE TABLE kept (number int)')
   await first.close()

@@ -121,7 +121,7 @@ describe('what a FIT file says beside its records', () => {
     })
   })
 
-  it('is read to the padding behind it, which is no problem', () => {
+  it('is read to the padding behind it, which is not a problem', () => {
     expect(readContents(Buffer.concat([ride, Buffer.alloc(4_096)]))).toEqual(readContents(ride))
   })
 

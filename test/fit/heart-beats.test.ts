@@ -31,7 +31,7 @@ describe('the heart rate by the beats that a strap has kept', () => {
     }
   })
 
-  it('is none without such beats, and that of a strap without an anchor in time', () => {
+  it('is unknown without such beats, and for a strap without an anchor in time', () => {
     expect(readContents(makeSwimFit({ seconds: 60, beats: [] })).records.beatsHr).toBeNull()
     const record = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0)]
     const hr = [0x43, 0, 0, 132, 0, 2, 6, 2, 0x02, 10, 3, 0x0d, 0x03, 90, 91, 1, 0x20, 0]

@@ -119,7 +119,7 @@ describe('the judge', () => {
     }
   })
 
-  it('ends a whole activity where its header says, whatever else follows that is no FIT', () => {
+  it('ends a whole activity where its header says, whatever other bytes follow', () => {
     for (const tail of ['something else', '\x0e is no header, and', '\x0c2345678.FIX', 'x'.repeat(200_000)]) {
       const verdict = judgeFit(Buffer.concat([ride, Buffer.from(tail, 'latin1')]))
       expect(verdict).toMatchObject({ verdict: 'whole', startedAt, records: 600, sizeBytes: ride.length })

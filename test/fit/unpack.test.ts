@@ -152,7 +152,7 @@ describe('a zip archive', () => {
     expect(await codeOf('a.zip', holed)).toMatch(/^unready /)
   })
 
-  it('is refused when it holds no FIT file, or is none', async () => {
+  it('is refused when it holds no FIT file, or is not an archive', async () => {
     expect(await codeOf('a.zip', makeZip([]))).toBe('refused no_fit_inside')
     expect(await codeOf('a.zip', makeZip([{ name: 'a.tcx', bytes: ride }]))).toBe('refused no_fit_inside')
   })

@@ -188,7 +188,7 @@ async function plant(url: string): Promise<void> {
   }
 }
 
-it('would run for whoever calls a function on the default path', async () => {
+it('would run for each caller of a function on the default path', async () => {
   await expect(queryOnce(database.url, 'select to_jsonb(now())')).rejects.toThrow(RAN)
   await expect(queryOnce(database.url, `select '{a}'::text[] || 'b'::text`)).rejects.toThrow(RAN)
 })

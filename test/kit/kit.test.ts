@@ -82,7 +82,7 @@ describe('errors', () => {
     expect(line).toHaveLength(500)
   })
 
-  it('have a code, whoever threw them', () => {
+  it('have a code, from any thrower', () => {
     expect(errorCode(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe('ECONNRESET')
     expect(errorCode(new Error('plain'))).toBe('unexpected')
   })

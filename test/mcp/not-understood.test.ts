@@ -115,7 +115,7 @@ const refusal = (id: unknown, code: number) => ({
 })
 
 describe('over standard streams', () => {
-  it('what is no request is answered with the error of JSON-RPC for it', async () => {
+  it('a message that is not a request gets the error of JSON-RPC for it', async () => {
     const answers = await exchange(REFUSED.map(([, text]) => text))
     for (const [what, , code, id] of REFUSED) expect(answers, what).toContainEqual(refusal(id, code))
     expect(answers).toHaveLength(REFUSED.length)

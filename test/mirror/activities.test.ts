@@ -321,7 +321,7 @@ describe('the mirror of the activities', () => {
     expect(account).toMatchObject({ needs_login: true, last_error: expect.stringContaining('musette login') })
   })
 
-  it('notices a clock that was put right while nobody polled for longer than it was ahead', async () => {
+  it('notices a clock that was put right while there was no poll for longer than it was ahead', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 15 * 3_600_000 })
     await sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })

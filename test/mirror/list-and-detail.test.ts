@@ -54,7 +54,7 @@ describe('an activity of which list and detail say different things', () => {
   })
   afterEach(() => rig.close())
 
-  it('keeps the day and the type of the detail, and is no change, however often lists are compared', async () => {
+  it('keeps the day and the type of the detail, and is not a change, however often lists are compared', async () => {
     expect(await row()).toEqual(AS_DETAIL)
     const { mirror } = rig.app
     const compare = () => reconcileActivities(mirror, { account: rig.account })

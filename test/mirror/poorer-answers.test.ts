@@ -39,12 +39,12 @@ describe.each(['no-summary', 'empty-summary'])(
       const counts = await syncAccount(rig.app, { name: 'default', full: true })
       expect(counts).toMatchObject({
         failed: 1,
-        reason: expect.stringContaining('that the service has sent before; what is mirrored stays'),
+        reason: expect.stringContaining('that the service has sent before; the mirrored values stay'),
       })
       expect(await outcome()).toEqual({
         detail_state: 'failed',
         fetch_error: expect.stringMatching(
-          /^activity \w+: the answer lacks (\d+) of its \1 values .*; what is mirrored stays, and it is fetched again$/,
+          /^activity \w+: the answer lacks (\d+) of its \1 values .*; the mirrored values stay, and it is fetched again$/,
         ),
         again: true,
       })
@@ -84,7 +84,7 @@ it('a single value that a full summary no longer has becomes NULL, with a revisi
   expect(revision).toEqual({ xss: null })
 })
 
-it('an activity that never had a summary stays as it is, and is no failure', async () => {
+it('an activity that never had a summary stays as it is, and is not a failure', async () => {
   await rig.steer('POST', 'activities', { path: 'bare', seconds: 60 })
   await rig.steer('PATCH', 'activities/bare', { broken: 'empty-summary' })
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0 })

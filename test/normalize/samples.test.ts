@@ -7,7 +7,7 @@ import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { makeExtra, makeSamplesOf } from '../kit/samples.ts'
 
 describe('samples', () => {
-  it('become columns in the order of time, with NaN for what is not known', () => {
+  it('become columns in the order of time, with NaN for unknown values', () => {
     const { samples, extras, drift } = normalizeSamples(
       columns([
         { unix_time: 2_000, power: 200, hr: null, cad: '91' },

@@ -180,7 +180,7 @@ describe('the command on a Node that is too old', () => {
     },
   )
 
-  it.each(['20.19.0', '24.1.0', '100.0.0'])('%s is none', async (version) => {
+  it.each(['20.19.0', '24.1.0', '100.0.0'])('%s is new enough', async (version) => {
     expect(await runOn(version, ['--version'])).toMatchObject({
       code: 0,
       stdout: `${manifest.version}\n`,

@@ -129,7 +129,7 @@ describe('a release', () => {
     expect({ code, tags: await git('tag') }).toEqual({ code: 1, tags: '' })
   })
 
-  it('refuses a version that is none, or that is there, and a changelog with nothing new', async () => {
+  it('refuses an invalid or existing version, and a changelog with nothing new', async () => {
     expect((await release('next')).stderr).toContain('name the version')
     await git('tag', 'v1.2.0')
     expect((await release('1.2.0')).stderr).toContain('v1.2.0 is there already')

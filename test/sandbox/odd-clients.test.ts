@@ -75,7 +75,7 @@ describe('an upload by an odd client', () => {
     expect(await waiting).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('refuses what is no multipart form, and a form without a file', async () => {
+  it('refuses a body that is not a multipart form, and a form without a file', async () => {
     const length = `Content-Length: 2\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n{}`
     const plain = await sendRaw(client.sandbox.port, `POST /oauth/upload HTTP/1.1\r\nHost: x\r\n${length}`)
     expect(plain).toMatch(/^HTTP\/1\.1 400 /)

@@ -86,7 +86,7 @@ describe('an upload', () => {
     expect(await load()).toBeGreaterThan(before)
   })
 
-  it('is refused when it is no whole FIT activity', async () => {
+  it('is refused when it is not a whole FIT activity', async () => {
     const bad = [
       new Uint8Array(0),
       Buffer.from('hello'),

@@ -81,7 +81,7 @@ describe('workouts', () => {
     }
   })
 
-  it('resolve against the signature of the rider who asks, whoever made them', async () => {
+  it('resolve against the signature of the rider who asks, also when another one made them', async () => {
     const second = await client.signIn('second')
     const { workouts } = (await client.get<List>('/oauth/workouts', second)).body
     const address = `/oauth/workout/${workouts[0]?.path}`

@@ -117,7 +117,7 @@ describe('the page that begins a login', () => {
   const refusal = (reply: Reply | Error) =>
     openTestService(() => reply).service.fetchAuthorizeRefusal(CLIENT, { redirectUri })
 
-  it('is a failure when it cannot be connected to; what comes after that is none of the login', async () => {
+  it('is a failure when it cannot be connected to; later errors are not of the login', async () => {
     const failure = (code: string) => Object.assign(new Error(code), { code })
     expect(await errorOf(refusal(failure('ECONNREFUSED')))).toMatchObject({ code: 'connect_failed' })
     expect(await refusal(failure('ECONNRESET'))).toBeUndefined()

@@ -158,7 +158,7 @@ test.each([
   ['a name without quotes', '{"success":true,"session_data":[{power:1}]}'],
   ['a list that ends as an object', '{"success":true,"session_data":[{"power":1}}}'],
   ['something behind the object', '{"success":true,"session_data":[]}x'],
-])('refuses what is no JSON: %s', (_what, text) => {
+])('refuses bytes that are not JSON: %s', (_what, text) => {
   expect(() => readActivity(answer(text), 'GET activity x')).toThrow('cut or broken JSON')
 })
 

@@ -119,7 +119,7 @@ describe('answers that are cut or slow', () => {
     expect(await errorOf(account.listActivities(RANGE))).toMatchObject({ code: 'connection_lost' })
   })
 
-  it('reports connect_failed when nobody listens', async () => {
+  it('reports connect_failed when no server listens', async () => {
     const server = await openRawServer(() => undefined)
     const { account } = openReal(server)
     await server.close()

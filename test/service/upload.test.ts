@@ -154,7 +154,7 @@ describe('an upload', () => {
     expect(sent).toBe(0)
   })
 
-  it('has certainly not arrived when nobody listens', async () => {
+  it('has certainly not arrived when no server listens', async () => {
     const server = await openRawServer(() => undefined)
     const account = openAccount(server)
     await server.close()

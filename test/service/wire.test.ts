@@ -68,7 +68,7 @@ describe('the activity list', () => {
     expect(list.drift).toEqual([])
   })
 
-  it.each([undefined, null, 'none', { error: 'x' }])('is no list when activities is %j', (activities) => {
+  it.each([undefined, null, 'none', { error: 'x' }])('is not a list when activities is %j', (activities) => {
     expect(parseActivityList({ success: true, activities })).toMatchObject({ ok: false })
   })
 })
@@ -118,7 +118,7 @@ describe('an activity', () => {
     ])
   })
 
-  it('passes the samples on unchanged, and leaves out what is no sample', () => {
+  it('passes the samples on unchanged, and leaves out other items', () => {
     const samples = [{ power: '200', unix_time: 1 }, { odd: true }]
     const { session_data: held } = unwrap(parseActivity({ success: true, session_data: samples }))
     expect(held?.count).toBe(2)

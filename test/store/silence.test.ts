@@ -139,7 +139,7 @@ describe('a connection that is silent because somebody works or waits', () => {
     await waiting
   })
 
-  it('stays while the rows of a COPY come slowly, and while nobody reads them', async () => {
+  it('stays while the rows of a COPY come slowly, and while they are not read', async () => {
     const { url, store } = await openScene()
     async function* rows() {
       for (let round = 0; round < 2; round++) {

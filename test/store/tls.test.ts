@@ -112,7 +112,9 @@ it('TLS parameters that mean nothing are reported with the other wrong settings'
     readSettings({ DATABASE_URL: `postgres://a:b@localhost/c${parameters}` }).problems.map(
       ({ sentence }) => sentence,
     )
-  expect(problemsOf('?sslmode=required')).toEqual([expect.stringContaining('has an sslmode that is none of')])
+  expect(problemsOf('?sslmode=required')).toEqual([
+    expect.stringContaining('has an sslmode that is not one of'),
+  ])
   expect(problemsOf('?sslmode=verify-ca')).toEqual([expect.stringContaining('needs sslrootcert=FILE')])
   expect(problemsOf('?sslmode=require&sslrootcert=/nowhere')).toEqual([
     'names in sslrootcert a file that cannot be read',

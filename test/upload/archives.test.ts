@@ -71,7 +71,7 @@ describe('what is dropped', () => {
     expect(rig.log.lines.filter(({ level }) => level !== 'debug' && level !== 'trace')).toEqual([])
   })
 
-  it('and is no FIT file is refused with the reason, in SQL and beside the file, and never sent', async () => {
+  it('and is not a FIT file is refused with the reason, in SQL and beside the file, and never sent', async () => {
     const text = Buffer.from('this is a letter, not a ride, whatever its name says')
     expect(await rig.importFile('letter.fit', text)).toMatchObject({ action: 'failed' })
     const [row] = await rig.rows('select state, attempts, reason, started_at from training.uploads')

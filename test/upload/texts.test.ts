@@ -19,7 +19,7 @@ const textOf = async (name: string, bytes: Uint8Array) => {
 }
 
 describe('the text beside a failed file', () => {
-  it('advises nothing that would be refused again for what is no ride', async () => {
+  it('advises nothing that would be refused again for a file that is not a ride', async () => {
     const text = await textOf('picture.fit', picture)
     expect(text).toContain('only FIT activities are')
     expect(text).not.toMatch(/--force|move the file back/i)

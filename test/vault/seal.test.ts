@@ -183,7 +183,7 @@ describe('a spool', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('reads the file of a version before databases had an identity, and one whose end is no date as expired', async () => {
+  it('reads the file of a version before databases had an identity, and an end that is not a date as expired', async () => {
     const folder = await openFolder()
     const spool = makeSpool(folder, IDENTITY)
     await spool.write({ ...sealed, password: null })

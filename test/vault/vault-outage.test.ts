@@ -149,7 +149,7 @@ test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
   },
 )
 
-test('a pair whose expiry is no date is kept', async () => {
+test('a pair whose expiry is not a date is kept', async () => {
   const { accountId, vault } = await openTestVault()
   await vault.locked(accountId, (held) => held.save({ ...pairAt(5), expiresAt: new Date(Number.NaN) }))
   expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })

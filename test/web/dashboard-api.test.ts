@@ -134,7 +134,7 @@ describe('the JSON of the dashboard', () => {
     const answer = await get('/api/activities/list?search=%00')
     expect([answer.status, await answer.json()]).toEqual([
       400,
-      { error: '"search" has the character NUL, or is no finite number' },
+      { error: '"search" has the character NUL, or is not a finite number' },
     ])
   })
 

@@ -13,7 +13,7 @@ describe('the profile of a workout file', () => {
     ])
   })
 
-  it('is empty for any other text, and leaves out what is no pair of numbers', () => {
+  it('is empty for any other text, and leaves out lines that are not pairs of numbers', () => {
     for (const text of ['', '<workout_file/>', head, '0 100\n5 100'])
       expect(parseErgProfile(text)).toEqual([])
     expect(parseErgProfile(`${head}0 100\nNaN 5\n-1 50\n1e9999 7\n1 100`)).toEqual([

@@ -14,11 +14,11 @@ export const FAULTS = {
   stale: 'the database holds other rows now or was restored, or another version of musette wrote it',
   missing: 'the database holds rows that were not exported yet',
   gone: 'the database has none of its rows any more',
-  foreign: 'it is not of this export, and readers count it too',
+  foreign: 'it does not belong to this export, and readers count it too',
 } as const
 
 /**
- * Compares the folder of an export with the database: reads every file, and compares what it was made of with what is there
+ * Compares the folder of an export with the database: reads every file, and compares its sources with those in the database
  * now. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the
  * signal's reason.
  */

@@ -99,7 +99,7 @@ export async function readForeignExport(
   for (const manifest of [await readExport(dir), await readStaged(dir)]) {
     const { identity } = manifest?.database ?? database
     if (identity === database.identity) continue
-    const found = `${dir} holds the export of another database (identity ${identity}), so this one leaves it alone; name another folder, or remove that one when nobody needs it`
+    const found = `${dir} holds the export of another database (identity ${identity}), so this one leaves it alone; name another folder, or remove that one when it is not needed`
     const own = `${dir}-${database.identity.slice(0, 8)}`
     return { found, run: `musette export --all --to ${quoteShell(own)}` }
   }
@@ -214,7 +214,7 @@ async function publishStaged(dir: string): Promise<void> {
   await removeStaged(dir)
 }
 
-/** Creates a folder that its owner alone may open; one that is there keeps its mode. */
+/** Creates a folder that only its owner may open; an existing one keeps its mode. */
 async function createFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
 }

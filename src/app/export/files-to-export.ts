@@ -23,7 +23,7 @@ export type WantedFile = {
 /** `onRows` gets the rows of each piece, `encode` makes row groups of them. */
 type Use = { onRows: (rows: number) => void; encode: EncodeGroup }
 
-/** Finds the files that an export has at the moment of a transaction: those of the tables, and what is asked for beside them. */
+/** Finds the files that an export has at the moment of a transaction: those of the tables, and the requested originals. */
 export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
   const partitions = await findPartitions(tx)
   const names = new Set((await findAccounts(tx)).map(({ name }) => name))

@@ -51,7 +51,7 @@ async function readForeignBackups(
   const found = `${dir} also holds ${count} ${paths.length === 1 ? 'backup' : 'backups'} that this database does not count, verify or remove`
   if (isEarlier) {
     const why = 'of this database, but from before a restore or of another restore of it'
-    return { found: `${found}, ${why}; remove them when nobody needs them`, run: `ls -l ${quoteShell(dir)}` }
+    return { found: `${found}, ${why}; remove them if not needed`, run: `ls -l ${quoteShell(dir)}` }
   }
   const other = owners.find((manifest) => manifest?.database && manifest.database.identity !== identity)
   const whose = other?.database

@@ -25,7 +25,7 @@ type Owner = Pick<DatabaseIdentity, 'identity' | 'line'>
 export type ForeignFolder = { found: string; run: string }
 
 /**
- * Makes this database the one that uses a folder, by a file in it, and returns undefined; or returns why it may not, and writes
+ * Makes this database the user of a folder, by a file in it, and returns undefined; or returns why it may not, and writes
  * nothing. A folder without the file is claimed, and one that this database used before it was restored. A folder that cannot be
  * written is not claimed, and may be used. Throws Node's errors of the disk.
  */

@@ -1,4 +1,4 @@
-/** A height is the mean of so many seconds on either side: a barometer's noise from one second to the next is no climb. */
+/** A height is the mean of so many seconds on either side: a barometer's noise from one second to the next is not a climb. */
 const MEAN_REACH_S = 5
 /** Smaller ups and downs are noise, m. */
 const NOISE_M = 2

@@ -50,7 +50,7 @@ export const stateToday = makeTool({
   name: 'state_today',
   title: 'The state today',
   description:
-    'Signature, weight, training load, form, load recommended today (target_xss: what is left) and this week, workout of the day with its steps.',
+    'Signature, weight, training load, form, load recommended today (target_xss: the rest) and this week, workout of the day with its steps.',
   input: z.object({ account }),
   output: { accounts: z.array(state) },
   async run({ query }, input) {

@@ -121,6 +121,6 @@ async function recordList(
 function shrunkenError(before: number, gone: number): UnexpectedResponseError {
   return new UnexpectedResponseError(
     'list_shrunken',
-    `the list of the service lacks ${gone} of ${before} workouts and is not accepted; nothing is changed; it is accepted when the service has sent such a list for three days`,
+    `the list of the service lacks ${gone} of ${before} workouts; nothing is changed until the service has sent such lists for three days`,
   )
 }

@@ -4,7 +4,7 @@ import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from '../samp
 
 /**
  * The samples of an activity that last: of several in one second only the last, in the order of time. Numbers are rounded to float4
- * like those in `training.samples`, so that SQL over the samples gives the same measures; NaN is what is not known.
+ * like those in `training.samples`, so that SQL over the samples gives the same measures; NaN is unknown.
  */
 export type Recorded = SampleSpacing &
   Readonly<{

@@ -77,7 +77,7 @@ function breakBody(activity: Activity, body: Buffer): Buffer {
 function readSeconds(request: Request, name: string): number | undefined {
   const text = request.query.get(name)
   if (text === null || text === '') return undefined
-  if (!/^-?\d{1,15}$/.test(text)) throw new ReplyError(refuse(400, `${name} is no whole number of seconds`))
+  if (!/^-?\d{1,15}$/.test(text)) throw new ReplyError(refuse(400, `${name} is not in whole seconds`))
   return Number(text)
 }
 

@@ -81,7 +81,7 @@ async function readJson(request: Request): Promise<unknown> {
   try {
     return JSON.parse(body)
   } catch {
-    throw new ReplyError(refuse(400, 'the body is no JSON'))
+    throw new ReplyError(refuse(400, 'the body is not JSON'))
   }
 }
 

@@ -43,7 +43,7 @@ export async function createActivity(world: World, request: Request): Promise<Re
   const nowMs = world.now().getTime()
   const fallback = nowMs - (input.late ? LATE_MS : input.seconds * 1_000)
   const path = input.path ?? makeWord(makeRandom(randomUUID()), 16)
-  if (findActivity(world, path)) return refuse(409, 'there is such an activity')
+  if (findActivity(world, path)) return refuse(409, 'the activity exists already')
   const running = input.activity_type === 'Running'
   const activity = addActivity(rider, {
     path,

@@ -68,7 +68,7 @@ function readDigits(start: usize): usize {
   let at = start
   while (true) {
     const word = load<u64>(at)
-    // The top bit of each byte that is no digit; the lowest of them is right, those above it need not be.
+    // The top bit of each byte that is not a digit; the lowest of them is right, those above it need not be.
     const others = ((word + 0x46 * BYTES) | (word - 0x30 * BYTES)) & (0x80 * BYTES)
     const count = <u32>ctz(others) >> 3
     if (count === 0 || digits >= load<u64>(POWERS_OF_TEN + ((MOST_DIGITS - count) << 3))) return at

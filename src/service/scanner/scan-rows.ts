@@ -1,7 +1,7 @@
 import { NO_NUMBER, readNumber } from './read-number'
 
 /**
- * Parses a JSON value at `at`, an offset in the window, that is no plain number, and keeps it for `row` of `column`. Returns the
+ * Parses a JSON value at `at`, an offset in the window, that is not a plain number, and keeps it for `row` of `column`. Returns the
  * offset behind it; 0 when it is no JSON.
  */
 declare function readOther(column: u32, row: u32, at: u32): u32

@@ -33,7 +33,7 @@ type Exports = {
 }
 
 /**
- * Reads a value that is no plain number: `at` is its offset in the window. Returns the offset behind it, and the number when it is
+ * Reads a value that is not a plain number: `at` is its offset in the window. Returns the offset behind it, and the number when it is
  * one; undefined when it is no JSON, or does not end in the window.
  */
 export type ReadOther = (

@@ -59,7 +59,7 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
 }
 
 type Column = { name: string; numbers: Float64Array }
-/** By sample, what is neither null nor a number. */
+/** By sample, the values that are neither null nor numbers. */
 type Others = Map<number, unknown>
 
 const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
@@ -89,7 +89,7 @@ function makeReadOther(window: Buffer, others: Others[], count: number): ReadOth
   }
 }
 
-/** Parses a slice of bytes that is a JSON value; undefined when it is none. */
+/** Parses a slice of bytes as a JSON value; undefined when it is not one. */
 function parseSlice(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end)) as unknown

@@ -109,7 +109,7 @@ export type WireActivity = z.infer<typeof activitySchema> & {
 
 /**
  * Parses the answer of endpoint 8. `scanned` is its session data when that was read from the bytes already. The samples
- * are only checked to be a list of objects; what is none is left out and reported as drift.
+ * are only checked to be a list of objects; other items are left out and reported as drift.
  */
 export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire

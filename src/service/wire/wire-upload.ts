@@ -83,6 +83,6 @@ export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile
 /** FormData escapes quotes and line breaks; other control characters would stay, and a path tells about the machine. */
 function plainName(fileName: string): string {
   const last = fileName.split(/[\\/]/).at(-1) ?? ''
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
   return last.replace(/[\u0000-\u001f\u007f]/g, '_') || 'activity.fit'
 }

@@ -126,7 +126,7 @@ async function findSampleDifferences(
     : [{ field: 'samples', mirrored: 'in another order', service: 'in order', cells: samples.count }]
 }
 
-/** Puts what is no number in its place among the numbers; places count from 1. */
+/** Puts the other values in their places among the numbers; places count from 1. */
 function valuesOf(numbers: readonly unknown[], others: Record<string, unknown>): unknown[] {
   return numbers.map((value, index) => others[index + 1] ?? value)
 }

@@ -51,7 +51,7 @@ export async function recordDetails(tx: Tx, inputs: readonly RecordDetailInput[]
     const { fields, after } = columnsToWrite(input.row, { before, content })
     if (before.fetched)
       await recordRevision(tx, { activityId, after, observedAt: requestedAt, others: input.contentChanges })
-    // The run is no value of the service, so it is in no revision.
+    // The run is not a value of the service, so it is in no revision.
     const samplesAt = replacing && samples.count > 0 ? { samplesAt: requestedAt, ...input.run } : {}
     const verifiedAt = samples ? { verifiedAt: requestedAt } : {}
     rows.push({

@@ -23,7 +23,7 @@ export type RebuiltDetail = DerivedDetail & { readonly activityId: number; reado
 export type RecordedRebuild = { result: 'rebuilt' | 'newer' | 'locked'; written: number; replaced: number }
 
 /**
- * Writes what was derived from stored answers of different activities in place of what is there, in the transaction of `tx`. It
+ * Replaces the rows of different activities by those derived from their stored answers, in the transaction of `tx`. It
  * tells nothing about the service, so there is no revision, and states, times of fetches and names that the list changed stay. For
  * several inputs it does not wait for a locked row, like recordDetails.
  */

@@ -26,7 +26,7 @@ export type ZoneChange = Readonly<{
   was: ZoneFacts
 }>
 
-/** Finds what is stored about the time zones of an account's activities, in the order of their starts. */
+/** Finds the stored evidence of the time zones of an account's activities, in the order of their starts. */
 export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFacts[]> {
   const { rows } = await tx.client.query<ZoneFacts>(
     `SELECT a.activity_id AS "activityId", date_trunc('milliseconds', a.started_at) AS "startedAt", a.timezone,

@@ -36,7 +36,7 @@ export async function withThrowAwayDatabase<T>(connectionString: string, work: (
 
 async function create(client: pg.ClientBase, name: string): Promise<void> {
   try {
-    // This locale goes with every encoding, and what is compared are bytes.
+    // This locale goes with every encoding, and bytes are compared.
     await client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
   } catch (error) {
     if (sqlstateOf(mapDatabaseError(error, 'query')) !== PERMISSION_DENIED) throw error

@@ -59,7 +59,7 @@ const INFO_YEAR = yearOf('v.observed_at')
 const FILE_YEAR = yearOf('u.seen_at')
 const FILE_MONTH = `date_part('month', u.seen_at at time zone 'UTC')::int`
 
-/** What changes with every poll, or serves fetching only, would have a file rewritten that nobody reads anew. */
+/** Columns that change with every poll, or serve fetching only, would rewrite files for no reader. */
 const OF_FETCHING = [
   ...[
     'listed_at',

@@ -10,7 +10,7 @@ type ExtraField = Readonly<{
   key: string
   numbers: Float64Array
   nulls: Uint8Array
-  /** what is no number, by its place from 1 */
+  /** values that are not numbers, by their place from 1 */
   others: Readonly<Record<number, Json>> | undefined
 }>
 

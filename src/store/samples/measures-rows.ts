@@ -25,7 +25,7 @@ ON CONFLICT (activity_id) DO UPDATE SET (account_id, ${COLUMNS.join(', ')}) =
   (excluded.account_id, ${COLUMNS.map((column) => `excluded.${column}`).join(', ')})
 WHERE m.* IS DISTINCT FROM excluded.*`
 
-/** Writes measures in place of those that the activities `known` have; what is right already is not written again. */
+/** Writes measures in place of those that the activities `known` have; right rows are not written again. */
 export async function replaceMeasures(
   tx: Tx,
   measured: ReadonlyArray<{ activityId: number; measures: Measures }>,

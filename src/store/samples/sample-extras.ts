@@ -5,7 +5,7 @@ import type { ActivitySamples } from './encode-samples.ts'
 
 /**
  * A per-second field without a column: its first `count` values in the order of the samples' time and ordinal, NaN where a
- * sample has no number; `others` has by index what is no number.
+ * sample has no number; `others` has the other values by index.
  */
 export type SampleExtra = Readonly<{
   field: string

@@ -8,7 +8,7 @@ const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
   OR a.started_at_local IS NOT NULL AND EXISTS (SELECT FROM training.power_curves c WHERE c.activity_id = a.activity_id
     AND c.duration_s = 1 AND num_nulls(c.account_id, c.season, c.started_at_local, c.sport) > 0))`
 
-/** Finds the activities that have samples and lack what is derived from them, the newest first. */
+/** Finds the activities that have samples and lack values derived from them, the newest first. */
 export async function findUnmeasured(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `SELECT activity_id FROM training.activities a WHERE ${IS_UNMEASURED} ORDER BY started_at DESC NULLS LAST, activity_id`,

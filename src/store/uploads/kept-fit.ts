@@ -17,7 +17,7 @@ export type FitRows = {
   fields: MadeRows<OfFile<typeof fitFields.$inferInsert>>
 } & RecordedRows
 
-/** The version of what is read of a FIT file: is raised when the rows of a file hold more. */
+/** The version of the rows of FIT files; raised when they hold more. */
 export const FIT_READER_VERSION = 3
 
 /**
@@ -52,11 +52,11 @@ export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<
   return true
 }
 
-/** The tables of what is inside of a file, each row with its place. */
+/** The tables of the contents of a file, each row with its place. */
 const PARTS = { sessions: fitSessions, laps: fitLaps, devices: fitDevices, fields: fitFields } as const
 const PART_NAMES = ['sessions', 'laps', 'devices', 'fields'] as const
 
-/** Writes what a known FIT file says in place of what is there; a row that is right already is not written. */
+/** Replaces the rows of a known FIT file; a row that is right already is not written. */
 export async function replaceFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<void> {
   const own = { accountId: key.accountId, contentId: key.contentId }
   const { readAt, ...file } = rows.file
@@ -142,7 +142,7 @@ export async function findSentFiles(
   return rows
 }
 
-/** Finds what is kept of a FIT file: its rows as this version reads them, and its bytes. */
+/** Finds the kept parts of a FIT file: its rows as this version reads them, and its bytes. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
   const { rows } = await tx.client.query<{ read: boolean; bytes: boolean }>(
     `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as read,

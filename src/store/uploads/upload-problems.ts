@@ -6,7 +6,7 @@ const STUCK_AFTER = '6 hours'
 /** Files of the last day that the service or musette refused, and files that were not sent, or not confirmed, for hours. */
 export type UploadProblems = { refused: number; stuck: number }
 
-/** Counts what is wrong with the uploads of all accounts. */
+/** Counts the failed uploads of all accounts. */
 export async function findUploadProblems(tx: Tx, now: Date): Promise<UploadProblems> {
   const { rows } = await tx.client.query<UploadProblems>(
     `select count(*) filter (where state = 'refused' and seen_at > $1::timestamptz - interval '1 day')::int as refused,

@@ -161,7 +161,7 @@ export async function recordCondition(tx: Tx, subject: string, isWrong: boolean)
   return rowCount === 1
 }
 
-/** Finds what is wrong and became a message. */
+/** Finds the open faults that became a message. */
 export async function findConditionSubjects(tx: Tx): Promise<ReadonlySet<string>> {
   const { rows } = await tx.client.query<{ subject: string }>(
     'select subject from musette.webhook_conditions',

@@ -16,7 +16,7 @@ const LEVEL = 3
 
 /** Sends a view as JSON with its ETag, in gzip to who takes it: 304 when the browser has it, 404 when there is none. */
 export async function sendView(request: FastifyRequest, reply: FastifyReply, view: object | undefined) {
-  if (view === undefined) return reply.code(404).send({ error: 'there is no such thing in the mirror' })
+  if (view === undefined) return reply.code(404).send({ error: 'not found in the mirror' })
   const body = JSON.stringify(view)
   // A weak one, because it is the same with and without compression.
   const etag = `W/"${createHash('sha256').update(body).digest('base64url')}"`

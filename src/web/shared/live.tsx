@@ -28,7 +28,7 @@ export function useLive<T extends object>(path: string, everyMs: number, more?: 
   return view
 }
 
-/** Takes over the parts of an earlier answer that are the same, so that what is drawn from them alone stays untouched. */
+/** Takes over the parts of an earlier answer that are the same, so that charts drawn from them alone are not drawn again. */
 function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
   const known = new Map(Object.entries(before ?? {}))
   const parts = Object.entries(now).map(([key, value]) => {
@@ -103,7 +103,7 @@ function pause(ms: number): Promise<void> {
 /** Longer than the daemon takes to find that its database is unreachable. */
 const ANSWER_WITHIN_MS = 20_000
 
-/** `login`: what is wrong with a login, which every answer tells. */
+/** `login`: the fault of a login, which every answer tells. */
 export type Answer<T> =
   | { kind: 'data'; data: T; etag: string | undefined; login: Problem | undefined }
   | { kind: 'same'; login: Problem | undefined }

@@ -128,7 +128,7 @@ describe('an export with all that is kept', () => {
     expect(await check()).toEqual([])
   })
 
-  it('is refused where there is none, and where nothing is to be exported', async () => {
+  it('is refused without an export, and where nothing is to be exported', async () => {
     await expect(checkExport(rig.app, { dir: folder.path, signal })).rejects.toMatchObject({
       code: 'not_an_export',
     })

@@ -39,7 +39,7 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([1, 0, 0, 0, 0, 0, 0])
   })
 
-  it('are counted for every heart rate, and a spike of the sensor is no peak', () => {
+  it('are counted for every heart rate, and a spike of the sensor is not a peak', () => {
     const seconds = [
       ...many(20, { hr: 3 }),
       ...many(11, { hr: 5.7 }),

@@ -298,7 +298,7 @@ describeWithBrowser('the page of an activity', () => {
     expect((await box())[2]).toBe(whole)
   })
 
-  it('shows map tiles with their credit, and none that is broken', async () => {
+  it('shows map tiles with their credit, and no broken ones', async () => {
     const page = await scene.visit(path, { viewport: { width: 1_200, height: 900 } })
     await page.route('**/api/activities/*', async (route) => {
       const answer = await route.fetch()

@@ -14,7 +14,7 @@ describeWithBrowser('the frame of the pages', () => {
   afterEach(() => expect(scene.takeComplaints().filter((text) => !text.includes('404'))).toEqual([]))
   afterAll(() => scene.close())
 
-  it('leads to every page, and offers no sign-out where nobody signs in', async () => {
+  it('leads to every page, and offers no sign-out without a login', async () => {
     const page = await scene.visit('/')
     for (const name of ['Fitness', 'Runs', 'Today']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()

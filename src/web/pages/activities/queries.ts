@@ -13,7 +13,7 @@ const SORT_KEYS: Readonly<Record<Exclude<SortKey, 'name'>, string>> = {
   xss: 'v.xss',
 }
 
-/** What a list of activities is filtered by; what is undefined does not count. */
+/** The filters of a list of activities; an undefined one does not count. */
 export type ActivityFilter = {
   /** words that the name or the description must have, each in one of them */
   search?: string | undefined

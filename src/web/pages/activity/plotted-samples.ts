@@ -6,7 +6,7 @@ import type { Tx } from '../../../store/store.ts'
 /** What a page plots by itself, each with the decimals that can be seen, because a day has 86,400 seconds. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
-/** A value beyond it is no measurement, and would flatten a plot. */
+/** A value beyond it is not a measurement, and would flatten a plot. */
 const LARGEST = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const

@@ -15,7 +15,7 @@ import { type Samples, speedsOf, spreadOf } from './summarize.ts'
 
 const TENTHS = { digits: 1 }
 const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
-/** The speed of a run, its values written as a pace: what is faster stands higher. */
+/** The speed of a run, its values written as a pace: faster stands higher. */
 const PACE = makeLane(110, [makeLine('speed', 'Pace', `/${UNITS.distance}`, 'low', { write: formatPace })], {
   fromZero: true,
   unit: `min/${UNITS.distance}`,

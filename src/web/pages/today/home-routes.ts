@@ -31,7 +31,7 @@ export function registerHomeTimezone(
       if (!isTimeZone(timezone))
         return reply
           .code(400)
-          .send({ error: `"${timezone}" is no time zone; it is a name such as Europe/Berlin` })
+          .send({ error: `"${timezone}" is not a time zone; write an IANA name such as Europe/Berlin` })
       try {
         await setHomeTimezone(app, { name: account, timezone })
         return reply.code(204).send()

@@ -85,7 +85,7 @@ function AccountCard({ account }: { account: Account }) {
   )
 }
 
-/** Lists what is mirrored, and of the other counts those that are not zero: a zero is as it should be. */
+/** Lists the mirrored counts, and those of the others that are not zero. */
 function countsOf(account: Account): NamedNumber[] {
   const others: ReadonlyArray<[string, number]> = [
     ['await their samples', account.awaiting_samples],

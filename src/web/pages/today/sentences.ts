@@ -4,7 +4,7 @@ import type { View } from './queries.ts'
 type Account = View['accounts'][number]
 type WeekDay = NonNullable<View['today']>['week'][number]
 
-/** Says what the runs of a day brought, whoever made them: the daemon or a command. */
+/** Says what the runs of a day brought, those of the daemon and of commands. */
 export function describeRuns({ runs, failed, came, changed }: View['runs']): string {
   const brought = [
     came > 0 && `${count(came, 'activity', 'activities')} came`,

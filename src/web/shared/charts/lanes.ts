@@ -17,7 +17,7 @@ export type Line = {
 /** Lines that share a scale. Lanes stand below each other over one x axis, so that lines of different units do not cross. */
 export type Lane = {
   lines: readonly Line[]
-  /** of all its lines; empty where nobody tells it */
+  /** of all its lines; empty where it is unknown */
   unit: string
   height: number
   /** begins at zero, as sums and powers do */
