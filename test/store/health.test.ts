@@ -73,7 +73,7 @@ describe('the counts of activities by state', () => {
     await makeAccount(store)
     const counts = await store.read(findHealthCounts)
     expect(counts.activities).toHaveLength(5)
-    expect(counts.uploads).toHaveLength(7)
+    expect(counts.uploads).toHaveLength(8)
     expect([...counts.activities, ...counts.uploads].every(({ count }) => count === 0)).toBe(true)
   })
 })

@@ -169,7 +169,7 @@ describe('a web server beyond loopback', () => {
     expect(JSON.parse(seen.body).accounts).toEqual({ anna: 'last poll: never' })
     const anonymous = await rig.ask('/readyz')
     expect(anonymous.body).not.toContain('anna')
-    expect(Object.keys(JSON.parse(anonymous.body))).toEqual(['ready', 'parts'])
+    expect(Object.keys(JSON.parse(anonymous.body))).toEqual(['ready', 'parts', 'identity'])
   })
 
   it('writes the token into no log, no page and no cookie', async () => {

@@ -61,6 +61,8 @@ export async function openLeakRig(): Promise<LeakRig> {
     const folder = await openTempDir('leaks')
     release.defer('folder', () => folder.close())
     const env = {
+      // A service that answers no list could not say whether it has a ride.
+      MUSETTE_KNOWN_RIDES: 'send',
       DATABASE_URL: databaseUrl.href,
       MUSETTE_BASE_URL: hostile.url,
       MUSETTE_DATA_DIR: folder.path,
