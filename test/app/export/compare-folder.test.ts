@@ -48,6 +48,7 @@ describe('an export with all that is kept', () => {
         MUSETTE_BASE_URL: rig.sandboxUrl,
         MUSETTE_DATA_DIR: rig.dataDir,
         MUSETTE_REQUESTS_PER_MINUTE: '100000',
+        MUSETTE_KNOWN_RIDES: 'send',
       },
     })
   const check = async () => (await checkExport(rig.app, { dir, signal })).faults
