@@ -118,7 +118,9 @@ describe('what is to be typed ends the situation', () => {
     await writeFile(file, `# MUSETTE_HTTP=off\nexport MUSETTE_HTTP=127.0.0.1:${port}`)
     const config = readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config
     await type(fitCommand(finding?.run ?? '', config))
-    expect(readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config.http?.port).toBe(port + 1)
+    const { http } = readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config
+    expect(finding?.run).toBe(`export MUSETTE_HTTP=127.0.0.1:${http?.port}`)
+    expect(http?.port).not.toBe(port)
   })
 
   it('of a file of webhooks that cannot be read, which is corrected and looked at again', async () => {
