@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { collectGarbage } from '../kit/collect-garbage.ts'
 import { decodeGzip } from '../kit/decode-gzip.ts'
 import type { Hold, Semaphore } from '../kit/semaphore.ts'
 import { tooLarge } from './service-errors.ts'
@@ -36,6 +37,8 @@ export async function readBody(
   }
   const readLarge = () =>
     large.read(1, async () => {
+      // The buffers of the answer before are in memory until the whole heap is collected.
+      collectGarbage()
       const whole = began.ended ? began : await collect(pieces, { ...input, began })
       return decode(whole.bytes, input)
     })

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { collectGarbage } from '../../src/kit/collect-garbage.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
-import { collectGarbage } from '../kit/collect-garbage.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { quiet } from './open.ts'
