@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { collectGarbage } from '../../src/kit/collect-garbage.ts'
+import { collectGarbage } from '../../src/service/read-body.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
