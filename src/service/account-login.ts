@@ -20,7 +20,7 @@ import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 /** The state of an account's login in this process; calls share one refresh through it. */
 export type LoginState = {
   account: LoginAccount
-  /** the share of a token's life after which it is refreshed; drawn once, so that accounts do not come together */
+  /** the share of a token's life after which it is refreshed; random, so that accounts do not refresh together */
   refreshAfter: number
   /** an access token that the service answered with 401 */
   refused: string | undefined
@@ -33,10 +33,10 @@ export type LoginState = {
   lastRead: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
 }
 
-/** A token is refreshed between half and six tenths of its life: days remain for an outage of the service to pass. */
+/** The share of a token's life after which it is refreshed. The rest, days, is left for an outage of the service to end. */
 const REFRESH_AFTER = 0.5
 const REFRESH_JITTER = 0.1
-/** Age up to which activities share a read of the vault (a query and a file): fifty of a backfill, or more. */
+/** How long requests for activities share one read of the vault, which is a query and a file. */
 export const SHARED_READ_MS = SECOND
 
 /** Makes the state of an account's login; with `byHand` the first refresh is attempted at once, whatever failed before. */
@@ -61,18 +61,17 @@ type TokenCall<T> = {
   sendElsewhere: (accessToken: string) => Promise<unknown>
 }
 
-/** Tokens for a request. A pair that another process stored may be old as well; only one that was just made ends the attempts. */
+/** Tokens for a request. A pair that another process stored may be outdated too; only a `brandNew` one needs no further attempt. */
 type Held = { held: Credentials; brandNew: boolean }
 
 /**
- * Calls the service with an access token. Refreshes the token first when it is past half of its life, and at once after a 401;
- * then the call is repeated once. The vault is read for each call, because another process may have refreshed the pair or another
- * rider may have signed in; for an object that only one rider has, a read that is `maxAgeMs` old is enough. When the 401
- * remains with a new token, or no new token can be obtained, the token is tried at another endpoint: if it is accepted there, the
- * 401 belongs to the object. A new token that is refused is an outage of the service: TransientError `token_refused`, after a day of
- * them CredentialsRejectedError of that code, and no request until the stored pause is over. Throws CredentialsRejectedError
- * `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here` for a 401 of the object, and
- * the errors of assertRider and of `send`.
+ * Calls the service with an access token. Refreshes the token first when more than half of its life is over, and after a 401, then repeats
+ * the call once. Reads the vault for each call, because another process may have refreshed the tokens or another rider may have signed in;
+ * for an object that only one rider has, a read up to `maxAgeMs` old is enough. When a new token gets a 401 too, or none can be obtained,
+ * the token is tried at another endpoint: if that accepts it, the 401 concerns the object. A refused new token is an outage of the service:
+ * TransientError `token_refused`, after a day CredentialsRejectedError `token_refused`, and no request until the stored pause is over.
+ * Throws CredentialsRejectedError `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here`
+ * for a 401 of the object, and the errors of assertRider and of `send`.
  */
 export async function withToken<T>(
   deps: RefreshDeps,
@@ -104,7 +103,7 @@ export async function withToken<T>(
       }
       if (!isUnauthorized(error)) throw error
       const { accessToken } = held
-      // A comparison that is refused says nothing about the request, of which nothing was sent.
+      // The 401 answered the comparison; the request itself was not sent.
       const pending = held.isRiderCompared ? undefined : riderPending(state.account, error)
       // A token that another endpoint has accepted is not refreshed for each object that is refused.
       if (brandNew || state.accepted === accessToken) {
@@ -126,7 +125,7 @@ export async function withToken<T>(
   }
 }
 
-/** Ends the count of refused tokens when one is accepted; does not fail, because the request is done. */
+/** Resets the count of refused tokens. Only logs a failure, because the request has succeeded. */
 async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Credentials): Promise<void> {
   if (accepted.refusals === 0) return
   const { accountId, name: account } = state.account
@@ -145,7 +144,7 @@ async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Cred
   })
 }
 
-/** Tells whether another endpoint accepts a token that was refused; `unclear` when that one fails in another way. */
+/** Tells whether another endpoint accepts a token that was refused; `unclear` when that request fails for another reason. */
 async function tryElsewhere(
   state: LoginState,
   call: Pick<TokenCall<unknown>, 'sendElsewhere'>,

@@ -15,10 +15,9 @@ import { badShape, parseJsonObject } from './service-errors.ts'
 import { parseActivityList } from './wire/wire-activity.ts'
 
 /**
- * Compares tokens with their account before their first use: of its newest activities the service must list one at least (service
- * document, endpoint 9). Without any there is nothing to compare. Parks the account of another rider and throws
- * CredentialsRejectedError `other_rider`; throws TransientError `rider_pending` when the list cannot be had, and what makes a call
- * wait or ends its token.
+ * Compares tokens with their account before their first use: the service must list at least one of the account's newest activities (service
+ * document, endpoint 9). An account without activities passes. For another rider it parks the account and throws CredentialsRejectedError
+ * `other_rider`. Throws TransientError `rider_pending` when the list cannot be fetched, and passes on a 401, a rate limit and an abort.
  */
 export async function assertRider(
   deps: RefreshDeps,
@@ -30,7 +29,7 @@ export async function assertRider(
   const isSame = await listsOneOf(deps.calls, list).catch((error: unknown) => {
     const is401 = error instanceof RejectedError && error.status === 401
     if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
-    // Not the failure of the caller's request: nothing of that was sent.
+    // The caller's request was not sent, so its error must not be thrown.
     throw riderPending(account, error)
   })
   const error = otherRider(account.name, 'nothing of it was written')
@@ -45,7 +44,7 @@ export async function assertRider(
 
 export type Comparison = { baseUrl: string; queue: string; accessToken: string; evidence: RiderEvidence }
 
-/** Tells by one request whether the service lists one of the newest activities of an account to an access token; true without any. */
+/** Requests the list once and tells whether it contains one of an account's newest activities; true for an account without any. */
 export async function listsOneOf(
   deps: CallDeps,
   { baseUrl, queue, accessToken, evidence, signal }: Comparison & { signal: AbortSignal | undefined },
@@ -68,7 +67,7 @@ export function riderPending(account: { name: string }, cause: unknown): Transie
   return new TransientError('rider_pending', text, { cause })
 }
 
-/** Makes the error of an account that is signed in, or was to be, as another rider than that of its activities. */
+/** Makes the error of a login as another rider than the one of the account's activities. */
 export function otherRider(account: string, done: string): CredentialsRejectedError {
   const login = commandFor('login', account)
   const text = `account "${account}" has the activities of another rider than this login, and ${done}; for an account of its own run: musette login NAME --username …, with a new NAME; for the rider of these activities run: ${login}, and with --same-rider if it is the same one after all`

@@ -11,7 +11,7 @@ export type CallDeps = { transport: TransportDeps; pacer: Pacer; sleep: Sleep; r
 /** How often a GET is tried again after a TransientError; callers handle longer outages. */
 const READ_RETRIES = 2
 const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor: 4 }
-/** How long a 503 pauses the other calls at most: its Retry-After is a hint and not a limit. */
+/** The longest pause of the other calls after a 503: its Retry-After is a hint and not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
 /**
@@ -80,7 +80,7 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
  * segment. Throws RejectedError `bad_path` for an empty path and for dots.
  */
 export function objectUrl(baseUrl: string, folder: string, path: string, query: Record<string, string> = {}) {
-  // URL resolves segments of dots, so the request would go to another endpoint.
+  // URL resolves dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '..') {
     throw new RejectedError('bad_path', `"${path}" is not the path of an activity or a workout`)
   }

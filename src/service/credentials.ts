@@ -1,6 +1,6 @@
 /**
- * The tokens of one grant (service document, "Token response"), with their times by this machine's clock. The access token is ''
- * where the service sent none that can be used.
+ * The tokens of one grant (service document, "Token response"), with times by this machine's clock. The access token is '' when the service
+ * sent no usable one.
  */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
@@ -26,18 +26,18 @@ export type Credentials = TokenPair & {
 /** Where somebody signs in, with the user name when it is known. */
 export type NamedLogin = { origin: string; username?: string | undefined }
 
-/** What tells whose account it is: the paths of its newest activities, with the time in which they are listed. */
+/** Evidence of the rider: the paths of the account's newest activities, and the span in which to list them. */
 export type RiderEvidence = {
   paths: string[]
   from: Date | null
   to: Date | null
   /** whether the account has training info of a rider */
   holdsRows: boolean
-  /** whether the user name of a login is that of the last one; `unknown` without a name or its key */
+  /** whether a login has the user name of the last one; `unknown` without a name or its key */
   name: 'same' | 'other' | 'unknown'
 }
 
-/** New tokens in a row that the service refused, each just made, and when the first of them was. */
+/** How many new tokens in a row the service refused, and since when. */
 export type Refusals = { refusals: number; refusedSince: Date | undefined }
 
 /** An account's credentials while its row is locked, so that no other process can change them. */
@@ -45,19 +45,19 @@ export type HeldCredentials = {
   /** as stored at the moment of the lock; undefined when the account was never signed in */
   credentials: Credentials | undefined
   /**
-   * Stores a new pair, clears `notBefore`, without refusals `needsLogin`, too, and sets `failures`, by default to 0. The pair is on
+   * Stores a new pair; clears `notBefore`, and `needsLogin` unless tokens were refused; sets `failures`, by default to 0. The pair is on
    * the disk when this resolves, even when the database cannot be written.
    */
   save(pair: TokenPair, failures?: number): Promise<void>
-  /** Sets `needsLogin`, with the reason for a person to read, and ends the count of refusals. */
+  /** Sets `needsLogin` with the reason for a person, and resets the count of refusals. */
   park(reason: string): Promise<void>
-  /** Sets the count of refusals and what follows from it; `reason` is for a person to read. */
+  /** Sets the count of refusals and the state that follows from it; `reason` is for a person. */
   recordRefusals(
     input: Refusals & Pick<Credentials, 'needsLogin' | 'notBefore'> & { reason: string | null },
   ): Promise<void>
-  /** Records whose tokens these are; those of another rider park the account with the reason. */
+  /** Records whether these are the rider's tokens; those of another rider park the account with the reason. */
   recordRider(input: { isOther: boolean; reason: string | null }): Promise<void>
-  /** Counts a failed attempt; no other is made before `notBefore`. */
+  /** Counts a failed attempt; the next one is made after `notBefore`. */
   recordFailure(input: { notBefore: Date; reason: string }): Promise<void>
 }
 

@@ -80,7 +80,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
       const what = 'activity list'
       return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
     },
-    /** Fetches one activity, with `samples` also its samples (endpoint 8); nobody else gets large ones until `hold` is released. */
+    /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
     async fetchActivity(
       path: string,
       input: { samples: boolean; hold?: Hold | undefined },
@@ -118,7 +118,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
       const what = `workout ${shorten(path, MAX_NAME)}`
       return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
     },
-    /** Uploads a FIT file, never twice by itself (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+    /** Uploads a FIT file once, without a retry (endpoint 10); TransientError.requestSent says whether it may have arrived. */
     async uploadFit(file: UploadFile, signal?: AbortSignal) {
       const what = `upload of ${shorten(file.fileName, MAX_NAME)}`
       const endpoint = 'POST /oauth/upload'
@@ -163,9 +163,9 @@ function unixSeconds(moment: Date, round: (seconds: number) => number): string {
 }
 
 /**
- * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, which are nearly all of it, are read from
- * the bytes into columns, and the rest as JSON; an answer whose samples are not flat objects is parsed as JSON altogether. Throws
- * the errors of parseJsonObject, and UnexpectedResponseError `bad_shape`.
+ * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, nearly all of the answer, are read from
+ * the bytes into columns, and the rest as JSON; when the samples are not flat objects, JSON.parse reads everything. Throws the errors of
+ * parseJsonObject, and UnexpectedResponseError `bad_shape`.
  */
 export function readActivity(answer: AnswerContent, what: string): WireActivity {
   const { body } = answer
@@ -174,7 +174,7 @@ export function readActivity(answer: AnswerContent, what: string): WireActivity 
   if (start !== undefined && scanned) {
     const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
     const wire = parseJsonObject({ ...answer, body: rest }, what)
-    // Of a member that comes twice, JSON.parse keeps the last.
+    // JSON.parse keeps the last of two members of one name.
     if (wire.session_data === null) return parsedOrThrow(parseActivity(wire, scanned.data), what)
   }
   return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)

@@ -1,14 +1,14 @@
 import type { Hold } from '../kit/semaphore.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
 
-/** A body to send: a short text, or bytes in their parts, which go in pieces; `onSent` is called when the connection takes the last piece. */
+/** A body to send: a short text, or bytes that are streamed; `onSent` is called when the connection takes the last piece. */
 export type RequestBody = {
   contentType: string
   content: string | readonly Uint8Array[]
   onSent?: () => void
 }
 
-/** The endpoints as in the service document; requests are counted by them, so they contain no object's name. */
+/** The endpoints as in the service document, by which requests are counted; without the names of objects. */
 export type Endpoint =
   | 'POST /oauth/token'
   | 'GET /oauth/authorize'
@@ -33,7 +33,7 @@ export type ServiceRequest = {
   /** `manual`: a redirect is returned as the answer and not followed */
   redirects?: 'manual'
   totalMs?: number
-  /** the answer may be that of a day of samples */
+  /** the answer may have the samples of a whole day */
   hasSamples?: boolean
   /** keeps the place of a large answer until the caller no longer needs it */
   hold?: Hold | undefined
@@ -77,7 +77,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   tokenMs: 40 * SECOND,
 }
 
-/** A ride of 24 hours has 86,400 samples of about 460 bytes with every extra field, 40 MB; half of that again is the margin. */
+/** A ride of 24 hours has 86,400 samples of about 460 bytes with every extra field, 40 MB; half as much again is the margin. */
 export const DEFAULT_MAX_BODY_BYTES = 60_000_000
 
 /** The pause after a 429 without a Retry-After. */

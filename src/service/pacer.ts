@@ -1,23 +1,23 @@
 import { RateLimitedError } from '../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../kit/time.ts'
 
-/** A call's queue (each is served in rotation) and its origin (a pause holds for one origin). */
+/** The queue of a call (queues take turns) and its origin (a pause holds for one origin). */
 type PacedCall = { queue: string; origin: string }
 
 export type Pacer = ReturnType<typeof makePacer>
 
-/** Called with the time, in ms, by which a rate limit has delayed the calls to an origin beyond a pause that ran already. */
+/** Called with the ms by which a rate limit has delayed the calls to an origin beyond the pause that already ran. */
 export type OnPause = (ms: number) => void
 
 type Waiter = { call: PacedCall; start: () => void; refuse: (reason: unknown) => void }
 
-/** A tenth of the minute's requests may go at once, but never more than this: as many as one page of a browser requests. */
+/** The burst: a tenth of the requests per minute, but never more than one page of a browser requests. */
 const MAX_BURST = 10
 
 /**
- * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s,
- * spread evenly after a small burst. The queue that was served the longest time ago is served next, each first in, first out. During
- * a pause of an origin up to `longestPauseMs` its calls wait; a longer pause rejects them, so that they do not delay others.
+ * Makes the pacer that all calls to the service go through: at most `concurrency` at a time and `requestsPerMinute` in any 60 s, spread
+ * evenly after a small burst. The queue that has waited longest since its last call is next; a queue is first in, first out. Calls to a
+ * paused origin wait; when the pause is longer than `longestPauseMs` they are rejected, so that they do not delay others.
  */
 export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
@@ -39,7 +39,7 @@ export function makePacer(
     const pause = pauses.get(origin)
     if (!pause) return 0
     const left = pause.until - deps.now().getTime()
-    // More than the whole pause is left only when the clock was set back; the pause must not be longer by that jump.
+    // A clock that was set back must not make the pause longer.
     if (left > 0 && left <= pause.ms) return left
     pauses.delete(origin)
     return 0
@@ -130,7 +130,7 @@ export function makePacer(
         startNext()
       }
     },
-    /** Pauses every call to an origin for `ms` from now; a longer pause that runs already stays. */
+    /** Pauses every call to an origin for `ms` from now; a longer pause stays. */
     pause(origin: string, ms: number): void {
       const longerMs = ms - pausedMs(origin)
       if (longerMs > 0) {
@@ -163,15 +163,15 @@ function rateLimited(pauseMs: number): RateLimitedError {
 }
 
 /**
- * Makes a leaky bucket (GCRA). `ahead` is the moment up to which requests are spent. The even pace is below `perMinute` by the
- * size of the burst, so that both together never exceed it in any 60 s.
+ * Makes a leaky bucket (GCRA). `ahead` is the time up to which requests are spent. The even pace is lower than `perMinute` by the burst, so
+ * that both together stay within `perMinute` in any 60 s.
  */
 function makeRate(perMinute: number) {
   const burst = Math.min(MAX_BURST, Math.max(1, Math.floor(perMinute / 10)))
   const intervalMs = MINUTE / (perMinute - burst + 1)
   const allowanceMs = (burst - 1) * intervalMs
   let ahead = 0
-  // A clock that is set back must not delay all calls by that jump.
+  // A clock that is set back must not delay the calls.
   const clamp = (now: number): void => {
     ahead = Math.min(ahead, now + allowanceMs + intervalMs)
   }

@@ -5,23 +5,23 @@ import { decodeGzip } from '../kit/decode-gzip.ts'
 import type { Hold, Semaphore } from '../kit/semaphore.ts'
 import { tooLarge } from './service-errors.ts'
 
-/** A body, decoded, and as it came when that was gzip. */
+/** A decoded body, and its gzipped bytes when it came so. */
 type Body = { decoded: Buffer; gzipped: Buffer | undefined }
 
 /** The first buffer for a body of unknown length. */
 const FIRST_BYTES = 64 * 1024
-/** A larger answer waits until no other one is held: five hours of samples. */
+/** Larger answers are read one at a time; this is five hours of samples. */
 const LARGE_BYTES = 8_000_000
 
-/** Let one large answer be read at a time, and one be held; a caller that holds one may read another. */
+/** One large answer is read at a time, and one is held; the caller that holds one may read another. */
 export type LargeAnswers = { read: Semaphore; held: Semaphore }
 
 type Input = { encoding: string | undefined; length: number | undefined; maxBytes: number; what: string }
 
 /**
- * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes); a stream
- * or gzip that ends early throws the library's error. `length` is the Content-Length. What is large is read when `large` allows it,
- * while its connection waits; with a `hold` it is read when no other one is held, and held until that is released.
+ * Reads a body and decodes gzip. Throws `too_large` as soon as its size, decoded or not, passes the limit (bytes), and the library's error
+ * when it ends early. `length` is the Content-Length. A large body is read when `large` allows it; with a `hold` it waits until no other is
+ * held, and is held until the release.
  */
 export async function readBody(
   body: Readable,
@@ -38,7 +38,7 @@ export async function readBody(
   }
   const readLarge = () =>
     large.read(1, async () => {
-      // The buffers of the answer before are in memory until the whole heap is collected.
+      // The buffers of the last answer stay in memory until a full collection.
       collectGarbage()
       const whole = began.ended ? began : await collect(pieces, { ...input, began })
       return decode(whole.bytes, input)
@@ -70,12 +70,12 @@ function isTooLarge(error: unknown): boolean {
 
 type Collected = { bytes: Buffer; ended: boolean }
 
-/** Collects what comes, after what `began`, to its end or to the first piece behind `pauseAt`. */
+/** Reads pieces, after those in `began`, to the end or until the size passes `pauseAt`. */
 async function collect(
   pieces: AsyncIterator<Buffer>,
   { length, maxBytes, what, began, pauseAt = maxBytes }: Input & { began?: Collected; pauseAt?: number },
 ): Promise<Collected> {
-  // Chunks are copied to their place at once, so that an answer of several MB is in memory once and not twice.
+  // Chunks are copied at once, so that a large answer is in memory once and not twice.
   let whole = began?.bytes ?? Buffer.allocUnsafeSlow(Math.min(length ?? FIRST_BYTES, maxBytes, pauseAt))
   let size = began?.bytes.length ?? 0
   while (size <= pauseAt) {
@@ -106,7 +106,7 @@ function isGzip(encoding: string | undefined): boolean {
   return /^(x-)?gzip$/i.test(encoding?.trim() ?? '')
 }
 
-/** Collects the garbage of this process at once: what only a wait without a holder keeps alive is gone afterwards. */
+/** Collects all garbage at once, including what only an abandoned wait keeps alive. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

@@ -19,20 +19,19 @@ export type RefreshDeps = { calls: CallDeps; vault: TokenVault; log: Logger }
 /** The result of a refresh of the tokens. */
 export type RefreshResult =
   | { kind: 'refreshed'; credentials: Credentials }
-  /** another process had stored another pair already */
+  /** another process had already stored a newer pair */
   | { kind: 'newer'; credentials: Credentials }
   | { kind: 'parked' }
   | { kind: 'waiting'; until: Date | undefined }
   | { kind: 'failed'; cause: unknown }
 
-/** Pauses after a refresh that failed without a definite refusal. Half of a token's life, days, is left for further attempts. */
+/** Pauses after a refresh that failed without a clear refusal; half of a token's life, days, is left for further attempts. */
 const REFRESH_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: 6 * HOUR, factor: 3 }
 
 /**
- * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when
- * they are still those in `seen`. Only `invalid_grant` ends a login: then a stored password is tried once, or the account is
- * parked. Any other failure is recorded with a growing pause; during the pause nothing is requested unless `respectPause` is
- * false. A new pair is stored before it is used.
+ * Refreshes an account's tokens (service document, endpoint 1) under its lock: reads them again, and requests a new pair only when they are
+ * still those in `seen`. After `invalid_grant` a stored password is tried once, else the account is parked. Any other failure is recorded
+ * with a growing pause, during which nothing is requested unless `respectPause` is false. A new pair is stored before it is used.
  */
 export async function refreshTokens(
   deps: RefreshDeps,
@@ -40,7 +39,7 @@ export async function refreshTokens(
 ): Promise<RefreshResult> {
   const { account, seen, respectPause } = input
   const call = { queue: account.queue, origin: new URL(account.baseUrl).origin }
-  // The pacer comes before the lock: other processes must not wait for the lock while this one waits for a pause to end.
+  // The pacer comes before the lock: a process that waits for a pause to end must not hold the lock.
   return deps.calls.pacer.run(call, () =>
     deps.vault.locked(account.accountId, async (held): Promise<RefreshResult> => {
       const stored = held.credentials
@@ -54,20 +53,20 @@ export async function refreshTokens(
   )
 }
 
-/** Pauses while the service refuses tokens that it has just made: an outage, of seconds or of days. */
+/** Pauses while the service refuses new tokens: an outage of seconds or of days. */
 const REFUSAL_BACKOFF: Backoff = { firstMs: 30 * SECOND, maxMs: HOUR, factor: 3 }
-/** An outage that lasts longer is told, see findAccountStatuses. */
+/** A longer outage is reported, see findAccountStatuses. */
 const WARN_AFTER_MS = HOUR
-/** A person is asked to sign in when so many tokens were refused over so long; attempts go on, because an outage ends by itself. */
+/** After so many refusals over so long a person is asked to sign in; attempts go on, because the outage may end. */
 const MIN_REFUSALS = 3
 const PARK_AFTER_MS = DAY
 
-/** Tells whether a login has ended for good. While the service refuses new tokens it has not, even when a person was asked. */
+/** Tells whether a login has ended for good; refused new tokens do not end it, even when a person was asked to sign in. */
 export function isEnded({ needsLogin, refusals }: Credentials): boolean {
   return needsLogin && refusals === 0
 }
 
-/** Tells whether the next attempt must wait. No pause is longer than a day: the end of a longer one comes from a clock that was wrong. */
+/** Tells whether the next attempt must wait. A pause of more than a day comes from a wrong clock and does not count. */
 export function isPaused(deps: RefreshDeps, { notBefore }: Credentials): boolean {
   const leftMs = notBefore ? notBefore.getTime() - deps.calls.transport.now().getTime() : 0
   return leftMs > 0 && leftMs <= MAX_RETRY_AFTER_MS
@@ -140,13 +139,13 @@ async function grantAndSave(
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
   const request = async (grant: Grant): Promise<TokenPair> => {
     const pair = await requestTokens(deps.calls, { client, grant })
-    // A spooled pair counts when it is newer than the row's, which may have been made before the clock was put back.
+    // The pair in the spool counts when it is newer than the row's, whose time may come from a clock that was set back.
     const earliest = held.credentials.obtainedAt.getTime() + 1
     return { ...pair, obtainedAt: new Date(Math.max(pair.obtainedAt.getTime(), earliest)) }
   }
   let pair = await request(grant)
   for (let isSecond = false; pair.accessToken === ''; isSecond = true) {
-    // The refresh token that was sent is spent: the new one is stored first. The access token before serves on while it lasts.
+    // The old refresh token is used up, so the new one is stored first. The old access token stays usable until it expires.
     await held.save({ ...pair, accessToken, expiresAt }, failures)
     if (isSecond) throw badShape('renewing the login', 'the answer has no usable access token')
     pair = await request({ type: 'refresh_token', refreshToken: pair.refreshToken })

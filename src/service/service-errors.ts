@@ -12,12 +12,12 @@ import {
 import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../kit/json.ts'
 import { type RawAnswer, retryAfterMs } from './http-message.ts'
 
-// The one place that turns a status or a content into an error of the kit. `what` names what was fetched or
-// sent (`activity ab12`). No message contains a URL's query or a token, and of a body only what quoteRefusal returns.
+// The one place that turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains
+// a URL's query or a token; of a body it contains only the result of quoteRefusal.
 
 /** OAuth error words that refuse the access token, with any status (RFC 6750 section 3.1). */
 const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
-/** OAuth error words that concern the client or the request, and not the rider's login. */
+/** OAuth error words that concern the client or the request, not the login. */
 const CLIENT_ERRORS: readonly string[] = [
   'invalid_client',
   'unauthorized_client',
@@ -25,10 +25,10 @@ const CLIENT_ERRORS: readonly string[] = [
   'invalid_scope',
 ]
 
-/** The parts of an answer that its content is read from. */
+/** The parts of an answer from which its content is read. */
 export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
 
-/** Turns a failure below HTTP (connecting, sending, reading) into a TransientError; the cause keeps its code only. */
+/** Turns a failure below HTTP (connecting, sending, reading) into a TransientError whose cause has only the code. */
 export function networkError(
   error: unknown,
   what: string,
@@ -154,8 +154,8 @@ export function parseQuietly(answer: AnswerContent): unknown {
 }
 
 /**
- * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` or
- * a refused password is a CredentialsRejectedError, a refused client a RejectedError; otherwise the status decides.
+ * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
+ * refused password become a CredentialsRejectedError, a refused client a RejectedError; else the status decides.
  */
 export function tokenError(
   answer: RawAnswer,
@@ -255,7 +255,7 @@ export function parseOAuthError(wire: unknown): string | undefined {
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
 /** Enough for a sentence; a longer text was not written for a person. */
 const MOST_CHARACTERS = 200
-/** A run of this many characters that is not a plain word may be a token in some encoding. */
+/** A longer run of characters that is not a plain word may be an encoded token. */
 const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
 

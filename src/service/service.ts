@@ -32,19 +32,19 @@ export type ServiceOptions = {
   concurrency: number
   /** requests in any 60 s, over all accounts */
   requestsPerMinute: number
-  /** how long, in ms, a call waits during a rate limit; a longer one rejects it with RateLimitedError. Default: no limit */
+  /** longest pause of a rate limit, in ms, that a call waits for; a longer one throws RateLimitedError. Default: no limit */
   longestPauseMs?: number | undefined
   userAgent: string
   /** the HTTP proxies towards the service; undefined: none */
   proxies?: Proxies | undefined
-  /** a person waits: the first refresh of tokens is tried at once, also during the pause after a failed one */
+  /** a person waits: the first refresh ignores the pause after a failure */
   byHand?: boolean
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 60 MB */
   maxBodyBytes?: number
 }
 
-/** Opens the client of the service: every call of every account goes through its one pacer. The caller closes a `dispatcher` that it hands in. */
+/** Opens the client of the service, with one pacer for all calls of all accounts. The caller closes its own `dispatcher`. */
 export function openService(
   deps: {
     vault: TokenVault
@@ -103,7 +103,7 @@ export function openService(
     /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
     fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>
       runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
-    /** Tells whether the service lists one of the newest activities of an account to an access token; see listsOneOf. */
+    /** See listsOneOf. */
     listsOneOf: (input: Omit<Comparison, 'queue'>, signal?: AbortSignal) =>
       listsOneOf(calls, { ...input, queue: 'login', signal }),
     listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) =>
@@ -124,7 +124,7 @@ function openConnections(
 ) {
   if (handedIn) return { get: handedIn, post: handedIn, close: async () => undefined }
   const get = makeAgent(proxies, { connectMs })
-  // Each POST has a new connection: on one that the service has just closed, a token or an upload would be lost.
+  // Each POST has a new connection: a token or an upload would be lost on one that the service has just closed.
   const post = makeAgent(proxies, { connectMs, pipelining: 0 })
   return {
     get,

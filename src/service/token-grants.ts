@@ -9,7 +9,7 @@ import { send } from './transport.ts'
 import { parseToken } from './wire/wire-token.ts'
 
 export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
-/** A client as the pages of a login know it. */
+/** The client in the address of a login page. */
 export type Application = Omit<ClientCredentials, 'clientSecret'>
 
 export type Grant =
@@ -53,7 +53,7 @@ export async function requestTokens(
   return interpretTokenAnswer(answer, input.grant, transport.now)
 }
 
-/** Requests tokens for a login, which nothing stores yet; a pair without a usable access token is refreshed once. Throws as requestTokens. */
+/** Requests tokens for a login and stores nothing; refreshes a pair without a usable access token once. Throws as requestTokens. */
 export async function requestLogin(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
   { client, grant }: { client: ClientCredentials; grant: Grant },
@@ -71,8 +71,8 @@ export async function requestLogin(
 }
 
 /**
- * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token
- * and no error word a missing or odd access token is none: the pair has '' for it, and its time is over.
+ * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token and no
+ * error word, a missing or odd access token becomes '' and counts as expired.
  */
 function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
   const what = WHAT[grant.type]
@@ -83,7 +83,7 @@ function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): Toke
   const token = good ? parseToken(wire) : undefined
   if (!token || (token.access_token === undefined && parseOAuthError(wire) !== undefined))
     throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
-  // RFC 6749 section 6: without a new refresh token in the answer, the old one remains valid.
+  // RFC 6749 section 6: the old refresh token stays valid when the answer has no new one.
   const refreshToken =
     token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
   if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
@@ -139,7 +139,7 @@ export async function fetchAuthorizeRefusal(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { client, redirectUri } = input
-  // A state of its own: the login's state is valid for one answer only.
+  // A separate state: the login's state is valid for one answer only.
   const state = randomBytes(24).toString('base64url')
   const request: ServiceRequest = {
     method: 'GET',
@@ -159,7 +159,7 @@ export async function fetchAuthorizeRefusal(
   }
 }
 
-/** Only 400 and an OAuth error are a refusal: a 403 may be meant for programs that are no browser. */
+/** Only 400 with an OAuth error is a refusal: a 403 may be meant for programs that are not browsers. */
 function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
   const { location } = answer.headers
   const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined

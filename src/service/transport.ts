@@ -8,7 +8,7 @@ import { isKnownEncoding, type LargeAnswers, readBody } from './read-body.ts'
 import { networkError, redirectError, tooLarge } from './service-errors.ts'
 
 export type TransportDeps = {
-  /** for GET keeps connections; for POST opens a new one each time, because a request on a stale one would be lost */
+  /** reuses connections for GET; opens a new one for each POST, because a request on a stale connection would be lost */
   dispatchers: { get: Dispatcher; post: Dispatcher }
   now: Clock
   large: LargeAnswers
@@ -16,9 +16,9 @@ export type TransportDeps = {
   onAnswer?: OnAnswer | undefined
 }
 
-/** A body is handed to the connection in pieces of this size. */
+/** The size of the pieces in which a body is sent. */
 const PIECE_BYTES = 64 * 1024
-/** At most this many redirects of a GET are followed, and only within its origin. */
+/** GET follows at most this many redirects, within its origin. */
 const MAX_REDIRECTS = 3
 
 /**
@@ -107,7 +107,7 @@ async function exchange(
   }
 }
 
-/** Streams bytes in pieces: a request whose last piece was not taken can certainly not have arrived. */
+/** Streams bytes in pieces: while the last piece is not taken, the request cannot have arrived. */
 function contentOf({ content }: RequestBody, onSent: () => void): string | Readable {
   if (typeof content === 'string') return content
   return Readable.from(piecesOf(content, onSent), { objectMode: false })
@@ -169,12 +169,12 @@ function parseDate(header: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** The end of one request: an answer of any status, or the reason why there is none. It contains no object's name and no secret. */
+/** The end of one request: an answer of any status, or the reason for none; without names of objects and secrets. */
 type RequestEnd = {
   endpoint: Endpoint
   /** the answer's HTTP status; undefined without a complete answer */
   status: number | undefined
-  /** the stable code of the error in place of an answer, `aborted` when the caller stopped it; undefined after an answer */
+  /** the stable code of the error, `aborted` when the caller stopped it; undefined after an answer */
   failure: string | undefined
   /** the duration in ms, connecting and redirects included */
   ms: number

@@ -17,20 +17,20 @@ import { keepWhole, loadFit } from './keep-fit.ts'
 import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 
-/** Services round a start, or begin with the first record; no rider begins two activities so soon one after the other. */
+/** Services round a start, or begin with the first record; no rider begins two activities within this time. */
 export const SAME_START_MS = 5 * SECOND
-/** A service may leave out seconds at both ends, and pauses of which the device does not know; the larger of both counts. */
+/** A service may leave out seconds at both ends, and pauses that the device does not record; the larger limit counts. */
 const LENGTH_WITHIN_S = 60
 const LENGTH_WITHIN_SHARE = 0.02
 /** How far two values of one second may differ, 1/min or W: a service may smooth them. */
 const VALUE_WITHIN = 2
-/** Fewer values tell nothing, and two riders on one ride have many seconds of the same heart rate. */
+/** Fewer values prove nothing; two riders of one ride often share a heart rate, so most values must be equal. */
 const [MIN_VALUES, MIN_SAME_SHARE] = [30, 0.8]
 
-/** A file that is a whole FIT activity, and whose it is. */
+/** A whole FIT activity and its account. */
 export type WholeFile = { account: Account; fit: ReadFit; whole: WholeFit }
 
-/** The activity of a file, or why there is none; `isAwaited`: it may be one that is not fetched yet; `isUnknown`: nothing has its start. */
+/** The activity of a file, or why there is none; `isAwaited`: a candidate is not fetched yet; `isUnknown`: no activity has its start. */
 type Found =
   | { activity: ActivityAtStart }
   | { activity?: undefined; reason: string; isAwaited?: true; isUnknown?: true }
@@ -38,9 +38,9 @@ type Found =
 type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 
 /**
- * Finds the mirrored activity that a file is the recording of: the only one that starts within 5 s of one of the file's starts, by UTC
- * or its local time, lasts as long within 60 s or 2 %, has the same values in the same seconds, and has no other file. Several sports
- * in one file are one ride. Throws the errors of the database and of reading.
+ * Finds the mirrored activity that a file records: the only one that starts within 5 s of one of the file's starts (UTC or local time), has
+ * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Several sports in one file are one
+ * ride. Throws the errors of the database and of reading.
  */
 export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
   const { account, fit, whole } = input
@@ -75,8 +75,9 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
 }
 
 /**
- * Joins a file to its activity: the ledger first, then what the file says; nothing is sent. Returns the ledger row, which is `attached`
- * unless another process was first, and whether the content is stored; an error of that is logged. Throws the errors of the database.
+ * Joins a file to its activity, first in the ledger, then with the content of the file; sends nothing. Returns the ledger row, which is
+ * `attached` unless another process was faster, and whether the content is stored; a failure to store it is only logged. Throws the errors
+ * of the database.
  */
 export async function attachFile(
   deps: Deps,
@@ -100,7 +101,7 @@ export async function attachFile(
   return { upload, isKept: await keepWhole(deps, input) }
 }
 
-/** Returns the ledger row of a file that was not seen before. */
+/** Makes the ledger row of a new file. */
 export function seenOf({ account, fit, whole: { startedAt, otherStarts } }: WholeFile, seenAt: Date) {
   const { contentId, name: fileName, sizeBytes } = fit
   return { accountId: account.accountId, contentId, fileName, sizeBytes, startedAt, otherStarts, seenAt }
@@ -110,7 +111,7 @@ function isAsLong(a: number, b: number): boolean {
   return Math.abs(a - b) <= Math.max(LENGTH_WITHIN_S, LENGTH_WITHIN_SHARE * Math.max(a, b))
 }
 
-/** Whether a sensor of the file gave the activity's values, or none can be compared. */
+/** Whether the activity has the file's sensor values, or none can be compared. */
 async function hasSameValues(
   deps: Pick<Deps, 'store' | 'memory'>,
   { fit }: WholeFile,
@@ -125,7 +126,7 @@ async function hasSameValues(
     const both = [...(here ?? [])].map(
       (value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN] as const,
     )
-    // All riders who coast have the same power.
+    // Every rider who coasts has the same power.
     const known = both.filter(([value, other]) => value > 0 && !Number.isNaN(other))
     const same = known.filter(([value, other]) => Math.abs(value - other) <= VALUE_WITHIN)
     return known.length < MIN_VALUES ? [] : [same.length / known.length]

@@ -17,20 +17,19 @@ import { isNew, recordAccepted, recordDuplicate, recordReplaced, UNCONFIRMED_MS 
 const UNCONFIRMED_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 5 * MINUTE, factor: 3 }
 /** Pauses between checks of an accepted upload whose activity cannot be fetched. */
 const GONE_BACKOFF: Backoff = { firstMs: 10 * SECOND, maxMs: 1 * DAY, factor: 4 }
-/** How long after the acceptance a new activity may be missing in the list, before another one can have replaced it. */
+/** How long a new activity may be missing in the list before another one can count as its replacement. */
 const LISTED_WITHIN_MS = 30 * SECOND
-/** How long an accepted upload is checked whose activity neither can be fetched nor was replaced. */
+/** How long an accepted upload is checked while its activity can neither be fetched nor has a replacement. */
 const GONE_WITHIN_MS = 7 * DAY
-/** How much wider the requested span is on both sides: a service may take its ends as wall-clock time of some zone. */
+/** The margin of the requested span on both sides: a service may read its ends as wall-clock time of some zone. */
 const ZONES_MS = 1 * DAY
 const CONFLICT = 409
 
 /**
- * Checks one ledger row that is due, by the activity list near the file's start (service document, endpoint 9),
- * and returns the row; undefined when no check was due. A row whose sender died becomes `unconfirmed` first. `unconfirmed`:
- * with an activity it is accepted; without one after the waiting time it is `seen` again, and only then sent again. `accepted`
- * or `mirrored` with an activity that is gone: it gets the activity that replaced it, or no further check after a while.
- * Throws the client's errors after recording the time of the next check.
+ * Checks one due ledger row against the activities near the file's start (service document, endpoint 9) and returns it; undefined when none
+ * is due. A row whose sender died becomes `unconfirmed` first. An `unconfirmed` row with an activity is accepted; without one after the
+ * waiting time it is `seen`, to be sent again. An `accepted` or `mirrored` row without its activity gets the replacement, or after a while
+ * no further check. Throws the client's errors after it recorded the time of the next check.
  */
 export async function checkUpload(
   deps: UploadDeps,
@@ -91,7 +90,7 @@ async function checkRow(
   const { listed, requestedAt } = input
   const paths = listed.map(({ path }) => path)
   const claims = await findClaims(tx, input.key, paths)
-  // Read under the lock that findClaims takes, so that no other process changes it.
+  // Read under the lock of findClaims, so that no other process changes it.
   const upload = await findUpload(tx, input.key)
   if (!upload || !isDue(upload, requestedAt)) return undefined
   const known = factsOf(upload)
@@ -104,7 +103,7 @@ async function checkRow(
   }
   const path = upload.activityPath
   if (path !== null && paths.includes(path)) {
-    // It was fetched before the service had it.
+    // The first fetch came before the service had it.
     await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: requestedAt })
     return recordUploadState(tx, upload, nextCheck(upload, requestedAt), [upload.state])
   }
@@ -134,13 +133,13 @@ function stillUnconfirmed(upload: Upload, match: Match, requestedAt: Date) {
   return { ...next, nextTryAt }
 }
 
-/** A new activity that is not listed yet must not be replaced by another one of the same start. */
+/** A new activity that is not listed yet must not be replaced by another with the same start. */
 function isTooEarly(upload: Upload, now: Date): boolean {
   const since = upload.acceptedAt ?? upload.seenAt
   return upload.state === 'accepted' && now.getTime() - since.getTime() < LISTED_WITHIN_MS
 }
 
-/** The checks of an activity that is gone end: at once when its samples are in the mirror, else after a week. */
+/** Ends the checks for a missing activity: at once when its samples are mirrored, else after a week. */
 function stillGone(upload: Upload, requestedAt: Date) {
   const since = upload.acceptedAt ?? upload.seenAt
   const over = upload.state === 'mirrored' || requestedAt.getTime() - since.getTime() > GONE_WITHIN_MS
@@ -156,12 +155,12 @@ function nextCheck(upload: Upload, now: Date) {
   return { state, checks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, checks)) }
 }
 
-/** The facts of a file that show which activity came from it. */
+/** The facts of a file that identify its activity. */
 function factsOf({ startedAt, otherStarts, fileName }: Upload) {
   return { startedAt, otherStarts: (otherStarts ?? []).map((start) => new Date(start)), fileName }
 }
 
-/** Returns all starts that a file offers. */
+/** Returns all starts of a file. */
 function startsOf(upload: Upload): Date[] {
   const { startedAt, otherStarts } = factsOf(upload)
   return [...(startedAt ? [startedAt] : []), ...otherStarts]
@@ -187,9 +186,9 @@ export async function listNear(
 }
 
 /**
- * Checks whether the service refused a file because it has the activity already, since a refusal gives no reason. When the
- * list has an activity of the file's start, the row becomes accepted if an earlier request may have arrived, else a
- * `duplicate` of that activity. Undefined when there is none, or when the list cannot be fetched: the file is refused.
+ * Checks whether the service refused a file because it already has the activity, as a refusal gives no reason. If the list has an activity
+ * with the file's start, the row becomes accepted when an earlier request may have arrived, else a `duplicate`. Returns undefined when
+ * there is none or the list cannot be fetched: the file is refused.
  */
 export async function checkRefusal(
   deps: UploadDeps,

@@ -7,22 +7,19 @@ import { fitsFloat4 } from '../kit/floats.ts'
 import type { MadeRows, MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
 import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
 
-/**
- * A field of the records that has no column, or values of one that its column cannot hold, with the number of the record of
- * each.
- */
+/** A field of the records without a column, or its values that the column cannot hold, with the numbers of their records. */
 export type LeftField = { name: string; number: number; records: number[]; values: FitValue[] }
 
 const isReal = (value: number) => fitsFloat4(value)
 const isSmall = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 15
 const isDouble = () => true
 
-/** A column that takes the number of a field: its field in the profile, which numbers it can hold, and how it is converted. */
+/** A column that holds a field of the profile: which numbers fit, and their conversion. */
 type Simple = { field: string; fits: (value: number) => boolean; convert?: (value: number) => number }
 
 const degrees = (semicircles: number) => semicircles / SEMICIRCLES_PER_DEGREE
 
-/** The bit that says that a balance is the share of the right leg, and the bits of that share. */
+/** The bit that marks a balance as the right leg's share, and the bits of the share. */
 const [RIGHT, SHARE] = [0x80, 0x7f]
 
 const SIMPLE: Readonly<Partial<Record<RecordColumn, Simple>>> = {
@@ -64,14 +61,14 @@ const SIMPLE: Readonly<Partial<Record<RecordColumn, Simple>>> = {
   gpsAccuracyM: { field: 'gpsAccuracy', fits: isSmall },
 }
 
-/** Fields of fewer digits, which fill a column where the record lacks the enhanced one. */
+/** Less precise fields, used where a record lacks the enhanced one. */
 const NARROW: ReadonlyArray<readonly [RecordColumn, string]> = [
   ['altitudeM', 'altitude'],
   ['speedMps', 'speed'],
   ['respirationRate', 'respirationRate'],
 ]
 
-/** Lists of two angles, each with the columns of both. */
+/** Lists of two angles, with the column of each. */
 const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
   ['leftPowerPhase', 'leftPowerPhaseStartDeg', 'leftPowerPhaseEndDeg'],
   ['leftPowerPhasePeak', 'leftPowerPhasePeakStartDeg', 'leftPowerPhasePeakEndDeg'],
@@ -82,8 +79,8 @@ const PHASES: ReadonlyArray<readonly [string, RecordColumn, RecordColumn]> = [
 type Columns = Partial<Record<RecordColumn, Float64Array>>
 
 /**
- * Makes the columns of fit_records, see its comments, and the rest: each value of the file is in a column or in a field
- * that is left. The numbers of `records` become the columns where they are, because a day of every sensor has 40 MB of them.
+ * Makes the columns of fit_records, see its comments, and the fields that are left, so that every value of the file is kept. Converts the
+ * numbers of `records` in place, because a day of every sensor has 40 MB of them.
  */
 export function normalizeRecords(records: FitRecords): { columns: Columns; left: LeftField[] } {
   const { count, timesMs, fields, gears, beatsHr } = records
@@ -101,7 +98,7 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     field.values.push(value)
   }
   const leaveNumber = (field: RecordField, row: number, value: number) => {
-    // Of several values of one record all are left together.
+    // All values of a record with several are left together.
     if (!field.others.has(row + 1)) leave(field, row, value)
   }
   if (timesMs.some((time) => !Number.isNaN(time))) columns.t = timesMs
@@ -182,7 +179,7 @@ function inOrder(left: LeftField): LeftField {
   }
 }
 
-/** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that begin again after 256 m. */
+/** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that restart after 256 m. */
 function expandCompressed(
   field: RecordField | undefined,
   columnOf: (name: RecordColumn) => Float64Array,

@@ -29,13 +29,13 @@ import {
 } from './fit-fields.ts'
 import { type LeftField, makeRows, normalizeMessages, normalizeRecords } from './fit-record-rows.ts'
 
-/** Makers whose products the list of Garmin's products names. */
+/** Makers whose products are in Garmin's list. */
 const GARMIN_MAKERS = ['garmin', 'dynastreamOem', 'dynastream', 'tacx']
-/** The bit that says that a balance is the share of the right leg, and the bits of its hundredths of a percent. */
+/** The bit that marks a balance as the right leg's share, and the bits of its hundredths of a percent. */
 const RIGHT = 0x8000
 const SHARE = 0x3fff
 
-/** Makes the rows of what a FIT file says, see the tables fit_files to fit_messages. Pure. */
+/** Makes the rows of a FIT file for the tables fit_files to fit_messages. Pure. */
 export function normalizeFit(contents: FitContents, input: { sizeBytes: number; readAt: Date }): FitRows {
   const { parts, records, startedAt, endedAt, head, problem } = contents
   const { fileId = {} } = head
@@ -96,12 +96,12 @@ function startOf({ lat, lng }: ReturnType<typeof normalizeRecords>['columns']) {
 const QUARTER_S = 15 * 60
 /** Devices write both times at the end of a recording, within a second of each other. */
 const APART_S = 60
-/** No place on earth is farther from UTC. */
+/** No place is farther from UTC. */
 const [MIN_OFFSET_S, MAX_OFFSET_S] = [-12 * 3_600, 14 * 3_600]
 
 /**
- * Computes the wall clock of the device minus UTC, s, from the two times of its activity message; null where one is missing, where they
- * are not apart as time zones are, and where they are equal: devices that know no time zone write both in UTC.
+ * Computes the device's offset from UTC, s, from the two times of its activity message. Returns null where one is missing, where the
+ * difference is no offset of a time zone, and where they are equal: devices without a time zone write UTC twice.
  */
 function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
   const [at, local] = [momentOf(timestamp), numberOf(localTimestamp)]
@@ -121,7 +121,7 @@ function sumOf(message: FitMessageFields) {
     }
     return null
   }
-  // A whole number in one field, and its rest in another.
+  // The whole number and the fraction are in two fields.
   const withFraction = (name: string, fraction: string) => {
     const whole = first(name)
     return whole === null ? null : whole + (first(fraction) ?? 0)
@@ -166,8 +166,8 @@ function sumOf(message: FitMessageFields) {
 }
 
 /**
- * Joins the messages of each device: those of one index, until one names another serial number. Of each field the last value
- * counts, because a device is named again and again while its battery empties.
+ * Joins the messages of each device: those of one index, until one names another serial number. The last value of a field counts, because a
+ * device reports again while its battery empties.
  */
 function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
@@ -211,7 +211,7 @@ function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   })
 }
 
-/** The number of a kind means something else for each way of connection. */
+/** The number of a kind depends on the type of connection. */
 function kindOf({ deviceType, sourceType }: FitFields): string | null {
   const connection = nameOf(SOURCE_TYPES, sourceType)
   if (connection === 'local') return nameOf(LOCAL_DEVICE_TYPES, deviceType)
@@ -251,7 +251,7 @@ function leftOf({ name, number }: LeftField) {
   return { name, fieldNumber: number, nativeField, developerIndex: null, fields: {} }
 }
 
-/** The values of a field of the records, as the columns of fit_fields hold them. */
+/** The values of a field of the records in the form of fit_fields. */
 function valuesOf(
   { records, values }: Pick<LeftField, 'records' | 'values'>,
   { records: all, startedAt }: FitContents,

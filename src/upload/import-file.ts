@@ -17,51 +17,51 @@ import { OTHER_VERSION, recordRefused, sendFile } from './send-file.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { OPEN_STATES } from './upload-outcome.ts'
 
-/** A file that is not whole is reported after so long; a writer pauses for seconds. */
+/** How long a file may be incomplete before it is reported; a writer pauses for seconds. */
 const WAITS_AFTER_MS = 1 * MINUTE
-/** How long a file that is not whole may rest before it is refused: longer than a stop on the way, while a recorder pauses. */
+/** How long a file may be incomplete before it is refused: longer than a stop during a ride. */
 const GIVEN_UP_AFTER_MS = 1 * HOUR
-/** A file whose last change is so long ago is not being written any more. */
+/** A file that was last changed longer ago is not being written. */
 const OLD_AFTER_MS = 1 * DAY
-/** A file whose records end longer than this before its last change was copied or converted, not recorded. */
+/** A file whose records end longer before its last change was copied or converted, not just recorded. */
 const RECORDED_WITHIN_MS = 10 * MINUTE
-/** Contents of an archive that are named in its text; `training.uploads` has the others. */
+/** The contents of an archive that the text lists; `training.uploads` has all. */
 const MAX_LINES = 20
-/** When a file is tried again after a problem of database or service. */
+/** The pause before the next attempt after a problem of database or service. */
 const RETRY_MS = 15 * SECOND
 /** The key of the problem that all files share while the database or the service is unavailable. */
 const OUTAGE = 'outage'
 
-/** A file on disk; `check` throws TransientError `file_changed` when it is not the opened one any more. */
+/** A file on disk; `check` throws TransientError `file_changed` when it is no longer the opened one. */
 type FileSource = ByteSource & { check(): Promise<void> }
 
 type ImportInput = {
   account: Account
   name: string
   open: () => Promise<FileSource>
-  /** since when the file is unchanged in its place */
+  /** since when the file has been unchanged in its place */
   restingSince: Date
   /** when the file was last changed; it may be years ago */
   changedAt: Date
   signal?: AbortSignal
 }
 
-/** What is to be done with the file on disk; `dueAt`: when to import it again, if that is known; `reason`: why it waits. */
+/** What to do with the file on disk; `dueAt`: when to import it again, if known; `reason`: why it waits. */
 export type ImportOutcome =
   | { action: 'done' }
   | { action: 'failed'; text: string }
   | { action: 'wait'; dueAt?: Date; reason?: string; code?: string }
 
 /**
- * Imports one file at rest from the drop folder: reads it, sends every FIT file in it through the ledger, and returns what is
- * to be done with it. It is `done` when the service has accepted everything in it, `failed` when something in it was refused or
- * is a duplicate, and waits in all other cases. One that is not whole waits until it has rested for an hour, and then is
- * refused. A crash at any step is harmless: imported again, it comes to the same end. Throws only the errors of the disk.
+ * Imports one file at rest from the drop folder: reads it, sends each FIT file in it through the ledger, and returns what to do with it. It
+ * is `done` when the service accepted everything, `failed` when something was refused or is a duplicate, else it waits. An incomplete file
+ * waits until it has rested for an hour and is then refused. After a crash at any step, importing again has the same result. Throws only
+ * the errors of the disk.
  */
 export async function importFile(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
   try {
     const outcome = await importContents(deps, input)
-    // A file that is not whole was judged without database and service.
+    // The judgement of an incomplete file needed neither database nor service.
     if (outcome.action !== 'wait' || outcome.reason === undefined) deps.problems.over(OUTAGE)
     deps.problems.over(input.name)
     return outcome
@@ -91,7 +91,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
     if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked.reason)
     return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
   }
-  // A file that is cut inside an archive never becomes whole.
+  // A file that is incomplete inside an archive stays so.
   const settled = isGivenUp || unpacked.isPacked
   const fits: ReadFit[] = []
   const faults: Fault[] = []
@@ -131,7 +131,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   return conclude(deps, input, results)
 }
 
-/** Records a file as a whole as refused, because its contents cannot be read. */
+/** Records the whole file as refused, because its contents cannot be read. */
 async function recordFault(
   deps: UploadDeps,
   { account, name }: ImportInput,
@@ -170,21 +170,21 @@ async function conclude(
   return { action: 'failed', text: describeFailedFile(results, account.name) }
 }
 
-/** When a file that is not whole counts as final: an hour after it came to rest, or at once when it is a day old. */
+/** When an incomplete file is final: an hour after it came to rest, or soon when its last change is a day old. */
 function giveUpAt({ restingSince, changedAt }: ImportInput): Date {
   const rest = restingSince.getTime()
   const old = Math.max(rest + WAITS_AFTER_MS, changedAt.getTime() + OLD_AFTER_MS)
   return new Date(Math.min(rest + GIVEN_UP_AFTER_MS, old))
 }
 
-/** Whether a file was recorded until shortly before its last change; a clock that was never set says nothing. */
+/** Whether the recording ended shortly before the last change of the file; without an end the answer is yes. */
 function isRecording({ verdict }: ReadFit, changedAt: Date): boolean {
   if (verdict.verdict !== 'whole') return false
   const { endedAt } = verdict
   return endedAt === null || changedAt.getTime() - endedAt.getTime() < RECORDED_WITHIN_MS
 }
 
-/** Node's errors of files name a system call; errors of the network reach us as MusetteErrors of store and service. */
+/** Node's file errors name a system call; network errors arrive as MusetteErrors of store and service. */
 function isOfDisk(error: unknown): boolean {
   if (error instanceof MusetteError) return DISK_CODES.includes(error.code)
   return error instanceof Error && 'syscall' in error
@@ -201,8 +201,8 @@ function isOutage(error: unknown): boolean {
 }
 
 /**
- * The result for one content of a file. `known`: the ledger had an end for it before; `paused`: it is sent again later; `cut`:
- * it was not sent, because bytes of it are missing or wrong.
+ * The result for one content of a file. `known`: the ledger had its result before; `paused`: it is sent again later; `cut`: it was not
+ * sent, because bytes are missing or wrong.
  */
 type ContentResult = {
   upload: Upload
@@ -212,14 +212,17 @@ type ContentResult = {
   cut: boolean
 }
 
-/** Whether a content counts as uploaded from this file: the same name again is a move that a crash interrupted, another name a duplicate. */
+/**
+ * Whether this file uploaded the content: a known content of the same name comes from an interrupted move, of another name from a
+ * duplicate.
+ */
 function isUploaded({ upload, fileName, known }: ContentResult): boolean {
   if (upload.state === 'attached') return true
   if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false
   return !known || upload.fileName === fileName
 }
 
-/** Writes the text beside a file in failed/: the result for each content, and the advice that helps with these. */
+/** Writes the text for a file in failed/: the result for each content and advice. */
 function describeFailedFile(results: readonly ContentResult[], account: string): string {
   const failed = results.filter((result) => !isUploaded(result))
   const uploaded = results.filter(isUploaded)
@@ -245,7 +248,7 @@ function describeFailedFile(results: readonly ContentResult[], account: string):
   return `${lines.join('\n')}\n\n${advice.join('\n')}\n`
 }
 
-/** Limits a list to as many lines as a person reads. */
+/** Limits a list to a readable number of lines. */
 function shortenList(lines: readonly string[]): string[] {
   const more = lines.length - MAX_LINES
   return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more like these`] : [...lines]

@@ -26,9 +26,9 @@ type KeepDeps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
 type KeepInput = { key: UploadKey; fileName: string; load: () => Promise<Buffer> }
 
 /**
- * Records what a FIT file of the ledger says in fit_files and the tables beside it, and keeps its bytes; what is there already
- * stays as it is, but for what an earlier version read. Of a damaged file it records what can be read. An error is logged and
- * not thrown, because the upload of the file does not depend on it; the result is false then.
+ * Records the content of a FIT file of the ledger in fit_files and its related tables, and keeps its bytes; existing rows stay, unless an
+ * earlier version read them. Records the readable part of a damaged file. An error is logged and not thrown, because the upload does not
+ * depend on it; the result is then false.
  */
 export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput): Promise<boolean> {
   const { accountId, contentId } = key
@@ -71,8 +71,8 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
 }
 
 /**
- * Reads the FIT files of an account whose bytes are kept anew, and corrects what the tables say of them. Returns how many it read. One
- * that cannot be read is logged and stays as it is. Throws the signal's reason, and the errors of the database.
+ * Reads the kept FIT files of an account again and corrects the tables. Returns how many it read. Logs and leaves a file that cannot be
+ * read. Throws the signal's reason and the errors of the database.
  */
 export async function rebuildFit(
   { store, log, now }: Pick<UploadDeps, 'store' | 'log' | 'now'>,
@@ -97,7 +97,7 @@ export async function rebuildFit(
   return count
 }
 
-/** Keeps what a file that is not sent now says, when the ledger has it from a time before it was read, or when it is cut; see keepFit. */
+/** Keeps the content of a file that is not sent now: one that the ledger has but that was never read, or an incomplete one; see keepFit. */
 export async function keepWhole(
   deps: KeepDeps,
   { account: { accountId }, fit }: { account: Pick<Account, 'accountId'>; fit: ReadFit },
@@ -107,7 +107,7 @@ export async function keepWhole(
   return deps.memory(sizeBytes, () => keepFit(deps, { key, fileName, load: () => loadFit(fit) }))
 }
 
-/** Loads the bytes that were judged. Throws TransientError `file_changed` when they are not the same any more. */
+/** Loads the judged bytes. Throws TransientError `file_changed` when they have changed. */
 export async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(sizeBytes)
   const hash = createHash('sha256')

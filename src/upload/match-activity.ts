@@ -9,9 +9,9 @@ const SAME_MS = 1_500
 export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind: 'unclear'; paths: string[] }
 
 /**
- * Chooses the listed activity that came from a FIT file: the one whose start is nearest to the file's, at most two minutes
- * away, and not nearer to a rival's start. Without one, an activity that starts exactly at one of the file's other starts, and not at
- * a rival's. Of several equally near ones, the one with the file's name. Pure.
+ * Chooses the listed activity of a FIT file: the one that starts nearest to the file's start, within two minutes, and not nearer to a
+ * rival's. Without one, an activity that starts exactly at another start of the file, and not at a rival's. Among equally near ones, the
+ * one with the file's name. Pure.
  */
 export function matchActivity(input: {
   startedAt: Date | null
@@ -36,7 +36,7 @@ export function matchActivity(input: {
   return choose(near.length > 0 ? near : exact, input.fileName)
 }
 
-/** Computes how far the nearest of some moments is from a start, ms. */
+/** Computes the distance of a start from the nearest of some times, ms. */
 export function distanceTo(start: Date | null, moments: readonly Date[]): number {
   const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
   return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)
@@ -56,7 +56,7 @@ function choose(
   return { kind: 'unclear', paths: alike.map(({ path }) => path) }
 }
 
-/** An activity without a name of its own is named after its file; services differ in whether the extension stays. */
+/** An activity without its own name has the file's; services differ in whether the extension stays. */
 function isNameOf(name: string, fileName: string): boolean {
   return name === fileName || name === fileName.replace(/\.fit$/i, '')
 }

@@ -25,38 +25,37 @@ import { distanceTo } from './match-activity.ts'
 import type { UploadDeps } from './upload-deps.ts'
 import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
 
-/** A sender that was silent for so long counts as dead; a living one renews its lease four times as often. */
+/** A sender counts as dead after this time; a living one renews its lease four times as often. */
 const LEASE_MS = 1 * MINUTE
 const LEASE_RENEW_MS = 15 * SECOND
-/** When a file is looked at again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
+/** The pause before a file is checked again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
 const AWAITED_MS = 1 * MINUTE
 
 type SendInput = {
   account: Account
-  /** a file that is judged for good: whole, or refused with the reason */
+  /** a file with its final verdict: whole, or refused with the reason */
   fit: ReadFit
   name?: string
-  /** what to do with a content that the ledger has an end for: leave it, send it if it was refused, send it anyway */
+  /** what to do with a content whose result the ledger has: leave it, send it if it was refused, send it in any case */
   again: 'never' | 'refused' | 'always'
-  /** since when the file is in its place; what was refused since then is not sent again */
+  /** since when the file is in its place; a content refused after that is not sent again */
   since?: Date
-  /** a person uploads by hand: pauses between tries are skipped */
+  /** a person uploads it: pauses between attempts are skipped */
   byHand?: boolean
   signal?: AbortSignal
 }
 
-/** The ledger row after a try; `error` is why nothing was accepted, undefined also when nothing was sent. */
+/** The ledger row after an attempt; `error`: why nothing was accepted, undefined also when nothing was sent. */
 type Attempt = { upload: Upload; error: unknown }
-/** `known`: the ledger had an end for the content before; `paused`: it is sent again after a pause. */
+/** `known`: the ledger had its result before; `paused`: it is sent again after a pause. */
 type SendResult = Attempt & { known: boolean; paused: boolean }
 
 /**
- * Sends one FIT content to the service through the ledger (service document, endpoint 10). A file that is not a whole FIT activity is
- * recorded as `refused` and not sent; a content that the ledger knows is not sent again, unless `again` says so; after a lost
- * answer its status is checked when that is due; the file of a ride that the mirror has already is attached to it (see findRecorded). Its
- * bytes are in memory only while they are read or sent, within the budget that all files share. Throws RejectedError `other_version`
- * for another version of a ride that was sent, the errors of the database, of reading, and of the client while a status is checked, and
- * TransientError `file_changed`.
+ * Sends one FIT content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT activity
+ * as `refused` without sending it; sends a known content again only if `again` says so; checks the status of a lost answer when that is
+ * due; attaches the file of a ride that the mirror already has (see findRecorded). Its bytes are in memory only while they are read or
+ * sent, within the shared budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`,
+ * and the errors of the database, of reading, and of the client during a check.
  */
 export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
   const { account, fit, signal } = input
@@ -92,12 +91,12 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   return { known: false, paused: false, ...attempt }
 }
 
-/** The code of the error for another version of a ride that was sent: a person decides whether it is sent as well. */
+/** The error code for another version of a sent ride: a person decides whether to send it as well. */
 export const OTHER_VERSION = 'other_version'
-/** Two files that begin with so many equal records, at the same moment and of the same device, are versions of one ride. */
+/** Two files of one device with the same start and so many equal first records are versions of one ride. */
 const ALIKE_RECORDS = 10
 
-/** Throws RejectedError `other_version` for a ride of which a recorder has saved another version that was sent. */
+/** Throws RejectedError `other_version` when another version of the ride was sent; recorders save several. */
 async function rejectOtherVersion(
   deps: UploadDeps,
   { account: { accountId, name }, fit }: SendInput,
@@ -123,8 +122,8 @@ async function rejectOtherVersion(
 }
 
 /**
- * Settles the file of a ride that the service has from elsewhere, so that it is not sent: joins it to the activity, lets it wait for
- * that, or makes it a `duplicate` with the reason why it cannot be joined. Undefined when nothing starts with it, and it is to be sent.
+ * Settles the file of a ride that the service already has, so that it is not sent: joins it to the activity, lets it wait for the activity,
+ * or makes it a `duplicate` with the reason why it cannot be joined. Returns undefined when no activity has its start: it is to be sent.
  */
 async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Promise<Attempt | undefined> {
   const found = await findRecorded(deps, input)
@@ -149,7 +148,7 @@ async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Prom
   return { upload, error: waits ? new TransientError('ride_awaited', message) : undefined }
 }
 
-/** Finds an activity of a file's start in the list of the service, when the mirror was not polled since the ride's end. */
+/** Finds an activity with the file's start in the list of the service, unless the mirror was polled after the ride. */
 async function findListedOnly(
   deps: UploadDeps,
   { account, whole: { starts, endedAt }, signal }: SendInput & WholeFile,
@@ -161,7 +160,7 @@ async function findListedOnly(
   return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
 }
 
-/** Checks whether the bytes have reached the service before, as a longer file without what is behind its end; undefined when not. */
+/** Checks whether the same ride was sent before as a longer file, with bytes behind its end; undefined when not. */
 async function checkSent(
   deps: UploadDeps,
   { account, signal }: SendInput,
@@ -175,7 +174,7 @@ async function checkSent(
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
 }
 
-/** Records a content that is no FIT activity as refused, without sending it; one that the ledger has an end for is left as it is. */
+/** Records a content that is not a FIT activity as refused, without sending it; a known result stays. */
 export async function recordRefused(
   deps: UploadDeps,
   input: { accountId: number; contentId: string; fileName: string; sizeBytes: number; reason: string },
@@ -186,13 +185,13 @@ export async function recordRefused(
     const upload = await recordUploadState(tx, row.upload, { state: 'refused', reason }, ['seen'])
     return { upload: upload ?? row.upload, isNew: row.isNew }
   })
-  // A file that is kept in its place is read again after each restart.
+  // A file that stays in its place is read again after each restart.
   const level = recorded.isNew ? 'warn' : 'debug'
   deps.log[level]({ file: input.fileName, contentId: input.contentId, reason }, 'file refused')
   return recorded
 }
 
-/** Whether a content that the ledger knows is sent again: now, or when its pause is over. */
+/** Whether to send a known content again: now, or after its pause. */
 function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' | 'later' {
   if (upload.state === 'sending') return 'no'
   if (upload.state === 'seen') return input.byHand ? 'now' : 'no'
@@ -204,7 +203,7 @@ function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' 
   return upload.nextTryAt === null || upload.nextTryAt <= now ? 'now' : 'later'
 }
 
-/** Makes a row ready to be sent again; it counts as seen now, so that the service's older activities are no match for it. */
+/** Makes a row ready to be sent again. It counts as seen now, so that older activities of the service do not match it. */
 async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
   const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
   const change = { state: 'seen' as const, seenAt, nextTryAt: null, resendAfter: null, checks: 0 }
@@ -217,16 +216,15 @@ async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
 type OnceInput = SendInput & WholeFile & { bytes: Buffer }
 
 /**
- * Sends a content once: the row first, then the request, then the row again, and the new activity is wanted. Only a row that
- * is `seen` and due is sent, and only by the process that claims it; any other is returned as it is. An answer lost after the
- * whole body had left makes the row `unconfirmed`, and its status is checked before anything is sent again. Throws only what
- * the database throws, and an error of musette's own.
+ * Sends a content once: writes the row, sends the request, writes the row again and marks the new activity as wanted. Only the process that
+ * claims the row sends it, and only a row that is `seen` and due; any other row is returned unchanged. When the answer is lost after the
+ * whole body left, the row is `unconfirmed` and checked before it is sent again. Throws only the errors of the database and MusetteErrors.
  */
 async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
   const { upload, isClaimed } = await claimRow(deps, input)
   if (!isClaimed) return { upload, error: undefined }
   const { bytes, fit } = input
-  // What the file says is in SQL also while the service is slow or away.
+  // The content of the file is in SQL even while the service is slow or away.
   const kept = keepFit(deps, { key: upload, fileName: fit.name, load: async () => bytes })
   try {
     return await sendClaimed(deps, input, upload)
@@ -248,7 +246,7 @@ async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): 
 
 async function claimRow(deps: UploadDeps, input: OnceInput): Promise<{ upload: Upload; isClaimed: boolean }> {
   const seen = seenOf(input, deps.now())
-  // The row is committed by itself before anything else happens to it.
+  // The row is committed separately, before anything else.
   const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
   const now = seen.seenAt
   const claimed = await deps.store.transaction((tx) =>
@@ -300,7 +298,7 @@ async function recordFailure(
   const recorded = await deps.store.transaction((tx) =>
     recordUploadState(tx, upload, change, { from: ['sending'], attempts: upload.attempts }),
   )
-  // An outage of hours is logged once.
+  // A long outage is logged once.
   const level = change.state === 'refused' ? 'error' : change.reason === upload.reason ? 'debug' : 'warn'
   const { state, reason } = change
   const fields = { file: upload.fileName, state, reason, attempts: upload.attempts, err: error }
@@ -309,8 +307,8 @@ async function recordFailure(
 }
 
 /**
- * Claims a row again for its file without the bytes behind the end, with which the service has refused it; undefined when there are
- * none, or another process has the row. The ledger says what was sent before it leaves, so that the same bytes are known later.
+ * Claims a row again for its file without the bytes behind the end, which the service has refused; undefined when there are none, or
+ * another process has the row. The ledger records the shorter content before it is sent, so that the same bytes are recognized later.
  */
 async function claimShorter(
   deps: UploadDeps,
@@ -331,8 +329,8 @@ async function claimShorter(
 }
 
 /**
- * Runs `work` and renews the row's lease while it runs. When the sender was silent for longer than the lease, another process
- * takes the row over and checks it before anything is sent again.
+ * Runs `work` and renews the row's lease meanwhile. After a lease without renewal, another process takes the row over and checks it before
+ * anything is sent again.
  */
 async function withLease<T>(
   deps: UploadDeps,

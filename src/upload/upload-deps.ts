@@ -6,7 +6,7 @@ import type { AccountService } from '../service/service.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { Store } from '../store/store.ts'
 
-/** An activity in the service's list, with what shows which file it came from. */
+/** An activity in the service's list, with the facts that identify its file. */
 export type Listed = { path: string; name: string | null; startedAt: Date | null }
 
 export type UploadDeps = {
@@ -26,10 +26,10 @@ export type UploadDeps = {
   now: Clock
   /** whether the bytes of each FIT file are kept in the database */
   keepFit: boolean
-  /** how long a file that was just being recorded must rest, ms */
+  /** how long a file must rest after its recording, ms */
   settleMs: number
-  /** what becomes of a file whose ride the mirror has from elsewhere */
+  /** what to do with a file whose ride the mirror already has */
   knownActivities: 'attach' | 'send'
-  /** called for an activity that is wanted now; its failure loses nothing, because the row stays wanted */
+  /** called for a newly wanted activity; a failure loses nothing, because the row stays wanted */
   onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
 }

@@ -19,25 +19,25 @@ import {
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
 
-/** Pauses before a file is sent again: an outage of hours costs few tries, and its end is noticed soon. */
+/** Pauses before a file is sent again: few attempts during a long outage, and its end is noticed soon. */
 const SEND_BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 15 * MINUTE, factor: 3 }
-/** Pauses before a file is sent again that was refused more than once and is in the drop folder again. */
+/** Pauses before a file is sent again that was refused repeatedly and moved back into the drop folder. */
 const REFUSED_BACKOFF: Backoff = { firstMs: 20 * SECOND, maxMs: 1 * DAY, factor: 4 }
-/** How long after a lost answer an activity may still appear in the list. Listing takes seconds as a rule. */
+/** How long after a lost answer an activity may still appear in the list; it usually takes seconds. */
 export const UNCONFIRMED_MS = 15 * MINUTE
-/** The same after an answer of 5xx: the service was reached, and as a rule has not accepted the file. */
+/** The same after a 5xx: the service was reached and has usually not accepted the file. */
 const UNCONFIRMED_AFTER_5XX_MS = 15 * SECOND
 /** How far our clock and the database's may differ when their times are compared. */
 const CLOCKS_WITHIN_MS = 1 * MINUTE
-/** An activity that cannot be fetched this soon after the file was accepted is looked for. */
+/** When an accepted file's activity that cannot be fetched is first checked. */
 const FIRST_CHECK_MS = 10 * SECOND
-/** States in which no end is known yet. */
+/** States without a result yet. */
 export const OPEN_STATES: readonly UploadState[] = ['seen', 'sending', 'unconfirmed']
 
 /**
- * Records that the service accepted a content as the activity `path` (null: the answer names none), and makes the activity
- * wanted. When the activity came from another content, or was mirrored before the file was seen, the service had it already,
- * and the row becomes a `duplicate` of it. Undefined when another process has given the row its end.
+ * Records that the service accepted a content as the activity `path` (null: the answer has none), and marks the activity as wanted. When
+ * the activity came from another content, or was mirrored before the file was seen, the row becomes a `duplicate` of it. Undefined when
+ * another process has already recorded a result.
  */
 export async function recordAccepted(
   tx: Tx,
@@ -85,14 +85,14 @@ export async function recordDuplicate(
   return recordUploadState(tx, upload, { ...end, ...more, state: 'duplicate' })
 }
 
-/** Whether an activity can have come from this file: it appeared after the file was seen, and came from no other content. */
+/** Whether an activity can come from this file: it appeared after the file was seen, and came from no other content. */
 export function isNew(upload: Upload, claims: Claims, path: string): boolean {
   if (claims.claimed.has(path)) return false
   const known = claims.known.get(path)
   return !known || known.firstSeenAt.getTime() >= upload.seenAt.getTime() - CLOCKS_WITHIN_MS
 }
 
-/** Marks the former activity of an upload as absent, so that it is not fetched any more. */
+/** Marks the former activity of an upload as absent, so that it is no longer fetched. */
 export async function recordReplaced(tx: Tx, input: { upload: Upload; path: string; now: Date }) {
   const { accountId, activityId, activityPath } = input.upload
   if (activityId === null || activityPath === input.path) return
@@ -108,9 +108,8 @@ function describeTwin(input: { upload: Upload; claims: Claims }, path: string): 
 }
 
 /**
- * Decides the state of a row after a failed request: `refused` when the service refused the file; `unconfirmed` when the whole
- * body may have arrived, so that its status is checked before anything is sent again; else `seen`, to be sent again after a
- * growing pause. Pure.
+ * Decides the state of a row after a failed request: `refused` when the service refused the file; `unconfirmed` when the whole body may
+ * have arrived, to be checked before it is sent again; else `seen`, to be sent again after a growing pause. Pure.
  */
 export function judgeFailure(input: {
   upload: Upload
@@ -135,7 +134,7 @@ export function judgeFailure(input: {
   return { state: 'seen', reason, nextTryAt: later(waitMs) }
 }
 
-/** Until when a refused file is not sent again: the first time it is moved back it is sent at once, then after growing pauses. */
+/** How long a refused file is not sent again: the first time it is moved back it is sent at once, later after growing pauses. */
 function refusedUntil(upload: Upload, now: Date): Date | null {
   if (upload.attempts <= 1) return null
   return new Date(now.getTime() + backoffMs(REFUSED_BACKOFF, upload.attempts - 1))
@@ -143,7 +142,7 @@ function refusedUntil(upload: Upload, now: Date): Date | null {
 
 function mayHaveArrived(error: unknown, bodySent: boolean): boolean {
   if (error instanceof UnexpectedResponseError) return true
-  // EPIPE means that the last bytes of the body never left: the service answered early and closed the connection.
+  // EPIPE: the last bytes never left, because the service answered early and closed the connection.
   if (error instanceof TransientError) return error.requestSent && errorCode(error.cause) !== 'EPIPE'
   return isAbort(error) && bodySent
 }

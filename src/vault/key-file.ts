@@ -8,7 +8,7 @@ import { renameDurably, writeDurably } from '../kit/files.ts'
 const KEY_BYTES = 32
 /** The key file of an unfinished rotation, with the key's id. */
 const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
-/** The incomplete file of a crash while one was written. */
+/** The incomplete key file that a crash leaves. */
 const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
 
 /** Returns the path of a data directory's key file. */
@@ -21,15 +21,14 @@ export function pendingKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.new-${keyId}`
 }
 
-/** Returns the path of a key that a rotation has replaced, for the logins in backups that were made before. */
+/** Returns the path of a replaced key, which opens the logins of older backups. */
 export function oldKeyPath(dataDir: string, keyId: string): string {
   return `${secretKeyPath(dataDir)}.old-${keyId}`
 }
 
 /**
- * Reads the 32-byte key that seals tokens at rest from `<dataDir>/secret.key`, and creates the file (mode
- * 0600) the first time. Two processes that start at once end up with one key: the file is written under another name and then
- * linked, which succeeds for one of them only.
+ * Reads the 32-byte key that seals tokens from `<dataDir>/secret.key`, and creates the file (mode 0600) the first time. Two processes that
+ * start at once get one key: the file is written under another name and then linked, which succeeds only once.
  */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = secretKeyPath(dataDir)
@@ -48,9 +47,9 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   return readKeyFile(path) as Buffer
 }
 
-/** Reads the keys that may seal rows: the key file's first, then those of an unfinished rotation. */
+/** Reads the keys that may seal rows: first the key file's, then those of an unfinished rotation. */
 export function readSecretKeys(dataDir: string): Buffer[] {
-  // The key file last: a rotation that finishes meanwhile moves its key there.
+  // The key file is read last: a rotation that finishes meanwhile moves its key there.
   const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])
   const current = readKeyFile(secretKeyPath(dataDir))
   return current ? [current, ...pending] : pending
@@ -61,7 +60,7 @@ export function readPendingIds(dataDir: string): string[] {
   return readNames(dataDir).flatMap((name) => PENDING.exec(name)?.[1] ?? [])
 }
 
-/** Removes the keys of failed rotations, which are not in `used`, and incomplete key files of crashes. */
+/** Removes unused keys of failed rotations, and incomplete key files of crashes. */
 export async function removePendingKeys(dataDir: string, used: ReadonlySet<string>): Promise<void> {
   for (const name of readNames(dataDir)) {
     const keyId = PENDING.exec(name)?.[1]
@@ -99,7 +98,7 @@ export async function writeKeyFile(path: string, key: Buffer): Promise<void> {
   }
 }
 
-/** Renames the key of that id to the key file. Does nothing when another process has done so. */
+/** Renames that key to the key file. Does nothing when another process has done so. */
 export async function putKeyInPlace(dataDir: string, keyId: string): Promise<void> {
   const pending = pendingKeyPath(dataDir, keyId)
   try {

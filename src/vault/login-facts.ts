@@ -4,7 +4,7 @@ import { findEverySealed } from './rows.ts'
 import { type KeyOptions, makeKeyring, orUnreadable, type UnreadableLoginError } from './seal.ts'
 import { makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
 
-/** The facts about a login that are not secret. */
+/** The facts about a login without its secrets. */
 export type LoginFacts = {
   account: string
   keyId: string
@@ -14,11 +14,11 @@ export type LoginFacts = {
   expiresAt: Date
   failures: number
   notBefore: Date | null
-  /** newer tokens in a spool file: none, waiting for the database, or why they are unreadable */
+  /** newer tokens in a spool file: none, waiting for the database, or why they cannot be read */
   spool: 'none' | 'waiting' | UnreadableLoginError
 }
 
-/** Finds the facts about every login. Opens them with the known keys and changes nothing, also no spooled tokens. */
+/** Finds the facts about every login. Opens it with the known keys and changes nothing, not even spooled tokens. */
 export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undefined; spoolDir: string }) {
   const keyring = options.keys && makeKeyring(options.keys)
   const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)

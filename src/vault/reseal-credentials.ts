@@ -13,15 +13,14 @@ import { makeSealer, orUnreadable, type Sealer, type UnreadableLoginError } from
 import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 import { removeSpool } from './use-locked.ts'
 
-/** The number of logins sealed with the new key, and the errors of unreadable ones, which stayed as they were. */
+/** How many logins the new key seals, and the errors of those that could not be read and stayed as they were. */
 export type Resealed = { logins: number; unreadable: UnreadableLoginError[] }
 
 /**
- * Seals the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new
- * ones, logins and other rotations. Spooled tokens are written to the table first. Under the lock `nextKey` gets the ids of the
- * keys that seal the rows, and returns a key that is on the disk already. Unreadable tokens stay as they are and are reported.
- * Throws UnreadableLoginError and changes nothing when no row's key is known, or when a spool file cannot be read from the
- * disk: its tokens may need the old key.
+ * Seals the credentials of every account with another key, in one transaction that waits for running refreshes and blocks new ones, logins
+ * and other rotations. Writes spooled tokens to the table first. Under the lock `nextKey` gets the ids of the keys in use, and returns a
+ * key that is already on the disk. Tokens that cannot be read stay and are reported. Throws UnreadableLoginError and changes nothing when
+ * every row's key is unknown, or when a spool file cannot be read: its tokens may need the old key.
  */
 export async function resealCredentials(
   parts: VaultParts,
@@ -66,7 +65,7 @@ async function resealRows(
   for (const row of rows) {
     const from = openers.get(row.accountId)
     if (!from || row.sealed.keyId === to.keyId) continue
-    // No key opens damaged values. With the new key's id they do not keep the old key from being removed.
+    // No key opens damaged values. With the new key's id they do not keep the old key in use.
     let resealed: SealedCredentials = { ...row.sealed, keyId: to.keyId }
     await unlessUnreadable(unreadable, row, () => {
       resealed = reseal({ from, to }, row.sealed, new URL(row.baseUrl).origin)
@@ -88,7 +87,7 @@ async function unlessUnreadable(
   if (error) unreadable.set(account.accountId, error)
 }
 
-// Changes the sealed columns only: a pause after a failed refresh and an ended login stay as they are.
+// Changes only the sealed columns: a pause after a failed refresh and an ended login stay.
 async function updateSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
   const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = sealed
   await keepRider(tx, accountId, accessToken)

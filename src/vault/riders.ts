@@ -6,10 +6,10 @@ import type { Tx } from '../store/store.ts'
 import type { SealedCredentials } from './rows.ts'
 import { type Keyring, orUnreadable, type Sealer, UnreadableLoginError } from './seal.ts'
 
-/** The newest activities are compared: a rider may have deleted some, and hardly all of them. */
+/** So many of the newest activities are compared: a rider may have deleted some, hardly all. */
 const COMPARED = 20
 
-/** Finds what tells whose account it is; with a user name also whether the last login by password had that name, letter by letter. */
+/** Finds the evidence of an account's rider; for a login with a user name also whether the last password login had exactly that name. */
 export async function findEvidence(
   tx: Tx,
   keys: Keyring,
@@ -34,8 +34,8 @@ export async function findEvidence(
 }
 
 /**
- * Records whether sealed tokens were compared with the account, and the user name of a login as a hash; a login without a name that was
- * `accepted` without comparison makes the name of the last one void.
+ * Records whether sealed tokens were compared with the account, and the hash of a login's user name; a login without a name that was
+ * `accepted` without comparison removes the last name.
  */
 export async function recordRider(
   tx: Tx,
@@ -62,7 +62,7 @@ export async function recordRider(
   if (name) await tx.db.update(credentials).set({ username: null }).where(isNameOnly)
 }
 
-/** Lets the tokens that replace an account's compared ones count as compared. Must come before they are written. */
+/** Marks tokens as compared when they replace compared ones. Must run before they are written. */
 export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer): Promise<void> {
   await tx.client.query(
     `update musette.riders r set pair = sha256($2) from musette.credentials c
@@ -71,7 +71,7 @@ export async function keepRider(tx: Tx, accountId: number, accessToken: Buffer):
   )
 }
 
-/** Makes the hash of a user name, which means something at its own service only. */
+/** Makes the hash of a user name, a different one for each service. */
 function hashOf(sealer: Sealer, accountId: number, { origin, username }: NamedLogin) {
   return username === undefined ? undefined : sealer.hash(`${accountId}\n${origin}\n${username}`)
 }

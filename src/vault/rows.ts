@@ -15,10 +15,10 @@ export type SealedCredentials = Readonly<
   >
 >
 
-// A refresh takes seconds, at most two requests of 40 s; after that the process with the lock hangs.
+// A refresh takes two requests of 40 s at most; a longer holder of the lock hangs.
 const LOCK_TIMEOUT_MS = 90 * SECOND
 
-/** Runs work in a transaction that waits for each lock 90 s at most. */
+/** Runs work in a transaction that waits at most 90 s for each lock. */
 export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
   return store.transaction(async (tx) => {
     await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -26,7 +26,7 @@ export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>
   })
 }
 
-/** Locks the credentials row of an account until the transaction ends. Must come before a change of the account's own row. */
+/** Locks the credentials row of an account until the transaction ends. Must run before a change of the account's own row. */
 export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
   await tx.db
     .select({ one: sql`1` })
@@ -43,7 +43,7 @@ export async function findSealed(tx: Tx, accountId: number) {
 
 export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
 
-/** Finds those of every account that has some, the oldest account first. */
+/** Finds all sealed credentials, those of the oldest account first. */
 export async function findEverySealed(tx: Tx): Promise<SealedRow[]> {
   return await selectSealed(tx).orderBy(asc(credentials.accountId))
 }
@@ -72,7 +72,7 @@ export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   return new Set(rows.map(({ keyId }) => keyId))
 }
 
-/** Writes sealed credentials whole, and marks the account as signed in unless the service refuses its tokens. */
+/** Writes complete sealed credentials, and marks the account as signed in unless the service refuses its tokens. */
 export async function upsertSealed(
   tx: Tx,
   sealed: SealedCredentials,
@@ -95,7 +95,7 @@ export async function upsertSealed(
   if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
 }
 
-/** Sets columns of the credentials, whose row is locked, and what the account's own row tells a person; the others stay. */
+/** Sets some columns of the locked credentials, and the account's columns for a person. */
 export async function recordLogin(
   tx: Tx,
   accountId: number,
@@ -123,7 +123,7 @@ async function recordReason(
   await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
 }
 
-/** The account and the origin of the service that the values of a login are sealed for. */
+/** The account and the origin for which the values of a login are sealed. */
 type Owner = Readonly<{ accountId: number; origin: string }>
 
 /** The result of a sign-in; the password only when the rider asked for it to be kept. */
@@ -139,7 +139,7 @@ export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCre
   return {
     accountId: owner.accountId,
     clientId,
-    // Without its password a user name is of no use here; whose account it is tells a hash.
+    // Without the password the user name is not needed; a hash of it identifies the rider.
     username: password === undefined ? null : (username ?? null),
     ...sealSecrets(sealer, owner, { clientSecret, password, ...pair }),
     obtainedAt: pair.obtainedAt,
@@ -163,8 +163,8 @@ function sealSecrets(
 }
 
 /**
- * Seals credentials with another key, or with the same key in the newest version, and with another `pair` where there is one. They
- * keep their origin; `origin` is for credentials of version 1, which hold none. Throws UnreadableLoginError as unsealFields does.
+ * Seals credentials with another key, or with the same key in the newest version, and with a new `pair` if given. They keep their origin;
+ * `origin` is for version 1, which has none. Throws UnreadableLoginError as unsealFields does.
  */
 export function reseal(
   { from, to }: { from: Sealer; to: Sealer },
@@ -182,9 +182,8 @@ type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore'
   Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'> & { isRiderCompared: boolean }
 
 /**
- * Opens sealed credentials. Those without an origin belong to the origin of the account's base URL. Throws
- * UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or `login_elsewhere` when they were
- * sealed for another origin than the base URL's: they must not be sent there.
+ * Opens sealed credentials. Without an origin they belong to the account's base URL. Throws UnreadableLoginError `secret_key_mismatch` when
+ * another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another origin, to which alone they may be sent.
  */
 export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, state: LoginState): Credentials {
   const opened = unsealFields(sealer, sealed)
@@ -207,7 +206,7 @@ export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, sta
   }
 }
 
-/** Opens the sealed fields and returns them with their common origin, if they hold one. */
+/** Opens the sealed fields and returns them with their common origin, if any. */
 export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
   if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })

@@ -1,22 +1,19 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { ConfigError, commandFor } from '../kit/errors.ts'
 
-/**
- * Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and holds the
- * origin of its service.
- */
+/** Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and contains the origin of its service. */
 export type Sealer = Readonly<ReturnType<typeof makeSealer>>
 
 type SealPlace = Readonly<{ accountId: number; field: string }>
 
-/** `origin` is undefined for a value of version 1, which does not hold it. */
+/** `origin` is undefined in version 1, which has none. */
 type Opened = { text: string; origin: string | undefined }
 
 const KEY_BYTES = 32
-/** 1 seals the text alone, 2 the origin, a line break and the text. */
+/** Version 1 seals the text alone, version 2 the origin, a line break and the text. */
 type Version = 1 | 2
 const NEWEST: Version = 2
-// 96 bits, the nonce that GCM is made for; random, as only a few values are ever sealed with one key.
+// 96 bits are the nonce size of GCM; random, because one key seals few values.
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
@@ -29,7 +26,7 @@ export function makeSealer(secretKey: Buffer) {
   const hashKey = createHmac('sha256', secretKey).update('musette rider').digest()
   return {
     keyId: keyIdOf(secretKey),
-    /** Returns the HMAC-SHA-256 of a text by a key made from this one. */
+    /** Returns the HMAC-SHA-256 of a text with a derived key. */
     hash: (text: string) => createHmac('sha256', hashKey).update(text).digest(),
     seal(text: string, { origin, ...place }: SealPlace & Readonly<{ origin: string }>) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -58,7 +55,7 @@ export function makeSealer(secretKey: Buffer) {
   }
 }
 
-/** Returns the id of a key, which identifies it and does not reveal it. */
+/** Returns the id of a key, which does not reveal it. */
 export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
 }
@@ -69,15 +66,15 @@ function parseOpened(version: Version, text: string): Opened {
   return { text: text.slice(end + 1), origin: text.slice(0, end) }
 }
 
-/** Binds the version, too, so that a value cannot be presented as one without an origin. */
+/** Binds the version too, so that a value cannot pass as one without an origin. */
 function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
   const prefix = version === 1 ? 'musette' : `musette ${version}`
   return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
 }
 
 /**
- * `readKeys` reads the present keys, the one in use first, then those of an unfinished rotation, `readOldKey` one that a rotation has
- * replaced, and `makeFirst` makes the first key.
+ * `readKeys` reads the present keys, first the one in use, then those of an unfinished rotation; `readOldKey` reads a replaced one;
+ * `makeFirst` makes the first key.
  */
 export type KeyOptions = Readonly<{
   secretKey?: Buffer | undefined
@@ -86,7 +83,7 @@ export type KeyOptions = Readonly<{
   makeFirst?: () => Buffer
 }>
 
-/** The keys that this process knows; it learns keys of a rotation by another process without a restart. */
+/** The keys that this process knows; it finds the keys of another process's rotation without a restart. */
 export type Keyring = ReturnType<typeof makeKeyring>
 
 /** Makes the keyring. Throws ConfigError `secret_key_length` for a key that does not have 32 bytes. */
@@ -112,12 +109,12 @@ export function makeKeyring(options: KeyOptions) {
       return sealer
     },
     /**
-     * Chooses the sealer for a new login, given the ids of the keys that seal the rows at this moment. Where there is no key, makes the
-     * first; throws ConfigError `secret_key_lost` when the login of the account `other` waits for the lost one.
+     * Chooses the sealer for a new login by the ids of the keys that seal the rows now. Makes the first key where there is none; throws
+     * ConfigError `secret_key_lost` when the login of the account `other` needs the lost key.
      */
     sealerForNew(used: ReadonlySet<string>, other?: string): Sealer {
       const sealers = readSealers()
-      // When no row decides, the newest key: a running rotation removes the other one.
+      // Without rows the newest key: a running rotation removes the other one.
       const sealer = sealers.find(({ keyId }) => used.has(keyId)) ?? sealers.at(-1)
       if (sealer) return sealer
       if (other === undefined && options.makeFirst) return learn(options.makeFirst())
@@ -127,7 +124,7 @@ export function makeKeyring(options: KeyOptions) {
   }
 }
 
-/** Why the tokens of an account cannot be read, each with its sentence. */
+/** The reasons why an account's tokens cannot be read, each with its sentence. */
 const SENTENCES = {
   secret_key_mismatch: (who: string) =>
     `the tokens of ${who} were sealed with another key, nothing is touched; ` +
@@ -143,7 +140,7 @@ const SENTENCES = {
 
 type UnreadableCode = keyof typeof SENTENCES
 
-/** The tokens of one account are unreadable; those of others may be readable. */
+/** The tokens of one account cannot be read; other accounts are not affected. */
 export class UnreadableLoginError extends ConfigError {
   declare readonly code: UnreadableCode
   readonly accountId: number
@@ -162,7 +159,7 @@ export class UnreadableLoginError extends ConfigError {
   }
 }
 
-/** Returns what work on the tokens of an account returns, or its UnreadableLoginError, with the account's name where it is known. */
+/** Returns the result of work on an account's tokens, or its UnreadableLoginError with the account's name. */
 export async function orUnreadable<T>(
   work: () => Promise<T> | T,
   account?: { accountId: number; name: string },
@@ -176,8 +173,8 @@ export async function orUnreadable<T>(
 }
 
 /**
- * Names an account's spool file in the data directory, which databases may share: by the beginning of the database's identity,
- * without it as versions did before databases had one.
+ * Names an account's spool file. Databases may share the data directory, so the name begins with the database's identity; older versions
+ * had none.
  */
 export function spoolName(accountId: number, identity?: string): string {
   return identity === undefined

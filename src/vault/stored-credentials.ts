@@ -24,16 +24,15 @@ import { type Keyring, orUnreadable, type Sealer, spoolName, UnreadableLoginErro
 /** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
-// The values of the row while the database is unreachable.
+// Stands in for the row while the database is unreachable.
 const UNKNOWN_STATE = {
   ...{ needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null },
   isRiderCompared: false,
 }
 
 /**
- * Reads an account's credentials. Newer tokens in a spool file are written to the table first. While the database is
- * unreachable, the tokens of the file are returned; without a file the TransientError is thrown. When an account was parked
- * because its tokens were unreadable, and they can be read again, this ends.
+ * Reads an account's credentials. Writes newer tokens of a spool file to the table first. While the database is unreachable, returns the
+ * tokens of the file, and without one throws the TransientError. Ends a parking for unreadable tokens when they can be read again.
  */
 export async function readCredentials(parts: VaultParts, accountId: number) {
   const spooled = await parts.spool.read(accountId)
@@ -55,17 +54,14 @@ export async function readCredentials(parts: VaultParts, accountId: number) {
   } catch (error) {
     if (!spooled || !(error instanceof TransientError)) throw error
     const sealer = parts.keys.sealerOf(spooled)
-    // Without the account's row only the tokens themselves name the origin that they may be sent to.
+    // Without the account's row only the tokens name the origin to which they may be sent.
     const { origin } = unsealSpooled(sealer, spooled)
     if (origin === undefined) throw error
     return unsealCredentials(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
   }
 }
 
-/**
- * Finds and opens the credentials of an account whose row is locked. If the account was parked because they were unreadable,
- * this ends. Throws UnreadableLoginError.
- */
+/** Finds and opens the credentials of a locked row. Ends a parking for unreadable tokens. Throws UnreadableLoginError. */
 export async function findCredentialsAndUnpark(
   tx: Tx,
   { keys, log }: Pick<VaultParts, 'keys' | 'log'>,
@@ -78,7 +74,7 @@ export async function findCredentialsAndUnpark(
   return { ...found.credentials, needsLogin: false }
 }
 
-/** Tells whether the tokens of an account whose row is locked are readable; writes newer readable ones of the spool to the table. */
+/** Tells whether the tokens of a locked row can be read; writes newer readable tokens of the spool to the table. */
 export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
   const found = await orUnreadable(async () => {
     const spooled = await parts.spool.read(accountId)
@@ -100,8 +96,8 @@ export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
 }
 
 /**
- * Opens the logins of all accounts, by one query. Returns how many are readable as they are, and the accounts that readCredentials
- * must look at: those with a spool file, with the mark of an unreadable login, and those whose login does not open.
+ * Opens the logins of all accounts with one query. Returns how many open, and the accounts that readCredentials must check: those with a
+ * spool file, with the mark of an unreadable login, or with a login that does not open.
  */
 export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
   const rows = await store.read(findEverySealed)
@@ -116,9 +112,8 @@ export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
 }
 
 /**
- * Writes spooled tokens to the table when they are newer than the locked row's, sealed with the row's key. Throws
- * UnreadableLoginError for tokens that cannot be opened. Returns false, without a change, for an account that was signed out
- * and for tokens of another service than the account's.
+ * Writes spooled tokens to the table, sealed with the row's key, when they are newer than the locked row's. Throws UnreadableLoginError for
+ * tokens that cannot be opened. Returns false without a change for an account that was signed out and for tokens of another service.
  */
 export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: SealedCredentials) {
   const row = await findSealed(tx, spooled.accountId)
@@ -140,7 +135,7 @@ export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
   }
 }
 
-/** A file per account with its newest tokens, sealed, as long as they are not in the database. */
+/** One file for each account: its newest tokens, sealed, until they are in the database. */
 type Spool = ReturnType<typeof makeSpool>
 
 const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
@@ -159,17 +154,16 @@ const spoolFile = z
     obtainedAt: moment,
     expiresAt: moment.nullable().catch(null),
   })
-  // Tokens with an unreadable end, or one after the year 9999, are kept: they count as expired and are refreshed.
+  // Tokens with an unreadable end, or one after the year 9999, count as expired and are refreshed.
   .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
 
 /**
- * Makes the spool of the database with this identity in `directory`, which is created with mode 0700 at the first write; files
- * have mode 0600. Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` when the content is not
- * valid.
+ * Makes the spool of the database with this identity in `directory`. The first write creates it with mode 0700; files have mode 0600.
+ * Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` for invalid content.
  */
 export function makeSpool(directory: string, identity: string) {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
-  // A version before databases had an identity may have left its file: tokens that are nowhere else.
+  // An older version may have left a file without an identity, with tokens that are nowhere else.
   const earlierPathOf = (accountId: number) => join(directory, spoolName(accountId))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
     const readText = (path: string) => readFile(path, 'utf8').catch(orMissing)
@@ -188,12 +182,12 @@ export function makeSpool(directory: string, identity: string) {
   }
   return {
     read,
-    /** Writes the file; it is on the disk, complete and under its name, when this resolves. */
+    /** Writes the complete file; it is on the disk when this resolves. */
     async write(sealed: SealedCredentials): Promise<void> {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    /** Lists the accounts that have a file; one with a file of an earlier version, too, stands there twice. */
+    /** Lists the accounts with a file; an account that also has an older version's file is listed twice. */
     async list(): Promise<number[]> {
       const names = await readdir(directory).catch(orNone)
       return names.flatMap((name) => {
@@ -201,7 +195,7 @@ export function makeSpool(directory: string, identity: string) {
         return [spoolName(accountId, identity), spoolName(accountId)].includes(name) ? [accountId] : []
       })
     },
-    /** Removes the file whatever it holds. */
+    /** Removes the file with any content. */
     clear: (accountId: number) => onDisk(accountId, () => clear(accountId)),
     /** Removes the file unless it holds tokens newer than `obtainedAt`. */
     async remove(accountId: number, obtainedAt: Date): Promise<void> {

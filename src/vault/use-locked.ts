@@ -17,23 +17,23 @@ import {
 } from './rows.ts'
 import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
 
-/** The progress of the work under the lock. It outlives the transaction, which may roll back. */
+/** The progress of the work under the lock; it survives a rollback. */
 type LockedUse<T> = {
   end: PromiseSettledResult<T> | undefined
-  /** the row as it is under the lock, or the pair last handed to save */
+  /** the locked row, or the pair last passed to save */
   newest: SealedCredentials | undefined
-  /** a spool file was found; it can be removed after the commit */
+  /** a spool file was found, to be removed after the commit */
   leftover: boolean
-  /** a saved pair is in the spool, so it is safe even when the transaction fails */
+  /** a saved pair is in the spool, safe even when the transaction fails */
   spooled: boolean
-  /** why the table refused that pair, which then is in the spool file only */
+  /** why the table refused that pair, which is then only in the spool */
   refused: unknown
 }
 
 /**
- * Runs `use` in one transaction that locks the account's row. `save` writes a pair to the spool before the table. When the
- * update or the commit then fails, the result of `use` still counts, and the pair is written to the table later. Any other
- * failed commit is thrown as the store maps it.
+ * Runs `use` in one transaction that locks the account's row. `save` writes a pair to the spool before the table. When the update or the
+ * commit then fails, the result of `use` still counts, and the pair reaches the table later. Any other failed commit is thrown as the
+ * store's error.
  */
 export async function useLocked<T>(
   parts: VaultParts,
@@ -88,7 +88,7 @@ async function readUnderLock<T>(
         await keepRider(tx, accountId, sealed.accessToken)
         await upsertSealed(tx, sealed, { failures })
       } catch (error) {
-        // With the pair in the spool a lost connection is no failure; its commit fails, too. A refused value lets the commit succeed.
+        // With the pair in the spool a lost connection is not a failure, nor is its commit. After a refused value the commit succeeds.
         if (!state.spooled) throw error
         state.refused = error
       }
@@ -127,7 +127,7 @@ async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<b
   }
 }
 
-/** Removes a spool file whose tokens are in the table. A failure is only logged, because the next read tries again. */
+/** Removes the spool file of tokens that are in the table. Only logs a failure, because the next read tries again. */
 export async function removeSpool(parts: VaultParts, sealed: SealedCredentials): Promise<void> {
   const { accountId, obtainedAt } = sealed
   await parts.spool.remove(accountId, obtainedAt).catch((error: unknown) => {

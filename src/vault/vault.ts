@@ -38,9 +38,9 @@ export type { KeyOptions } from './seal.ts'
 export type Vault = ReturnType<typeof makeTokenVault>
 
 /**
- * Makes the vault that keeps tokens sealed in `musette.credentials`. A new pair is written to a spool file before the table, so
- * that neither a crash nor an outage loses it, and the next process with the lock finds it after a failed commit. Throws
- * ConfigError `secret_key_length` for a key that does not have 32 bytes.
+ * Makes the vault that keeps sealed tokens in `musette.credentials`. It writes a new pair to a spool file before the table, so that neither
+ * a crash nor an outage loses it; the next process with the lock finds it there. Throws ConfigError `secret_key_length` for a key that does
+ * not have 32 bytes.
  */
 export function makeTokenVault(
   deps: { store: Store; log: Logger },
@@ -50,17 +50,17 @@ export function makeTokenVault(
   const { store, keys, spool } = parts
   return {
     read: (accountId: number) => named(store, readCredentials(parts, accountId)),
-    /** Counts the logins that are readable as they are, and finds the accounts that `read` must look at; see findDoubtfulLogins. */
+    /** Counts the readable logins, and finds the accounts that `read` must check; see findDoubtfulLogins. */
     findDoubtful: () => findDoubtfulLogins(parts),
     locked: <T>(accountId: number, use: (held: HeldCredentials) => Promise<T>) =>
       named(store, useLocked(parts, accountId, use)),
     findEvidence: (accountId: number, login?: NamedLogin) =>
       store.read((tx) => findEvidence(tx, keys, { accountId, login })),
     /**
-     * Stores a new login in place of an earlier one, and creates the account or updates its base URL, in one transaction, so that
-     * tokens and base URL always belong together. Unless the rider is known to be the `same`, and with another base URL, the account is
-     * mirrored from the beginning; tokens of an `unknown` one are compared with it before their first use. Waits up to 90 s for a
-     * running refresh, then throws TransientError and changes nothing.
+     * Stores a new login in place of an earlier one, and creates the account or updates its base URL in the same transaction, so that
+     * tokens and base URL belong together. With another base URL the account is mirrored from the beginning, unless the rider is known to
+     * be the `same`; tokens of an `unknown` rider are compared before their first use. Waits up to 90 s for a running refresh, then throws
+     * TransientError and changes nothing.
      */
     async saveLogin(
       { name, baseUrl }: { name: string; baseUrl: string },
@@ -86,7 +86,7 @@ export function makeTokenVault(
       await spool.clear(accountId)
       await store.transaction(async (tx) => {
         await lockCredentials(tx, accountId)
-        // Before the spool file was removed, another process may have parked the account because of it.
+        // Another process may have parked the account because of the spool file.
         await findCredentialsAndUnpark(tx, parts, accountId)
       })
       return account
@@ -101,15 +101,15 @@ export function makeTokenVault(
       await spool.clear(accountId)
     },
     /**
-     * Parks an account whose tokens are unreadable, with the error's message in its row, and logs it once. This ends when they are
-     * readable again, or with a login.
+     * Parks an account with unreadable tokens, with the error's message in its row, and logs it once. This ends when they can be read
+     * again, or with a login.
      */
     async parkUnreadable({ accountId, code, message }: UnreadableLoginError): Promise<void> {
       const parked = await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)
         const row = await findSealed(tx, accountId)
         if (await isReadable(tx, parts, accountId)) return false
-        // An ended login stays ended, also when its tokens are readable again.
+        // An ended login stays so even when its tokens can be read again.
         if (!row || (row.needsLogin && !row.unreadable) || row.lastError === message) return false
         await recordLogin(tx, accountId, { unreadable: true, needsLogin: true, reason: message })
         return true

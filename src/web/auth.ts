@@ -8,22 +8,22 @@ import { type EndedSessions, makeSessions, type Sessions } from './sessions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** answered without a token, too */
+    /** answered also without a token */
     public?: boolean
-    /** its body may take longer to arrive than that of other requests, and the route limits it */
+    /** its body may take longer than that of other requests; the route limits it */
     isSlow?: boolean
-    /** for programs that are no browser: without a token they need not name the page that a write comes from */
+    /** for programs: without a token their writes need no origin */
     forPrograms?: boolean
   }
   interface FastifyRequest {
-    /** whether the request brought the token or an open session, or none is required */
+    /** whether the request has the token or an open session, or none is required */
     authenticated: boolean
   }
 }
 
 /**
- * The wrong tokens of one address that are compared and logged; further ones are refused with 429. A token has at least
- * 16 characters, so no speed of guessing finds it: the limit keeps the log short, at 43,200 lines a day and address.
+ * So many wrong tokens of one address are compared and logged; further ones get 429. A token has at least 16 characters, so guessing cannot
+ * find it: the limit keeps the log short, at 43,200 lines a day and address.
  */
 const WRONG_TOKENS = { max: 5, timeWindow: 10 * SECOND }
 const SESSION_COOKIE = 'musette_session'
@@ -35,17 +35,20 @@ export type Verdict =
   | { kind: 'rate_limited'; retryAfterS: number }
 
 export type Auth = {
-  /** Judges a request by its bearer token, or else by its session cookie. */
+  /** Checks a request's bearer token, else its session cookie. */
   authenticate(request: FastifyRequest): Promise<Verdict>
-  /** Judges a token. The right one always passes, also from an address whose wrong tokens are refused. */
+  /** Checks a token. The right one always passes, also from an address with too many wrong ones. */
   checkToken(request: FastifyRequest, token: string): Promise<Verdict>
   /** Sets the cookie of a new session. */
   beginSession(request: FastifyRequest, reply: FastifyReply): void
-  /** Ends the request's session for good, and removes its cookie. */
+  /** Ends the request's session permanently, and removes its cookie. */
   endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-/** Makes the one place that knows the token, whose cookie goes to paths below `root` only, and adds the plugins for cookies and rate limits to the server. */
+/**
+ * Makes the only part that knows the token, and adds the plugins for cookies and rate limits to the server. The cookie is for paths below
+ * `root` only.
+ */
 export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
@@ -86,8 +89,8 @@ export async function registerAuth(
 }
 
 /**
- * Refuses every request without token or session, also to unknown paths, but those to routes marked `public`. Without
- * `auth` (on loopback) it lets everything pass.
+ * Refuses every request without token or session, also to unknown paths, except to routes marked `public`. Without `auth` (on loopback)
+ * everything passes.
  */
 export function requireAuth(server: FastifyInstance, auth: Auth | undefined): void {
   server.decorateRequest('authenticated', false)
@@ -99,7 +102,7 @@ export function requireAuth(server: FastifyInstance, auth: Auth | undefined): vo
   })
 }
 
-/** Redirects a person's browser to the login page, and tells a program that the token is missing. */
+/** Redirects a browser to the login page; tells a program that the token is missing. */
 async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Verdict): Promise<void> {
   if (verdict.kind === 'rate_limited') {
     const { retryAfterS } = verdict
@@ -118,7 +121,7 @@ async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Ver
   await reply.code(401).header('www-authenticate', 'Bearer').send({ error })
 }
 
-/** Tells whether a person's browser requests a page, and not a program or a script of a page. */
+/** Tells whether a browser requests a page, and not a program or a page's script. */
 export function isPageVisit({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
 }
@@ -128,13 +131,13 @@ async function hasOpenSession(sessions: Sessions, { cookies }: FastifyRequest): 
   return session !== undefined && (await sessions.isOpen(session))
 }
 
-/** `secure` follows the page's own address, which the browser sends with a write; anybody can forge a proxy's headers. */
+/** `secure` follows the page's address, which the browser sends with a write; proxy headers can be forged. */
 function cookieOptions({ headers }: FastifyRequest, root: string) {
   const secure = headers.origin?.startsWith('https://') ?? false
   return { path: root || '/', httpOnly: true, sameSite: 'strict', secure } as const
 }
 
-/** Compares two texts in a time that does not depend on where they differ: their hashes have one length. */
+/** Compares two texts in constant time, by hashes of one length. */
 function isSame(given: string, expected: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(given), hash(expected))

@@ -2,9 +2,9 @@ import { TransientError } from '../kit/errors.ts'
 import { sleep } from '../kit/time.ts'
 
 /**
- * Makes a probe with a cache for any number of callers: it runs once at a time, and again only `keepMs` after its last result.
- * With `timeoutMs` a caller gets TransientError `no_answer` after that time; the probe goes on, and a later caller may get its
- * result. Errors are cached as long as results, so that callers do not make an outage worse.
+ * Makes a cached probe for any number of callers: it runs once at a time, and again only `keepMs` after its last result. After `timeoutMs`
+ * a caller gets TransientError `no_answer`; the probe continues, and a later caller may get its result. Errors are cached as long as
+ * results, so that callers do not make an outage worse.
  */
 export function makeCachedProbe<T>(
   probe: () => Promise<T>,

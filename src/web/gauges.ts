@@ -10,16 +10,16 @@ export type QueueHealth = Readonly<{
   paused: readonly string[]
 }>
 
-/** The values of the gauges at one scrape; a part that does not answer is undefined. */
+/** The values of the gauges at one scrape; undefined parts did not answer. */
 export type HealthSnapshot = { database: DatabaseHealth | undefined; queue: QueueHealth | undefined }
 
-/** Shown also at 0, so that an alarm has a value to compare. */
+/** Shown also at 0, so that an alarm can compare it. */
 const WAITING_CODES = [
   ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
   ...['vanished', 'other_database', 'read_only'],
 ]
 
-/** What each gauge tells, by its labels and its name. */
+/** The value of each gauge, by name and labels. */
 const GAUGES = {
   part: {
     musette_up: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
@@ -103,7 +103,7 @@ export function makeGauges(registry: Registry): (snapshot: HealthSnapshot, now: 
         labelNames: labels.split(' ').filter(Boolean),
       })
       gauges.set(name, gauge)
-      // `reset` would set a gauge without labels to 0, which is not unknown.
+      // `reset` would set a gauge without labels to 0 instead of unknown.
       forgetValues.push(() => (labels ? gauge.reset() : gauge.remove()))
     }
   const set: SetGauge = (name, value, labels = {}) => {

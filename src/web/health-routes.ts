@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify'
 /** Whether the daemon can do its work. */
 export type Readiness = {
   ready: boolean
-  /** `ok` or the reason in a sentence that names no account: anybody may read it */
+  /** `ok` or the reason, without account names, because anybody may read it */
   parts: Record<string, string>
-  /** of the database, which tells its daemon from that of another one; undefined while it cannot be read */
+  /** identifies the database, and so its daemon; undefined while it cannot be read */
   identity?: string | undefined
-  /** each account's last poll, or that it needs a login, by name */
+  /** by account: the last poll, or that it needs a login */
   accounts: Record<string, string>
 }
 
-/** Adds `/healthz` and `/readyz`, which answer everybody; only an authenticated request sees the accounts. */
+/** Adds `/healthz` and `/readyz`, which answer everybody; account names only to an authenticated request. */
 export function registerHealth(server: FastifyInstance, deps: { readiness: () => Promise<Readiness> }): void {
   const options = { config: { public: true } }
   server.get('/healthz', options, async () => ({ alive: true }))

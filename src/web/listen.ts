@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { SECOND } from '../kit/time.ts'
 
-/** How long a whole request may take to arrive, ms, but for a file: a slow sender holds a connection. */
+/** The time limit of a whole request, ms, except for files: a slow sender occupies a connection. */
 export const REQUEST_MS = 10 * SECOND
 
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256
 
-/** Limits the connections of a server, before its routes are added, so that those without an authenticated request do not lock others out. */
+/** Limits the connections of a server, so that unauthenticated ones do not block others. Must run before its routes are added. */
 export function limitConnections(server: FastifyInstance): void {
   const unauthenticated = new Set<Socket>()
   let open = 0

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Auth } from './auth.ts'
 import { contentPolicy } from './security-headers.ts'
 
-/** A token and a path of this site need no more. */
+/** Room for a token and a path. */
 const FORM_BYTES = 4_096
 
 const STYLE = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}
@@ -11,13 +11,13 @@ h1{font-size:1.5rem}label,input,button{display:block;font:inherit}input{box-sizi
 button{padding:.5rem 1.5rem}[role=alert]{border-left:.25rem solid #c33;padding-left:.75rem}code{overflow-wrap:anywhere}
 [hidden]{display:none}`
 
-/** The page's own policy: its one style sheet, and forms to this site. */
+/** The policy of the page: one style sheet, and forms to this site. */
 const POLICY = contentPolicy({
   'style-src': [`'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`],
   'form-action': ["'self'"],
 })
 
-/** Adds `/login`, below `root` for browsers, a form that gives a browser a session for the token, and `/logout`, which ends the session. */
+/** Adds `/login`, a form that exchanges the token for a session, and `/logout`, which ends it; both below `root`. */
 export async function registerLogin(server: FastifyInstance, auth: Auth, root: string): Promise<void> {
   await server.register(async (scope) => {
     scope.addContentTypeParser(
@@ -64,7 +64,7 @@ function sendPage(reply: FastifyReply, content: string) {
 <title>musette: sign in</title><style>${STYLE}</style></head><body><main><h1>musette</h1>${content}</main></body></html>`)
 }
 
-/** Renders the form; `next` is the path of this site to go to, `problem` the fault of the last attempt. */
+/** Renders the form; `next` is the path to go to afterwards, `problem` the fault of the last attempt. */
 function renderLogin(next: string, root: string, problem?: string): string {
   const alert = problem ? `<p role="alert">${problem}</p>` : ''
   return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeHtml(next)}">

@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Answers one request of an MCP client, whose body is `text`; `closed` aborts when its connection closes. */
+/** Answers one MCP request with the body `text`; `closed` aborts when the connection closes. */
 export type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
 
 /** Questions are short; a long statement has some 10 kB. */
 const MOST_BODY_BYTES = 256 * 1024
-/** They name who may read, which the web surface has judged already. */
+/** These headers carry the authentication, which the web surface has checked. */
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
 
-/** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. When the client goes, its running call is cancelled. */
+/** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. */
 export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Promise<void> {
   await server.register(async (scope) => {
-    // What is no JSON has an answer in the protocol.
+    // The protocol has an answer to invalid JSON.
     scope.addContentTypeParser(
       'application/json',
       { parseAs: 'string' },

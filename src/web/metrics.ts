@@ -9,22 +9,22 @@ export type Metrics = {
   /** counts the requests of this process to the service */
   requests: ServiceObserver
   onRun(run: EndedRun): void
-  /** Renders everything in Prometheus's text format. */
+  /** Renders all metrics in Prometheus's text format. */
   render(snapshot: HealthSnapshot): Promise<string>
   contentType: string
 }
 
-/** The event loop's delay is measured at each scrape: measuring it all the time was half of an idle daemon's work. */
+/** The delay of the event loop is measured at each scrape only: all the time was half of an idle daemon's work. */
 const NEVER_MS = 2 ** 31 - 1
 const CONTINUOUS_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (statistic) => `musette_nodejs_eventloop_lag_${statistic}_seconds`,
 )
-/** A summary takes a tenth of a second; an activity's samples are computed on demand and may take a minute or more. */
+/** A summary takes 0.1 s; samples are computed on demand and may take a minute. */
 const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
-/** A quiet poll takes a tenth of a second; a backfill of a whole history takes an hour at a polite pace. */
+/** A quiet poll takes 0.1 s; a backfill of a whole history takes an hour. */
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
-/** Makes the metrics of this process, all of them named `musette_…`; it watches garbage collection from now on. */
+/** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
 export function makeMetrics(deps: { now: Clock }, options: { version: string }): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'musette_', eventLoopMonitoringPrecision: NEVER_MS })
@@ -48,7 +48,7 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string }):
   }
 }
 
-/** Adds `/metrics`. `readHealth` must not throw and must answer soon, also while the database is unreachable. */
+/** Adds `/metrics`. `readHealth` must not throw, and must answer soon while the database is unreachable. */
 export function registerMetrics(
   server: FastifyInstance,
   deps: { metrics: Metrics; readHealth: () => Promise<HealthSnapshot> },

@@ -4,9 +4,8 @@ import { isLoopback } from '../kit/loopback.ts'
 const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Refuses writes that a page of another site causes (403). With `loopbackOnly` it also refuses a Host that is not a name
- * of loopback: without a token only the browser's same-origin rule keeps other pages out, and a foreign name that is
- * made to resolve to loopback passes that rule (DNS rebinding).
+ * Refuses writes from pages of other sites (403). With `loopbackOnly` it also refuses a Host that is not loopback: without a token only the
+ * browser's same-origin rule protects, and a foreign name that resolves to loopback passes it (DNS rebinding).
  */
 export function registerOriginChecks(server: FastifyInstance, options: { loopbackOnly: boolean }): void {
   if (options.loopbackOnly) server.addHook('onRequest', refuseForeignHost)
@@ -26,7 +25,7 @@ async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): 
     .send({ error: 'ask for it by the address of this machine, as 127.0.0.1 or localhost' })
 }
 
-/** A browser names the page that a write comes from; a program that names none must send its token, not a cookie. */
+/** A browser sends the origin of a write; a program that sends none must send its token, not a cookie. */
 function isOwnWrite({ headers, host }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
@@ -34,7 +33,7 @@ function isOwnWrite({ headers, host }: FastifyRequest): boolean {
   return headers.authorization !== undefined
 }
 
-/** Every browser names the origin of a write to another site. */
+/** Every browser sends the origin of a write to another site. */
 function isFromProgram({ headers, routeOptions }: FastifyRequest): boolean {
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) return false
   return routeOptions.config?.forPrograms === true

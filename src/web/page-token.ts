@@ -1,13 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 
-/** Gives each session's pages a token that a page of another site cannot read, and checks it. */
+/** Gives the pages of each session a token that pages of other sites cannot read, and checks it. */
 export type PageTokens = {
   of(request: FastifyRequest): string
   isFrom(request: FastifyRequest): boolean
 }
 
-/** The header in which a page sends its token: a browser lets no page of another site send it. */
+/** The header with the token: a browser lets no page of another site send it. */
 export const PAGE_TOKEN_HEADER = 'x-musette-page'
 
 /** Makes the tokens of this process; after a restart a page fetches its token anew. */

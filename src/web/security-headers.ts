@@ -2,8 +2,8 @@ import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds the security headers to every answer, refusals included: nothing from another host but map tiles, no frame around it, nothing
- * kept in a cache. A route that needs more says so itself. Must be registered first.
+ * Adds the security headers to every answer, also refusals: content from this host and map tiles only, no framing, no caching. A route that
+ * needs more sets its own. Must be registered first.
  */
 export async function registerSecurityHeaders(
   server: FastifyInstance,
@@ -20,9 +20,9 @@ export async function registerSecurityHeaders(
     }),
     crossOriginResourcePolicy: { policy: 'same-origin' },
     frameguard: { action: 'deny' },
-    // Not `no-referrer`: with that a browser sends `Origin: null` with its own forms. Servers of map tiles ask who shows them.
+    // With `no-referrer` a browser would send `Origin: null` with its own forms. Servers of map tiles want to know the page.
     referrerPolicy: { policy: mapTiles === undefined ? 'same-origin' : 'strict-origin-when-cross-origin' },
-    // A matter of the proxy that speaks TLS: a browser would keep it for every other server of this host.
+    // The TLS proxy sets this: a browser would apply it to every other server of this host.
     strictTransportSecurity: false,
   })
   server.addHook('onRequest', async (_request, reply) => {
@@ -33,7 +33,7 @@ export async function registerSecurityHeaders(
   })
 }
 
-/** Makes a content security policy for helmet: it forbids everything that is not named. */
+/** Makes a content security policy for helmet, which forbids everything else. */
 export function contentPolicy(allowed: Readonly<Record<string, readonly string[]>>) {
   const nothing = ["'none'"]
   const rules = { 'default-src': nothing, 'base-uri': nothing, 'frame-ancestors': nothing, ...allowed }

@@ -4,29 +4,28 @@ import type { Logger } from 'pino'
 import { errorLine } from '../kit/errors.ts'
 import { type Clock, DAY, SECOND } from '../kit/time.ts'
 
-/** A month: long enough not to be asked every week, short enough that a lost phone's cookie ends by itself. */
+/** A month: long enough to avoid weekly logins; the cookie of a lost phone still expires soon. */
 const LIFE_MS = 30 * DAY
 
-/** Stores the sessions that were signed out, so that a restart does not open them again. */
+/** Stores the sessions that were signed out, so that a restart does not reopen them. */
 export type EndedSessions = {
-  /** Finds the ids of the sessions that any process ended before their time; it may be some seconds old. */
+  /** Finds the ids of the sessions that any process ended early; the answer may be seconds old. */
   find(): Promise<ReadonlySet<string>>
   record(session: { id: string; endsAt: Date }): Promise<void>
 }
 
 export type Sessions = {
-  /** Begins a session; `value` is for a cookie and holds nothing of the token. */
+  /** Begins a session; `value` is for a cookie and does not contain the token. */
   begin(): { value: string; maxAgeS: number }
   isOpen(value: string): Promise<boolean>
-  /** Ends a session before its time, for good; a new token ends all of them. */
+  /** Ends a session early and permanently; a new token ends all sessions. */
   end(value: string): Promise<void>
 }
 
 /**
- * Makes the browser sessions of one token. A session is its end and a random id, signed with a key derived from the
- * token: it outlives a restart, and only a session that was signed out is stored. The derivation is slow, so that a
- * stolen cookie does not help to guess the token. While `ended` cannot be read, the sessions that it held last and those
- * that this process ended count as ended.
+ * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token: it survives
+ * a restart, and only signed-out sessions are stored. The derivation is slow, so that a stolen cookie does not help to guess the token.
+ * While `ended` cannot be read, the last known ended sessions and those of this process count.
  */
 export function makeSessions(
   deps: { log: Logger; now: Clock; ended: EndedSessions },

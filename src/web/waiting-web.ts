@@ -4,8 +4,8 @@ import { limitConnections, listenOn, REQUEST_MS } from './listen.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 
 /**
- * Opens what stands in for the web surface while the daemon waits for a database or Redis: `/healthz` and `/readyz`, where `parts`
- * names the servers that are not up yet, and 503 for everything else. Throws ConfigError `http_cannot_listen`.
+ * Opens a placeholder of the web surface while the daemon waits for a database or Redis: `/healthz`, `/readyz` (`parts` names the servers
+ * that are not up), and 503 for everything else. Throws ConfigError `http_cannot_listen`.
  */
 export async function openWaitingWeb(
   deps: { parts: () => Record<string, string> },

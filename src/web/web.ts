@@ -28,20 +28,20 @@ export type WebDeps = {
   mcp: McpFetch
 }
 
-/** `mapTiles`: address of the map tiles that its pages may show, see MUSETTE_MAP_TILES. */
+/** `mapTiles`: the address of map tiles for its pages, see MUSETTE_MAP_TILES. */
 export type WebOptions = {
   host: string
   port: number
-  /** the path below which a reverse proxy shows it, see MUSETTE_HTTP_PATH */
+  /** the path at which a reverse proxy serves it, see MUSETTE_HTTP_PATH */
   path?: string
   token: string | undefined
   mapTiles?: string | undefined
 }
 
 /**
- * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`,
- * the dashboard at `/`, and `/mcp` for assistants. With a token everything but the two health checks requires it, as a bearer token or by a session of `/login`;
- * without one it listens on loopback only, and refuses to start elsewhere (ConfigError `http_token_missing`).
+ * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, the dashboard at `/`, and `/mcp`
+ * for assistants. With a token, all but the two health checks require it, as a bearer token or a session of `/login`; without one it
+ * listens on loopback only (else ConfigError `http_token_missing`).
  */
 export async function openWeb(
   deps: WebDeps,
@@ -58,13 +58,13 @@ export async function openWeb(
     routerOptions: { ignoreTrailingSlash: true },
     requestTimeout: LONGEST_UPLOAD_MS,
     rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
-    // Node waits 60 s for headers by default, and looks every 30 s which requests are late.
+    // Node's default is 60 s for headers, checked every 30 s.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
   })
   limitConnections(server)
   server.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const { statusCode = 500 } = error
-    // The client gets fastify's message of its own mistake; an error of ours goes to the log only.
+    // The client gets fastify's message about its own mistake; our errors only go to the log.
     if (statusCode < 500) return reply.code(statusCode).send({ error: error.message })
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
@@ -91,7 +91,7 @@ export async function openWeb(
   return listenOn(server, { host, port })
 }
 
-/** Compiles the schema of a route at its first request: to compile all of them is a tenth of the daemon's start. */
+/** Compiles the schema of a route at its first request: compiling all is a tenth of the daemon's start. */
 const compileAtFirstRequest: BuildCompilerFromPool = (schemas, options) => {
   const build = AjvCompiler()
   return (route) => {
@@ -107,14 +107,14 @@ const compileAtFirstRequest: BuildCompilerFromPool = (schemas, options) => {
 }
 type Validate = ReturnType<ReturnType<BuildCompilerFromPool>>
 
-/** Returns the path and query of a request below `root`; a request without it, as of a health check on this machine, stays. */
+/** Returns the path and query of a request below `root`; others, such as local health checks, stay. */
 function withoutRoot(url: string, root: string): string {
   if (root === '' || !url.startsWith(root) || !['/', '?', ''].includes(url.charAt(root.length))) return url
   const rest = url.slice(root.length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Lets every redirect to a path of this site lead below `root`. */
+/** Moves every redirect to a path of this site below `root`. */
 function redirectBelow(server: FastifyInstance, root: string): void {
   server.addHook('onSend', async (_request, reply) => {
     const location = reply.getHeader('location')
@@ -122,7 +122,7 @@ function redirectBelow(server: FastifyInstance, root: string): void {
   })
 }
 
-/** Refuses, before anything is opened, an address that others can reach without a token. */
+/** Refuses an address that others can reach without a token, before anything is opened. */
 export function assertNotExposed({ host, token }: WebOptions): void {
   if (isLoopback(host) || token !== undefined) return
   throw new ConfigError(
@@ -131,7 +131,7 @@ export function assertNotExposed({ host, token }: WebOptions): void {
   )
 }
 
-/** Refuses what Postgres has no place for, in a query or a path: the character NUL, and a number without end, which a schema lets pass. */
+/** Refuses values in a query or path that a schema accepts but Postgres cannot hold: the character NUL and infinite numbers. */
 async function refuseOddValues({ query, params }: FastifyRequest, reply: FastifyReply): Promise<void> {
   const given = Object.entries({ ...(query as object), ...(params as object) })
   const isOdd = (value: unknown) =>
@@ -144,8 +144,8 @@ async function refuseOddValues({ query, params }: FastifyRequest, reply: Fastify
 }
 
 /**
- * Ends the connection of a request whose body does not arrive in time. A route that accepts files limits their time itself,
- * as long as it reads one of an authenticated sender.
+ * Ends the connection of a request whose body is late. A route for files limits their time itself, while it reads from an authenticated
+ * sender.
  */
 async function endSlowRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request

@@ -29,16 +29,16 @@ import {
   formatRestored,
 } from './texts.ts'
 
-/** A message is worth reading for this long: then it is given up, and no older event becomes a message. */
+/** The age at which a message is given up; older events become no message. */
 export const WORTH_READING_MS = 3 * DAY
-/** An activity that started longer ago belongs to the history and has no message of its own. */
+/** An activity that started longer ago belongs to the history and gets no message of its own. */
 const RECENT_MS = 14 * DAY
-/** More activities that are first seen within minutes, or files that are refused within an hour, are gathered into one message. */
+/** More new activities within minutes, or refused files within an hour, become one message. */
 const MOST_SINGLE = 5
-/** Changes that one transaction reads: it takes a fraction of a second. */
+/** Changes that one transaction reads, in a fraction of a second. */
 const BATCH = 1_000
 
-/** The content of a message to each webhook that wants the event; `changeId` is undefined when it comes from no single change. */
+/** The content of a message, for each webhook that wants the event; `changeId` is undefined without a single cause in the change feed. */
 type News = Readonly<{
   event: WebhookEvent
   accountId: number | null
@@ -49,8 +49,8 @@ type News = Readonly<{
 type NewsOfChange = News & { readonly changeId: number }
 
 /**
- * Makes the messages about everything that happened since the last call, in one transaction with the mark up to which it looked:
- * each thing becomes one message, whatever process is killed. Returns whether there may be more.
+ * Makes the messages about everything since the last call, and in the same transaction moves the cursor: each event becomes one message,
+ * also after a crash. Returns whether there may be more.
  */
 export async function composeMessages(
   { store }: { store: Store },
@@ -73,7 +73,7 @@ export async function composeMessages(
   })
 }
 
-/** Makes the messages about faults that began or ended, each once. */
+/** Makes one message for each fault that began or ended. */
 export async function composeConditions(
   { store }: { store: Store },
   { webhooks, conditions }: { webhooks: readonly Webhook[]; conditions: readonly Condition[] },
@@ -122,7 +122,7 @@ async function recordNews(
   await recordMessages(tx, messages)
 }
 
-/** A change of an account; the others are those of the default workout list. */
+/** A change of an account; other changes concern the default workouts. */
 type AccountChange = Change & { accountId: number; account: string }
 
 async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<NewsOfChange[]> {
@@ -184,7 +184,7 @@ function newsOfLogins(changes: readonly AccountChange[]): NewsOfChange[] {
   )
 }
 
-/** Some refused files have a message each; the others of an hour are gathered into one. */
+/** The first refused files of an hour get a message each; the others share one. */
 async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<NewsOfChange[]> {
   const refused = changes.filter(({ kind }) => kind === 'upload.refused')
   const news: NewsOfChange[] = []
@@ -207,7 +207,7 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
   return news
 }
 
-/** New activities of these days have a message each; old ones and those of a backfill are gathered into one. */
+/** New recent activities get a message each; old ones and those of a backfill share one. */
 async function newsOfActivities(tx: Tx): Promise<News[]> {
   const ready = await recordReady(tx, { recentMs: RECENT_MS })
   const isSingle = ({ seen_together: together }: (typeof ready)[number]) =>

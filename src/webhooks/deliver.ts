@@ -17,17 +17,16 @@ import { type Answer, sendMessage } from './send.ts'
 
 type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce; dispatcher: Dispatcher }>
 
-/** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down for a night gets its messages in the morning. */
+/** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down overnight gets its messages in the morning. */
 export const BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 }
-/** Longer than an attempt takes. When a process is killed during one, another sends the message after this time. */
+/** Longer than an attempt: if its process is killed, another process sends the message after this time. */
 const LEASE_MS = 20 * SECOND
-/** The status by which a receiver says that it wants no more messages. */
+/** With this status a receiver refuses all further messages. */
 const GONE = 410
 
 /**
- * Sends the messages of a webhook that are due, one after the other, until none is. At least once: a process that is killed
- * between the answer and its record leaves the message to be sent again, with the same id. Throws the errors of the database and
- * the reason of the signal.
+ * Sends the due messages of a webhook one after the other, each at least once: after a kill between the answer and its record, the message
+ * is sent again with the same id. Throws the errors of the database and the reason of the signal.
  */
 export async function deliverDue(
   deps: WebhookDeps,

@@ -1,17 +1,17 @@
 import { shorten } from '../kit/text.ts'
 import { type Answer, type ReceiverRequest, type SendOptions, sendRequest } from './send.ts'
 
-/** Kuma shows a message in one line, and takes it as a part of the address. */
+/** Kuma takes the message as a part of the address, and shows it in one line. */
 const LONGEST_KUMA_MESSAGE = 200
 /** The path of the push addresses of Uptime Kuma. */
 const KUMA_PATH = /\/api\/push\//
-/** How healthchecks.io answers, with status 200, for an address of no check. */
+/** The answer of healthchecks.io, with status 200, for an unknown address. */
 const NO_SUCH_CHECK = /^OK \(not found\)/
 
 /**
- * Tells a monitor that a round was in order, or with `problem`, one sentence, that it was not. The address is one of Uptime Kuma's push
- * monitors, else by the convention of healthchecks.io: the address itself, or `/fail` below it, with the sentence as the body. Throws
- * only the reason of the signal.
+ * Tells a monitor that a round succeeded, or failed with `problem`, one sentence. An address of an Uptime Kuma push monitor gets Kuma's
+ * parameters; any other follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body. Throws only the
+ * reason of the signal.
  */
 export async function sendHeartbeat(
   url: string,
@@ -22,7 +22,7 @@ export async function sendHeartbeat(
   return { ...answer, failure: 'the monitor knows no check of this address' }
 }
 
-/** Makes the request of a heartbeat; what the address has besides, such as a query, stays. */
+/** Makes the request of a heartbeat; the rest of the address, such as a query, stays. */
 export function makeHeartbeatRequest(address: string, problem: string | undefined): ReceiverRequest {
   const url = new URL(address)
   if (KUMA_PATH.test(url.pathname)) {

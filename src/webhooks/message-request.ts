@@ -3,15 +3,15 @@ import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
 import { SECOND } from '../kit/time.ts'
 import type { Json } from '../store/schema/schemas.ts'
 
-/** What a message says: `title` and `text` for a person, the other members for programs. */
+/** The content of a message: `title` and `text` for a person, the other members for programs. */
 export type MessageData = Readonly<{ title: string; text: string; [member: string]: Json }>
 
-/** A message to one webhook; `id` is the same at each attempt. */
+/** A message to one webhook; every attempt has the same `id`. */
 export type Message = Readonly<{ id: string; event: WebhookEvent | 'test'; at: Date; data: MessageData }>
 
 type WebhookRequest = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: string }>
 
-/** How ntfy shows each event: its priority from 1 to 5, where 3 is the default, and tags, which it shows as emoji. */
+/** Each event in ntfy: its priority from 1 to 5 (default 3), and its tags, shown as emoji. */
 const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: readonly string[] }>> = {
   'activity.new': { priority: 3, tags: ['bicyclist'] },
   breakthrough: { priority: 4, tags: ['trophy'] },
@@ -60,7 +60,7 @@ export function signatureOf(
   return `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
 
-/** Splits the address of a topic: ntfy takes JSON at its root, which unlike its headers holds any letter. */
+/** Splits the address of a topic: ntfy accepts JSON at its root; its headers could not hold every letter. */
 function topicOf(address: string): { url: string; topic: string } {
   const url = new URL(address)
   const at = url.pathname.lastIndexOf('/')

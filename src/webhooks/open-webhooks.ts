@@ -16,19 +16,19 @@ import type { Condition } from './texts.ts'
 export type WebhookPauses = Readonly<typeof PAUSES>
 
 export const PAUSES = {
-  /** How often the database is read for news and due messages: a query of indexes, and most of the delay of a message. */
+  /** How often the database is read for events and due messages: cheap, and most of the delay of a message. */
   lookEveryMs: 1 * SECOND,
-  /** How often the conditions are looked at, which are hours old when they count. */
+  /** How often faults are checked, which count only after hours. */
   conditionsEveryMs: 30 * SECOND,
-  /** A digest is sent when nothing was added for this time: files of one import come faster. */
+  /** A digest is sent after this time without an addition: the files of one import come faster. */
   restMs: 2 * MINUTE,
   backoff: BACKOFF,
 }
 
 /**
- * Opens the delivery of messages to the webhooks of a file: it looks for news every second, makes messages of them and sends
- * these, each webhook by itself, so that a slow receiver holds up no other. Any number of processes may do this with the same
- * file. `close` waits for the database, not for the receivers. Throws the errors of the database.
+ * Opens the delivery of messages to the webhooks of a file: every second it reads the events, makes messages and sends them, separately for
+ * each webhook, so that a slow receiver does not delay others. Several processes may use the same file. `close` waits for the database, not
+ * for the receivers. Throws the errors of the database.
  */
 export async function openWebhooks(
   deps: { store: Store; log: Logger; conditions: () => Promise<readonly Condition[]> },
@@ -104,7 +104,7 @@ async function endOldMessages({ store, log }: { store: Store; log: Logger }): Pr
     log.error({ webhook, count }, 'webhooks: messages given up after three days; run: musette webhook test')
 }
 
-/** Does work again and again, with a pause between, until the signal aborts. */
+/** Repeats work, with a pause between, until the signal aborts. */
 async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await work()

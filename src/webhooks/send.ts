@@ -6,12 +6,12 @@ import { makeAgent, type Proxies } from '../kit/http-agent.ts'
 import { joinSignals, SECOND } from '../kit/time.ts'
 import { type Message, makeRequest } from './message-request.ts'
 
-/** A receiver should answer at once and work later; one that does not holds up its own messages only. */
+/** The time for an answer; a slow receiver delays only its own messages. */
 const ANSWER_WITHIN_MS = 10 * SECOND
-/** Nothing in an answer matters but its status; its beginning is for the person who tests a webhook. */
+/** Only the status of an answer counts; the beginning of its body is for a person who tests a webhook. */
 const READ_BYTES = 4_096
 
-/** What came back: `failure` says in words why it does not count as delivered, without address and answer. */
+/** The result: `failure` says why it does not count as delivered, without address and answer. */
 export type Answer = Readonly<{
   /** undefined when there was no answer */
   status: number | undefined
@@ -23,7 +23,7 @@ export type Answer = Readonly<{
   retryAfterMs: number | undefined
 }>
 
-/** Makes the connections to the receivers, through the proxies where there are some. */
+/** Makes the connections to the receivers, through the proxies if any. */
 export function makeReceivers(proxies: Proxies | undefined): Dispatcher {
   return makeAgent(proxies, { connectMs: ANSWER_WITHIN_MS })
 }
@@ -48,10 +48,7 @@ export type ReceiverRequest = Readonly<{
   body?: string
 }>
 
-/**
- * Sends a request once. Redirects are not followed, and the whole exchange takes 10 s at most. Throws only the reason of the signal
- * when it aborts.
- */
+/** Sends a request once, without redirects and within 10 s. Throws only the reason of the signal. */
 export async function sendRequest(
   { url, ...request }: ReceiverRequest,
   { signal, dispatcher }: SendOptions,
@@ -79,14 +76,14 @@ export async function sendRequest(
   }
 }
 
-/** Sends a message of the event `test`, whatever events the webhook has. Throws only the reason of the signal. */
+/** Sends a message of the event `test` to any webhook. Throws only the reason of the signal. */
 export function sendTestMessage(webhook: Webhook, options: SendOptions): Promise<Answer> {
   const text = `Messages of musette reach the webhook "${webhook.name}".`
   const data = { title: 'musette: a test', text, webhook: webhook.name }
   return sendMessage(webhook, { id: randomUUID(), event: 'test', at: new Date(), data }, options)
 }
 
-/** Reads the beginning of an answer and drops the rest; an answer that breaks off has its status all the same. */
+/** Reads the beginning of an answer and drops the rest; the status counts even if the body breaks off. */
 async function readBeginning({ body }: Response): Promise<string> {
   const reader = body?.getReader()
   const chunks: Uint8Array[] = []
@@ -99,13 +96,13 @@ async function readBeginning({ body }: Response): Promise<string> {
       bytes += value.length
     }
   } catch {
-    // The status has come, and that is all that counts.
+    // The status has arrived, and nothing else counts.
   }
   await reader?.cancel().catch(() => undefined)
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString('utf8')
 }
 
-/** The message of the error may name the address, so only its code is used; that of a proxy's failure names none. */
+/** Uses the error's code only, because its message may contain the address; a proxy's message does not. */
 function failureOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   if (cause instanceof TransientError) return cause.message
@@ -113,7 +110,7 @@ function failureOf(error: unknown): string {
   return `no connection (${code === 'unexpected' ? 'the address cannot be used' : code})`
 }
 
-/** Longer pauses would keep a message beyond the time in which it is worth reading. */
+/** After a longer pause the message would be too old. */
 const LONGEST_RETRY_AFTER_S = 3_600
 
 function retryAfterOf({ headers }: Response): number | undefined {

@@ -6,7 +6,7 @@ import type { Json } from '../store/schema/schemas.ts'
 import type { Digest, ReadyActivity, Recalculation } from '../store/webhooks/news.ts'
 import type { MessageData } from './message-request.ts'
 
-/** The content of a message, before it is made for each webhook. */
+/** The content of a message, the same for all webhooks. */
 type Content = Readonly<{ event: WebhookEvent; at: Date; data: MessageData }>
 
 /** Longer names and reasons do not fit into a notification. */
@@ -69,10 +69,7 @@ export function formatLoginLost(account: string, at: Date, reason: string | null
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
-/**
- * Says that the whole database was restored from a backup, with the number up to which the change feed is as it was before, and
- * its new line.
- */
+/** Says that the database was restored from a backup, with the last number of the change feed that is unchanged, and the new line. */
 export function formatRestored(
   at: Date,
   facts: {
@@ -87,7 +84,7 @@ export function formatRestored(
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }
 
-/** Says what was gathered; undefined when it is not worth a message: fewer scores changed than in a recalculation. */
+/** Says what a digest has; undefined when too few scores changed for a recalculation. */
 export function formatDigest(digest: Digest, recalculation: Recalculation | undefined): Content | undefined {
   const { account, event, count, last_at: at } = digest
   if (event === 'upload.refused')
@@ -105,10 +102,10 @@ export function formatDigest(digest: Digest, recalculation: Recalculation | unde
   return { event: 'history.recalculated', at, data }
 }
 
-/** What can be wrong for a while: an account's mirror that is not polled, or the backups. */
+/** A lasting fault: an account that is not polled, or missing backups. */
 export type Condition = Readonly<{
   kind: 'mirror' | 'backup'
-  /** null for what concerns the whole database */
+  /** null for the whole database */
   account: Readonly<{ accountId: number; name: string }> | null
   /** `unknown` changes nothing */
   state: 'wrong' | 'well' | 'unknown'
@@ -127,7 +124,7 @@ const CONDITIONS = {
   },
 } as const
 
-/** Says that something is wrong, or is well again. */
+/** Says that a fault began or ended. */
 export function formatCondition(
   { kind, account, sentence }: Condition,
   state: 'wrong' | 'well',
@@ -147,7 +144,7 @@ function makeData(
   text: string,
   facts: { readonly [member: string]: Json },
 ): MessageData {
-  // Most databases have one account, which needs no name.
+  // The only account needs no name.
   const whose = account === null || account === 'default' ? '' : `${account}: `
   return { title: `${whose}${title}`, text, ...(account !== null && { account }), ...facts }
 }
@@ -161,7 +158,7 @@ function signatureChanges(activity: ReadyActivity): string[] {
   return [...changeOf('FTP', prev_sig_ftp, sig_ftp), ...changeOf('PP', prev_sig_pp, sig_pp)]
 }
 
-/** Both numbers are watts; half a watt or more is a change. */
+/** Both numbers are watts; a difference of half a watt is a change. */
 function changeOf(what: string, before: number | null, after: number | null): string[] {
   if (before === null || after === null || Math.round(before) === Math.round(after)) return []
   return [`${what} ${Math.round(before)} → ${Math.round(after)} W`]

@@ -1,4 +1,4 @@
-/** Bytes of a whole file name in UTF-8 with its ending: far below every file system's limit, so that copies fit too. */
+/** The longest file name with its ending, bytes in UTF-8: below the limit of every file system, with room for a copy's name. */
 const MAX_BYTES = 100
 /** Bytes that are added to a stem: ` (99)` and `.erg`. */
 const RESERVED_BYTES = 9
@@ -9,12 +9,12 @@ const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])$/i
 const REFUSED = /[/\\:*?"<>|]/g
 /** Controls, unpaired surrogates, private characters, and formatting (it can reverse the reading order), except the joiners. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Co}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu
-/** Removed from both ends of a name: it would be hidden, or Windows would drop them. */
+/** Removed from both ends of a name, where they would hide the file or Windows would drop them. */
 const EDGES = /^[\s.\u200c\u200d]+|[\s.\u200c\u200d]+$/g
 
 /**
- * Makes the part of a file name before its ending from a name that the service sent: readable, valid on every file system and
- * never a path. When nothing is left of it, `fallback` is used, and then `workout`.
+ * Makes a file name without its ending from a name of the service: readable, valid on every file system and never a path. An empty result
+ * becomes `fallback`, then `workout`.
  */
 export function makeFileStem(name: string | null, fallback: string): string {
   for (const text of [name ?? '', fallback]) {
@@ -36,7 +36,7 @@ function cleanStem(text: string): string {
   return device ? `_${stem}` : stem
 }
 
-/** Cuts between characters as a person sees them (graphemes), never within one. */
+/** Cuts between visible characters (graphemes), never within one. */
 function cut(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text
   let kept = ''

@@ -9,12 +9,12 @@ const CYCLING = 2
 const DURATION = { time: 0, repeat: 6 }
 const TARGET = { open: 2, power: 4 }
 const INTENSITY = { active: 0, rest: 1, warmUp: 2, coolDown: 3 }
-/** FIT counts watts from 1000 on, because lower numbers are shares of FTP. */
+/** FIT adds 1000 to watts, because lower numbers are shares of FTP. */
 const WATTS_FROM = 1_000
-/** The most bytes of a name that devices are known to read. */
+/** The longest name that devices are known to read, bytes. */
 const NAME_BYTES = 100
 
-/** Formats a workout with the sets of stepsOf as a FIT file of whole watts; repetitions stay repetitions. */
+/** Formats a workout with the sets of stepsOf as a FIT file in whole watts; repetitions stay repetitions. */
 export function formatFitWorkout(workout: SavedWorkout, sets: readonly Repeated[]): Uint8Array {
   const steps = makeSteps(sets)
   return encodeFit([
@@ -85,13 +85,13 @@ function makeRepeat(index: number, { first, count }: { first: number; count: num
   }
 }
 
-/** The service says what a set is for only by its name. */
+/** The service gives the purpose of a set only in its name. */
 function intensityOf({ name }: Step): number {
   if (/^warm/i.test(name ?? '')) return INTENSITY.warmUp
   return /^cool/i.test(name ?? '') ? INTENSITY.coolDown : INTENSITY.active
 }
 
-/** Returns a number of its own for each workout: devices take files of one number and time for the same file. */
+/** Returns a separate number for each workout: devices treat files of one number and time as the same. */
 function serialNumberOf(path: string): number {
   return createHash('sha256').update(path).digest().readUInt32LE() || 1
 }

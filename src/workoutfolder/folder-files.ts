@@ -5,14 +5,14 @@ import { z } from 'zod'
 import { flushDirectory, readPlainFile, writeWhole } from '../kit/files.ts'
 
 const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
-/** Lists the files of the folder that are ours, so that no other is ever overwritten or removed. */
+/** Lists our files in the folder, so that no other is overwritten or removed. */
 const MANIFEST = '.musette-workouts.json'
 
-/** A plain name with one of our endings: a manifest that somebody has changed must not name files outside the folder. */
+/** A plain name with one of our endings: an edited manifest must not name files outside the folder. */
 const nameSchema = z.string().regex(/^[^./\\\0][^/\\\0]*\.(erg|zwo|mrc|fit|json)$/)
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** Our files by name: their account, and the SHA-256 of the contents that we have written or were about to write. */
+/** Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. */
 const manifestSchema = z.record(
   nameSchema,
   z.strictObject({ account: z.string(), sha256: z.array(sha256Schema) }),
@@ -34,12 +34,12 @@ export async function readFound(path: string): Promise<Found> {
   }
 }
 
-/** Flushes the folder's entries to the disk, where the file system can do that. */
+/** Flushes the folder's entries to the disk, where the file system supports it. */
 export async function flushFolder(folder: string): Promise<void> {
   await flushDirectory(folder).catch(() => undefined)
 }
 
-/** Removes the temporary files that a crash during `writeWhole` has left. */
+/** Removes the temporary files of `writeWhole` after a crash. */
 export async function removeTemporaries(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (TEMPORARY.test(name)) await unlink(join(folder, name))
 }
@@ -52,7 +52,7 @@ export function systemCode(error: unknown): string | undefined {
 
 export type Manifest = z.infer<typeof manifestSchema>
 
-/** Reads the manifest of a folder; without one, or with one that cannot be parsed, no file there is ours. */
+/** Reads the manifest of a folder; without a valid one no file is ours. */
 export async function readManifest(folder: string): Promise<Manifest> {
   try {
     const parsed = manifestSchema.safeParse(JSON.parse(String(await readPlainFile(join(folder, MANIFEST)))))
@@ -63,7 +63,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
   }
 }
 
-/** Writes the manifest of a folder, whole or not at all; an empty one is removed. */
+/** Writes the manifest of a folder atomically, or removes an empty one. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
   if (Object.keys(manifest).length === 0) return rm(join(folder, MANIFEST), { force: true })
   const content = `${JSON.stringify(manifest, undefined, 2)}\n`

@@ -6,12 +6,12 @@ import { type Repeated, type Step, stepsOf } from './workout-steps.ts'
 export const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
 export type WorkoutFileFormat = (typeof WORKOUT_FORMATS)[number]
 
-/** The content of a file, or why there can be none. */
+/** The content of a file, or why it cannot be made. */
 export type FormattedWorkout = { content: string | Uint8Array } | { problem: string }
 
 /**
- * Formats a saved workout for a trainer: whole seconds, and watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). The same
- * workout gives the same bytes.
+ * Formats a saved workout for a trainer: whole seconds, and watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). Equal workouts
+ * give equal bytes.
  */
 export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat): FormattedWorkout {
   const listed = stepsOf(workout)
@@ -48,7 +48,7 @@ function formatWatts(watts: number): string {
   return String(Math.round(watts * 100) / 100)
 }
 
-/** Formats an ERG or MRC file: two points a step, the minute and the power; texts are shown at their second. */
+/** Formats an ERG or MRC file: two points (minute and power) for each step, and texts at their second. */
 function formatCourse(
   workout: SavedWorkout,
   steps: readonly Step[],
@@ -80,7 +80,7 @@ function formatCourse(
   ].join('\r\n')
 }
 
-/** Formats a text as one line without brackets, which begin and end the parts of the file. */
+/** Formats a text as one line without brackets, which mark the parts of the file. */
 function formatLine(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -105,7 +105,7 @@ function formatZwo({
         : [`    <${tag} ${attributes}/>`]
     const steady = (step: Step) =>
       element('SteadyState', `Duration="${step.seconds}" Power="${share(step.watts)}"`)
-    // Programs take an interval without a duration for a broken one.
+    // Programs reject an interval without a duration as invalid.
     if (rest && rest.seconds > 0 && work.seconds > 0)
       return element(
         'IntervalsT',
@@ -132,7 +132,7 @@ function formatZwo({
 
 const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
 
-/** Escapes markup and removes characters that XML has not. */
+/** Escapes markup and removes characters that XML forbids. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')

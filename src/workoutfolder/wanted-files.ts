@@ -3,15 +3,15 @@ import type { SavedWorkout } from '../store/training/workout-sets.ts'
 import { makeFileStem } from './file-name.ts'
 import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
 
-/** A file to write; its name is `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
+/** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
 export type WantedFile = { stem: string; format: string; content: string | Uint8Array; sha256: string }
 
-/** The files of workouts: those to write, and for workouts that cannot be written the reasons and the names of older files. */
+/** The files to write, and for workouts that cannot be written the reasons and the names of older files. */
 export type WorkoutFiles = { wanted: WantedFile[]; problems: string[]; kept: string[] }
 
 /**
- * Makes the files of saved workouts. The name of a file is that of its workout; where several have one name, or `taken` has it, the
- * path stands before it, so that no name depends on the order of the list.
+ * Makes the files of saved workouts, named after them; when several have one name, or `taken` has it, the path comes first, so that no name
+ * depends on the order of the list.
  */
 export function makeWorkoutFiles(
   workouts: readonly SavedWorkout[],
@@ -39,7 +39,7 @@ export function makeWorkoutFiles(
   return { ...files, problems: [...new Set(files.problems)] }
 }
 
-/** Returns a name as file systems compare it that take capital and small letters for the same. */
+/** Returns a name as file systems that ignore case compare it. */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase()
 }

@@ -18,7 +18,7 @@ import {
 import type { WorkoutFileFormat } from './format-workout.ts'
 import { foldName, makeWorkoutFiles, type WantedFile } from './wanted-files.ts'
 
-/** What the folder of an account should hold: undefined for the day when the service did not say what its workout is. */
+/** The wanted content of an account's folder: undefined for the day when the service did not name its workout. */
 export type FolderContent = {
   database: DatabaseIdentity
   day: readonly WantedFile[] | undefined
@@ -26,21 +26,20 @@ export type FolderContent = {
 }
 
 export type WorkoutFolder = {
-  /** whether it holds every saved workout, and not only the workout of the day */
+  /** whether it holds all saved workouts, and not only the workout of the day */
   holdsSaved: boolean
-  /** Writes the files of the account and removes its older ones; false when the folder cannot be used. */
+  /** Writes the account's files and removes its older ones; false when the folder cannot be used. */
   update(account: string, content: FolderContent): Promise<boolean>
 }
 
-/** The account whose files are in the folder itself; each other account has a folder below it. */
+/** The account whose files are in the folder itself; each other one has a subfolder. */
 const MAIN_ACCOUNT = 'default'
-/** The formats of the workout of the day, and of the workouts beside it. */
+/** The formats of the workout of the day, and of the saved ones. */
 const FORMATS = ['erg', 'zwo'] as const
 
 /**
- * Makes the workout folder, where the workout of the day is written as files, and with `holdsSaved` every workout of the rider's own
- * list. A folder that cannot be used is logged once, until it can be used again or fails with another code, and a workout that
- * cannot be written once; all of them are in SQL all the same.
+ * Makes the workout folder, which holds the workout of the day as files, and with `holdsSaved` the rider's saved workouts. An unusable
+ * folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all of them.
  */
 export function makeWorkoutFolder(
   deps: { log: Logger },
@@ -66,7 +65,7 @@ export function makeWorkoutFolder(
           owner: { dir: options.dir, database },
           files: [...(day ?? []), ...files.wanted],
           formats: FORMATS,
-          // An answer without these fields does not mean that the workout of the day is withdrawn.
+          // An answer without these fields does not withdraw the workout of the day.
           kept: day === undefined ? 'all' : files.kept,
         })
         if (changes.written.length + changes.removed.length > 0) {
@@ -98,19 +97,19 @@ type FolderChanges = { written: string[]; removed: string[] }
 
 type Placed = WantedFile & { name: string; found: 'nothing' | 'same' | 'ours' | 'foreign' }
 
-/** More files of one name than a person would make. */
+/** More files of one name than a person makes. */
 const MAX_COPIES = 99
 
 /**
- * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or somebody has changed
- * them; files that are not ours and files with the wanted content are not touched. The manifest names a file before it is written,
- * so that after a crash at any point all our files are known. Throws ConfigError `folder_of_another` and the file system's errors.
+ * Writes the wanted files of an account and removes its other files of these formats, unless they are `kept` or a person changed them;
+ * leaves files that are not ours or have the wanted content. The manifest names a file before it is written, so that all our files are
+ * known after a crash. Throws ConfigError `folder_of_another` and the file system's errors.
  */
 export async function updateFolder(
   folder: string,
   input: {
     account: string
-    /** the database, and the folder that it claims, this one or one above; nothing is written into one of another database */
+    /** the database, and the folder that it claims (this one or a parent); a folder of another database is not written */
     owner: { dir: string; database: DatabaseIdentity }
     files: readonly WantedFile[]
     formats: readonly WorkoutFileFormat[]
@@ -157,13 +156,13 @@ async function openFolder(folder: string): Promise<Manifest> {
   return readManifest(folder)
 }
 
-/** Reads the manifest of a folder that nothing is written to; undefined when it is missing or has no file of ours. */
+/** Reads the manifest of a folder without writing there; undefined when it is missing or empty. */
 async function readIfOurs(folder: string): Promise<Manifest | undefined> {
   const manifest = await readManifest(folder)
   return Object.keys(manifest).length > 0 ? manifest : undefined
 }
 
-/** Finds the first name for a file that is free, or ours, or holds the wanted content already, and that no other file of now has. */
+/** Finds the first name that is free, ours or has the wanted content already, and that no other wanted file has. */
 async function place(
   folder: string,
   manifest: Manifest,
@@ -207,7 +206,7 @@ function finalManifest(
   }
 }
 
-/** Removes our files; one that somebody has changed stays and is no longer ours. */
+/** Removes our files; one that a person changed stays and is no longer ours. */
 async function removeOurs(folder: string, before: Manifest, names: readonly string[]): Promise<string[]> {
   const removed: string[] = []
   for (const name of names) {

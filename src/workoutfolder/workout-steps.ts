@@ -1,22 +1,19 @@
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
 
-/** A part of a workout of one power. */
+/** A part of a workout with constant power. */
 export type Step = { name: string | null; seconds: number; watts: number }
 
 type WorkoutSet = SavedWorkout['sets'][number]
 
-/** A set, or a part of its repetitions, as it is ridden: `count` times the work, each followed by the rest if it has one. */
+/** A set, or some of its repetitions: `count` times the work, each followed by the rest if any. */
 export type Repeated = { count: number; work: Step; rest: Step | undefined }
 
-/** More than a trainer's program reads, and far more than a person rides. */
+/** More steps than a trainer's program reads. */
 const MOST_STEPS = 10_000
 const LONGEST_S = 7 * 86_400
 const MOST_WATTS = 10_000
 
-/**
- * Lists the steps of a workout in their order, without those that last no second, and its sets, in whole seconds; or says why it cannot
- * be ridden.
- */
+/** Lists the steps of a workout in order, without empty ones, and its sets, in whole seconds; or says why it cannot be ridden. */
 export function stepsOf({
   path,
   sets,
@@ -39,7 +36,7 @@ export function stepsOf({
   return { steps, sets: whole }
 }
 
-/** Returns a set with its own seconds; NaN stands for a power or duration that the set lacks. */
+/** Returns a set with its seconds; NaN stands for a missing power or duration. */
 function exactSet(set: WorkoutSet): Repeated {
   const { name, power, duration, power_rest: powerRest, duration_rest: durationRest } = set
   const rest = { name: null, seconds: durationRest ?? Number.NaN, watts: powerRest ?? Number.NaN }
@@ -51,8 +48,8 @@ function exactSet(set: WorkoutSet): Repeated {
 }
 
 /**
- * Rounds the moment at which each step ends, and not its seconds: so the workout keeps its length, and no step ends half a second from
- * its moment. Repetitions of one set whose seconds then differ are sets of their own.
+ * Rounds the end of each step and not its length, so that the workout keeps its length and no step ends more than half a second off.
+ * Repetitions whose seconds then differ become separate sets.
  */
 function roundSets(sets: readonly Repeated[]): Repeated[] {
   let [exactEnd, end] = [0, 0]

@@ -7,14 +7,14 @@ const LOWER_E: u32 = 0x65
 /** Returned in place of an address when there is no number, or none that `readNumber` reads. */
 export const NO_NUMBER: usize = 0
 
-/** So many digits always fit 64 bits. */
+/** Any number of so many digits fits 64 bits. */
 const MOST_DIGITS: u32 = 19
 const MOST_DECIMALS: u32 = 22
-/** A double has so many bits behind its leading one. */
+/** Bits of a double's mantissa behind the leading one. */
 const MANTISSA_BITS = 52
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1
 const EXPONENT_BIAS = 1023
-/** Whole numbers from here on may have no double of their own. */
+/** Larger whole numbers may have no exact double. */
 const FIRST_INEXACT: u64 = 1 << 53
 
 const POWERS_OF_TEN = memory.data<u64>([
@@ -29,7 +29,7 @@ const POWERS_OF_FIVE = memory.data<u64>([
   19_073_486_328_125, 95_367_431_640_625, 476_837_158_203_125, 2_384_185_791_015_625,
 ])
 
-/** A 1 in each byte of a word, in each second one, and in each fourth one. */
+/** A 1 in every byte of a word, in every second one, and in every fourth one. */
 const BYTES: u64 = u64.MAX_VALUE / 0xff
 const PAIRS: u64 = u64.MAX_VALUE / 0xffff
 const FOURS: u64 = u64.MAX_VALUE / 0xffffffff
@@ -68,7 +68,7 @@ function readDigits(start: usize): usize {
   let at = start
   while (true) {
     const word = load<u64>(at)
-    // The top bit of each byte that is not a digit; the lowest of them is right, those above it need not be.
+    // The top bit of each byte that is not a digit; only the lowest of these bits is reliable.
     const others = ((word + 0x46 * BYTES) | (word - 0x30 * BYTES)) & (0x80 * BYTES)
     const count = <u32>ctz(others) >> 3
     if (count === 0 || digits >= load<u64>(POWERS_OF_TEN + ((MOST_DIGITS - count) << 3))) return at
@@ -86,11 +86,9 @@ function parseDigits(word: u64, count: u32): u64 {
 }
 
 /**
- * Returns the double next to whole / 10^decimals; NaN for some quotients above 2^53, and next to a power of two, where the distance
- * of doubles changes.
- *
- * The estimate is one double off at most, because only the conversion of `whole` and the division are rounded. What remains of
- * `whole` without the estimate is exact, and says in which direction. Both sides are divided by 2^decimals beforehand.
+ * Returns the double nearest to whole / 10^decimals; NaN for some quotients above 2^53, and next to a power of two, where the distance of
+ * doubles changes. The estimate is at most one double off, because only the conversion of `whole` and the division are rounded. `whole`
+ * minus the estimate is exact and gives the direction. Both sides are divided by 2^decimals first.
  */
 function divideByPowerOfTen(whole: u64, decimals: u32): f64 {
   const divisor = load<u64>(POWERS_OF_FIVE + (decimals << 3))
@@ -101,7 +99,7 @@ function divideByPowerOfTen(whole: u64, decimals: u32): f64 {
   const shift = EXPONENT_BIAS + MANTISSA_BITS - <i32>(bits >> MANTISSA_BITS)
   if (shift < 0 || (bits & MANTISSA) < 2) return NaN
   const mantissa = (bits & MANTISSA) | (MANTISSA + 1)
-  // Both terms may overflow; their difference does not. It is never just half of the divisor, which is odd.
+  // Both terms may overflow; their difference does not, and is never exactly half of the odd divisor.
   const remainder = <i64>((shift < 64 ? whole << shift : 0) - mantissa * divisor)
   const half = <i64>(divisor >> 1)
   if (remainder > half) bits++

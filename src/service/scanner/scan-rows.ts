@@ -14,15 +14,15 @@ const SPACE: u32 = 0x20
 const LIST_END: u32 = 0x5d
 const OBJECT: u32 = 0x7b
 const OBJECT_END: u32 = 0x7d
-/** `null`, its first byte lowest. */
+/** `null` in little-endian order. */
 const NULL: u32 = 0x6c6c756e
 
-/** Fields that the samples of a list may have, samples that one call reads, and bytes of the list that the window holds. */
+/** Limits: fields of a list's samples, samples that one call reads, and bytes of the list in the window. */
 export const MAX_COLUMNS: u32 = 1_000
 export const MAX_ROWS: u32 = 1_024
 export const WINDOW_BYTES: u32 = 256 * 1_024
 
-/** A field. The bytes of its label where it last occurred, from the name's quote to the value, follow in its record. */
+/** A field. The bytes of its last label, from the name's quote to the value, follow in its record. */
 @unmanaged
 class Column {
   /** bytes of the label */
@@ -37,18 +37,18 @@ const LABEL_OFFSET = offsetof<Column>()
 const RECORD_BYTES: u32 = 128
 const LONGEST_LABEL: u32 = RECORD_BYTES - <u32>LABEL_OFFSET - 8
 
-/** The records of the columns; the columns in the order in which the last sample had them; their numbers, a column together. */
+/** The records of the columns; the columns in the order of the last sample; the numbers, column by column. */
 const RECORDS = memory.data(MAX_COLUMNS * RECORD_BYTES)
 const ORDER = memory.data(MAX_COLUMNS * 4)
 export const CELLS = memory.data(MAX_COLUMNS * MAX_ROWS * 8, 8)
-/** What is read may be a word too long. */
+/** Reads may go one word too far. */
 export const WINDOW = memory.data(WINDOW_BYTES + 16)
 
 /** Of the list since `reset`. */
 export let columns: u32 = 0
-/** Numbers the samples; one that is not complete in the window is read again under another number. */
+/** Numbers the samples; one that is incomplete in the window gets a new number when it is read again. */
 let sample: u32 = 0
-/** Names compared since `reset`, and how many of them are too many: fields in ever another order are read by JSON.parse. */
+/** Names compared since `reset`, and the limit: JSON.parse reads lists whose fields have no stable order. */
 let compared: u32 = 0
 const MOST_COMPARED: u32 = 1 << 25
 /** The offset of the next sample in the window after a call of `scanRows`, and whether the list has ended there. */
@@ -113,7 +113,7 @@ function scanSample(start: usize, row: u32): usize {
       store<u32>(ORDER + (place << 2), index)
     }
     const column = columnAt(index)
-    // Of a name that comes twice the last one counts; JSON.parse does that.
+    // The last of two equal names counts, as in JSON.parse.
     if (column.sample === sample) return NOT_PLAIN
     column.sample = sample
     at = scanValue(at + column.length, index, row)
@@ -146,8 +146,8 @@ function isLabelAt(column: Column, at: usize): bool {
 }
 
 /**
- * Finds the column of the label at `at`, the one behind `before` first, or makes it; NO_COLUMN when there is no plain and short
- * label, or no room.
+ * Finds or makes the column of the label at `at`, first trying the one behind `before`; NO_COLUMN without a plain, short label or without
+ * room.
  */
 function seekColumn(at: usize, before: u32): u32 {
   if (load<u8>(at) !== QUOTE) return NO_COLUMN

@@ -4,24 +4,20 @@ import { excessOf, isObject } from '../../kit/json.ts'
 import { EXAMPLE_CHARACTERS, shorten } from '../../kit/text.ts'
 
 /**
- * One difference between an answer and the service's document: a field that the document does not have (`unknown`), a value
- * of another type than it says or that cannot be read (`type`), or a number that its column cannot hold, or a text that is longer than what is kept of it (`range`). `example`
- * is any JSON value.
+ * One difference between an answer and the service's document: an unknown field (`unknown`), a value of a wrong type or one that cannot be
+ * read (`type`), a number too large for its column or a text that was cut (`range`). `example` is any JSON value.
  */
 export type Drift = { field: string; kind: 'unknown' | 'type' | 'range'; example: unknown }
 
 export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; reason: string }
 
-/**
- * An item of a list that cannot be used; `index` counts from 0 in the list as sent, `named` is the beginning of its path, or
- * of its name when it has no path.
- */
+/** An item of a list that cannot be used; `index` counts from 0 as sent, `named` is the beginning of its path, else of its name. */
 export type BadItem = { index: number; reason: string; named?: string }
 
 /**
- * Parses a decoded JSON object: a wrong-typed optional field becomes null, a text that is too long is cut, both are reported as drift, unknown fields are
- * kept and reported. Only a required field that is missing or wrong makes it fail, and an object that is nested too deep or has
- * too many fields; `reason` names it, never its value.
+ * Parses a decoded JSON object: an optional field of a wrong type becomes null and a long text is cut, both reported as drift; unknown
+ * fields are kept and reported. Fails only when a required field is missing or wrong, or the object is too deep or has too many fields;
+ * `reason` names the field, never its value.
  */
 export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''): Parsed<T> {
   if (!isObject(wire)) return { ok: false, reason: 'is not an object' }
@@ -47,7 +43,7 @@ export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''
   return { ok: false, reason: `${field || 'the object'} ${own ?? 'is missing or of the wrong type'}` }
 }
 
-/** Parses each item of a list by itself, so that one bad item never stops the others. Undefined when it is no list. */
+/** Parses each item of a list separately, so that a bad item does not stop the others. Undefined when it is not a list. */
 export function parseList<T>(schema: z.ZodType<T>, wire: unknown, prefix: string) {
   const items = parseItems(wire)
   if (!items) return undefined
@@ -90,7 +86,7 @@ function correct(root: unknown, path: readonly PropertyKey[], limit: number | un
   return before
 }
 
-/** Cuts a text. What is cut by itself would keep the whole text in memory. */
+/** Cuts a text. A plain slice would keep the whole text in memory. */
 function cutText(text: string, limit: number): string {
   return Buffer.from(shorten(text, limit)).toString()
 }
@@ -100,19 +96,19 @@ function fieldName(prefix: string, path: readonly PropertyKey[]): string {
   return `${prefix}${steps}`.replace(/^\./, '')
 }
 
-/** Postgres holds no `integer` beyond this. */
+/** The largest `integer` of Postgres. */
 const MOST_INTEGER = 2_147_483_647
 /**
- * A longer text, in bytes of UTF-8, is no identity: a row of a Postgres index holds 2,704 bytes with the other columns of
- * its key, and one path beyond that would fail the transaction of the whole list. Real ones have 10 to 40.
+ * The longest identity, in bytes of UTF-8: a Postgres index row holds 2,704 bytes with the other columns of its key, and one longer path
+ * would fail the transaction of the whole list. Real ones have 10 to 40.
  */
 const MOST_IDENTITY_BYTES = 1_000
 const TOO_LONG = `is longer than ${MOST_IDENTITY_BYTES} bytes`
-/** Minutes and seconds, hours before them where there are any. */
+/** A clock text: minutes and seconds, with or without hours. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
-// Field schemas that are lenient the way the service is loose: a missing or null field stays missing or null, a numeric
-// string is a number, a number where text is promised is text. Anything else is an issue that parseLenient turns into null.
+// Lenient field schemas: a missing or null field stays missing or null, a numeric string is a number, a number where text is promised is
+// text. Anything else is an issue that parseLenient turns into null.
 
 /** A number, a numeric string, or nothing; an empty string is nothing. */
 export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
@@ -120,32 +116,29 @@ export const numberField = z.preprocess(readNumber, z.number().nullish()).option
 const textUpTo = (characters: number) =>
   z.preprocess(numberToText, z.string().max(characters).nullish()).optional()
 
-/** A text; a number is written out as one. More characters than any description has are cut off, which is reported as drift. */
+/** A text; a number becomes its text. A text beyond any real description is cut, which is reported as drift. */
 export const textField = textUpTo(20_000)
 
-/** A text of one line, such as a name; more than 1,000 characters are cut off, which is reported as drift. */
+/** A text of one line, such as a name, cut to 1,000 characters, which is reported as drift. */
 export const nameField = textUpTo(1_000)
 
-/** A whole number that a Postgres `integer` holds, or its text, or nothing. */
+/** A whole number, or its text, within a Postgres `integer`, or nothing. */
 export const integerField = z
   .preprocess(readNumber, z.number().int().min(-MOST_INTEGER).max(MOST_INTEGER).nullish())
   .optional()
 
-/** A duration as sent: a number, a numeric string read as one, or a clock such as `00:59:20` or `01:30` left as text. */
+/** A duration as sent: a number, a numeric string as a number, or a clock such as `00:59:20` or `01:30` as text. */
 export const durationField = z
   .preprocess(readNumber, z.union([z.number(), z.string().trim().regex(CLOCK)]).nullish())
   .optional()
 
-/**
- * The identity of an object, by which it is addressed: a text that is not empty and that an index can hold (1,000 bytes), or a
- * whole number that JSON did not round.
- */
+/** The identity of an object: a text of 1 to 1,000 bytes, or a whole number that JSON did not round. */
 export const identityField = z.preprocess(
   (value) => (Number.isSafeInteger(value) ? String(value) : value),
   z.string().min(1).refine(fitsIdentity, TOO_LONG),
 )
 
-/** The identity of something that may be missing or empty; one that an index cannot hold counts as a wrong type. */
+/** An optional identity; one that is too long for an index counts as a wrong type. */
 export const optionalIdentityField = z
   .preprocess(numberToText, z.string().refine(fitsIdentity, TOO_LONG).nullish())
   .optional()
@@ -169,7 +162,7 @@ export function parseItems(value: unknown): unknown[] | undefined {
   return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined
 }
 
-/** The number that a text is, null for an empty one; anything else as it is. */
+/** The number in a text, null for an empty one; anything else as it is. */
 function readNumber(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const trimmed = value.trim()
@@ -186,7 +179,7 @@ function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** Differences of one list that are kept, each with its first example: a few hundred fields are all that a document has. */
+/** Differences that are kept for one list; a document has only a few hundred fields. */
 const MOST_KEPT = 1_000
 
 /** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
@@ -201,12 +194,12 @@ function textOf(value: unknown): string {
   return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
 }
 
-/** Keeps the first example of each field and kind, so that a list of a thousand entries reports a field once. */
+/** Keeps the first example of each field and kind, so that a long list reports a field once. */
 function dedupeDrift(drift: readonly Drift[]): Drift[] {
   return [...addDrift(new Map(), drift).values()]
 }
 
-/** Adds the first example of each field and kind to those that are `known`, and returns these; above 1,000 none is added. */
+/** Adds the first example of each field and kind to `known`, up to 1,000, and returns `known`. */
 function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<string, Drift> {
   for (const item of drift) {
     if (known.size >= MOST_KEPT) break

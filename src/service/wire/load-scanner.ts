@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 
-/** Compiled from src/service/scanner; code that runs from its sources reads it there, too. */
+/** Compiled from src/service/scanner; read from there also when the program runs from its sources. */
 const PROGRAM = join(PROGRAM_FOLDER, 'dist/scan-rows.wasm')
-/** Bytes behind the window that the scanner may read: a word and the end of a label. */
+/** Bytes behind the window that the scanner may read too: a word and the end of a label. */
 const MARGIN_BYTES = 16
 
-/** Node's types do not declare it. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
@@ -33,8 +32,8 @@ type Exports = {
 }
 
 /**
- * Reads a value that is not a plain number: `at` is its offset in the window. Returns the offset behind it, and the number when it is
- * one; undefined when it is no JSON, or does not end in the window.
+ * Reads a value that is not a plain number; `at` is its offset in the window. Returns the offset behind it, and its number if it is one;
+ * undefined when it is not JSON or does not end in the window.
  */
 export type ReadOther = (
   column: number,
@@ -46,20 +45,20 @@ export type ReadOther = (
 type Scanned = { rows: number; columns: number; next: number; ended: boolean }
 
 export type Scanner = {
-  /** the most bytes of a list that one call of `scan` gets */
+  /** the most bytes that one call of `scan` accepts */
   readonly windowBytes: number
   /** begins another list */
   reset(): void
-  /** reads the samples that are complete in `bytes`, which begin with one */
+  /** reads the complete samples of `bytes`, which begin with a sample */
   scan(bytes: Uint8Array, readOther: ReadOther): Scanned
   nameOf(column: number): string
-  /** the numbers of a column in the samples of the last call, until the next one; NaN where there is none */
+  /** the numbers of a column after the last call, valid until the next one; NaN where there is none */
   numbersOf(column: number, rows: number): Float64Array
 }
 
 /**
- * Compiles the scanner of samples. It is WebAssembly, because JavaScript has no whole numbers of 64 bits for the digits, and because
- * V8 compiles it at once. Its memory is 8 MB, whatever it reads; of these it uses what the columns of a window need.
+ * Compiles the scanner of samples. It is WebAssembly for its 64-bit integers and because V8 compiles it at once. Its memory is always 8 MB,
+ * of which it touches only what the columns of a window need.
  */
 export function loadScanner(): Scanner {
   let onOther: ReadOther = () => undefined

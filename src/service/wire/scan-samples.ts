@@ -4,19 +4,18 @@ import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-samples.ts'
 
 const [LIST, LIST_END] = [0x5b, 0x5d] as const
 
-/** An estimate of the number of samples is at most a day and a half of seconds, however short the first samples are. */
+/** The highest estimate of the number of samples: a day and a half of seconds. */
 const MOST_EXPECTED = 131_072
-/** By how much columns are longer than the estimate, and at least longer than before. */
+/** The margin of a column's length over the estimate, and the least growth. */
 const [MARGIN, GROWTH] = [1.05, 1.25] as const
 
-/** Loaded when the first list is read; one for all, because it keeps nothing of a list but room. */
+/** Loaded at the first list; shared, because it keeps no data between lists. */
 let scanner: Scanner | undefined
 
 /**
- * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"). It makes no object
- * for each sample, because these objects were most of the cost of fetching an activity. Numbers equal those of JSON.parse. Returns
- * undefined when the list contains anything but flat objects in plain JSON; the caller then parses it with JSON.parse and reports
- * what is wrong.
+ * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object for each
+ * sample: the objects were most of the cost of an activity. Numbers equal those of JSON.parse. Returns undefined for a list of anything but
+ * flat objects in plain JSON; the caller then uses JSON.parse and reports the fault.
  */
 export function scanSamples(body: Buffer, start: number): { data: WireSamples; end: number } | undefined {
   if (body[start] !== LIST) return undefined
@@ -34,7 +33,7 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     if (scanned.rows === 0) return undefined
     const { rows } = scanned
     if (count + rows > capacity) {
-      // The mean length of the samples so far gives an estimate of how many there are; with a margin, because to grow is to copy.
+      // Estimates the number of samples by their mean length so far, with a margin, because growing copies.
       const estimate = (MARGIN * (count + rows) * (body.length - start)) / (at + scanned.next - start)
       const more = Math.ceil(Math.max(Math.min(estimate, MOST_EXPECTED), GROWTH * capacity))
       capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
@@ -54,17 +53,17 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     ({ name, numbers }, index) => [name, { numbers, others: others[index] ?? NO_OTHERS }] as const,
   )
   const data = { count, fields: new Map(fields) }
-  // Names that are no UTF-8 may become one.
+  // Two invalid names may decode to the same text.
   return data.fields.size === columns.length ? { data, end: at } : undefined
 }
 
 type Column = { name: string; numbers: Float64Array }
-/** By sample, the values that are neither null nor numbers. */
+/** The values that are neither null nor numbers, by sample. */
 type Others = Map<number, unknown>
 
 const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
 
-/** Makes the column of a field that the first `count` samples do not have. */
+/** Makes the column of a field that is missing in the first `count` samples. */
 function makeColumn(name: string, count: number, capacity: number): Column {
   return { name, numbers: new Float64Array(capacity).fill(Number.NaN, 0, count) }
 }
@@ -75,7 +74,10 @@ function copyOf(numbers: Float64Array, capacity: number): Float64Array {
   return copy
 }
 
-/** Reads what the scanner does not: numbers with an exponent or too many digits, text, lists and objects. `count` samples come before. */
+/**
+ * Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object. `count` samples come
+ * before it.
+ */
 function makeReadOther(window: Buffer, others: Others[], count: number): ReadOther {
   return (column, row, at) => {
     const end = skipValue(window, at)

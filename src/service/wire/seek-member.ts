@@ -2,8 +2,8 @@ const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c] as const
 const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d] as const
 
 /**
- * Finds where the value of a member of the body's outermost object begins; undefined when it has no such member, or is
- * no object. `name` must need no escapes.
+ * Finds where the value of a member of the body's outermost object begins; undefined without that member or when it is not an object.
+ * `name` must need no escapes.
  */
 export function seekMember(body: Buffer, name: string): number | undefined {
   const quoted = Buffer.from(JSON.stringify(name))
@@ -25,12 +25,12 @@ export function seekMember(body: Buffer, name: string): number | undefined {
   return undefined
 }
 
-/** Returned in place of an offset when the bytes are no plain JSON. */
+/** Returned instead of an offset when the bytes are not plain JSON. */
 export const NOT_JSON = -1
 
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 
-/** Returns the offset of the first byte from `at` on that is no JSON whitespace. */
+/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
 export function skipSpace(body: Buffer, at: number): number {
   let end = at
   while (SPACES.includes(body[end] as number)) end++

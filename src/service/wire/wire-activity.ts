@@ -32,12 +32,12 @@ const listEntrySchema = z.looseObject({
   start_date: startDateField,
 })
 
-/** One entry of the activity list (service document, "Activity list entry"); only `path` is sure to be there. */
+/** One entry of the activity list (service document, "Activity list entry"); only `path` is certain. */
 export type WireListEntry = z.infer<typeof listEntrySchema>
 
 export type WireActivityList = { entries: WireListEntry[]; bad: BadItem[]; drift: Drift[] }
 
-/** Parses the answer of endpoint 9; fails only when there is no list at all. */
+/** Parses the answer of endpoint 9; fails only without a list. */
 export function parseActivityList(wire: Record<string, unknown>): Parsed<WireActivityList> {
   const list = parseList(listEntrySchema, wire.activities, 'activities[]')
   if (!list) return { ok: false, reason: 'activities is missing or not a list' }
@@ -97,9 +97,8 @@ const activitySchema = z.looseObject({
 export type WireSummary = NonNullable<z.infer<typeof summaryField>>
 
 /**
- * An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet.
- * `summaryAsSent` is the summary as JSON.parse reads it, before a text became a number or a wrong type null; undefined when
- * there is none.
+ * An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet. `summaryAsSent` is
+ * the summary as JSON.parse reads it, before conversion; undefined without a summary.
  */
 export type WireActivity = z.infer<typeof activitySchema> & {
   session_data?: WireSamples | null
@@ -108,8 +107,8 @@ export type WireActivity = z.infer<typeof activitySchema> & {
 }
 
 /**
- * Parses the answer of endpoint 8. `scanned` is its session data when that was read from the bytes already. The samples
- * are only checked to be a list of objects; other items are left out and reported as drift.
+ * Parses the answer of endpoint 8. `scanned` is its session data if already read from the bytes. Samples that are not objects are left out
+ * and reported as drift.
  */
 export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire

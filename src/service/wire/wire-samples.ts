@@ -1,12 +1,12 @@
-/** One field of every sample: NaN where a sample has no number, and by index what it has instead (neither null nor number). */
+/** One field of every sample: NaN where a sample has no number; `others` holds, by index, values that are neither null nor numbers. */
 export type WireSampleField = {
   readonly numbers: Float64Array
   readonly others: ReadonlyMap<number, unknown>
 }
 
 /**
- * The samples of an activity as sent (service document, "session_data entry fields"), by field, in the order as sent and
- * not checked. The arrays may be longer than `count`.
+ * The samples of an activity as sent, unchecked, in a column for each field (service document, "session_data entry fields"). The arrays may
+ * be longer than `count`.
  */
 export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap<string, WireSampleField> }
 
@@ -14,10 +14,10 @@ export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap
 export const MAX_SAMPLES = 260_000
 /** Samples times fields, 48 MB of numbers: a ride of 24 hours with 69 fields. */
 export const MAX_CELLS = 6_000_000
-/** The document has 17 fields a sample. Each further one is a row of `sample_extras`. */
+/** The document has 17 fields for a sample; each further one is a row of `sample_extras`. */
 export const MAX_FIELDS = 1_000
 
-/** Turns samples that are objects to columns; undefined when they are more than MAX_SAMPLES or MAX_CELLS, or have more than MAX_FIELDS. */
+/** Turns samples that are objects into columns; undefined when they exceed MAX_SAMPLES, MAX_CELLS or MAX_FIELDS. */
 export function columnsOf(
   samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
 ): WireSamples | undefined {

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { DAY, SECOND } from '../../kit/time.ts'
 import { numberField } from './lenient.ts'
 
-/** The document's lifetime of an access token, for an answer without a valid one. */
+/** The lifetime of an access token in the document, used when an answer has no valid one. */
 const DOCUMENTED_LIFETIME_S = 604_800
-/** With a shorter lifetime a pair would expire before its first use, and each call would refresh. */
+/** With a shorter lifetime each call would refresh. */
 const MIN_LIFETIME_S = 1
 /**
- * The longest lifetime that is accepted, in ms: a refresh token may expire after 14 days, and the pair is refreshed at six tenths
- * of its life. A much longer one would end at a time that neither a Date nor Postgres can hold.
+ * The longest accepted lifetime, ms: a refresh token may expire after 14 days, and a pair is refreshed at six tenths of its life. A much
+ * longer one would exceed the range of a Date and of Postgres.
  */
 export const MAX_LIFETIME_MS = 14 * DAY
 
@@ -18,8 +18,8 @@ const TOKEN = /^[\x21-\x7e]+$/
 const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN).optional().catch(undefined) })
 
 /**
- * Parses a token response by its content (service document, "Token response"); undefined without any token. A token is undefined
- * when none was sent, an access token also when no header can hold it; `expires_in` is in seconds, from 1 to 14 days.
+ * Parses a token response by its content (service document, "Token response"); undefined without any token. A token is undefined when it is
+ * missing, an access token also when a header cannot hold it; `expires_in` is in seconds, from 1 to 14 days.
  */
 export function parseToken(wire: unknown) {
   const parsed = tokenSchema.safeParse(wire)

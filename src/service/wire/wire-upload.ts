@@ -29,7 +29,7 @@ export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
   return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
 }
 
-/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when there is none, or it is too long. */
+/** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when it is missing or too long. */
 export function parseUploadedPath(upload: WireUpload): string | undefined {
   const url = upload.json?.files?.[0]?.url
   if (!url) return undefined
@@ -55,7 +55,7 @@ export type UploadFile = {
   fileName: string
   bytes: Uint8Array
   name?: string
-  /** called when the connection takes the last bytes of the body: from then on the service may have all of them */
+  /** called when the connection takes the last bytes: from then on the service may have the whole body */
   onSent?: () => void
 }
 
@@ -66,7 +66,7 @@ export type UploadFile = {
 export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile): Promise<RequestBody> {
   const form = new FormData()
   if (name !== undefined) form.append('name', name)
-  // An empty file, whose place between head and tail the bytes take: a form would hold them three times.
+  // An empty file marks the place of the bytes: a form with the bytes would hold them three times.
   form.append('file', new Blob([]), plainName(fileName))
   const encoded = new Response(form)
   const contentType = encoded.headers.get('content-type') ?? ''
@@ -80,7 +80,7 @@ export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile
   }
 }
 
-/** FormData escapes quotes and line breaks; other control characters would stay, and a path tells about the machine. */
+/** FormData escapes only quotes and line breaks; a path would reveal names of this machine. */
 function plainName(fileName: string): string {
   const last = fileName.split(/[\\/]/).at(-1) ?? ''
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed

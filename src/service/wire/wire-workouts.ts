@@ -59,7 +59,7 @@ export type WireWorkout = z.infer<typeof workoutSchema> & {
   drift: Drift[]
 }
 
-/** Parses the answer of endpoints 5 and 6; fails only when there is no list at all. */
+/** Parses the answer of endpoints 5 and 6; fails only without a list. */
 export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWorkoutList> {
   const list = parseList(workoutEntrySchema, wire.workouts, 'workouts[]')
   if (!list) return { ok: false, reason: 'workouts is missing or not a list' }
@@ -67,7 +67,7 @@ export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWork
   return { ok: true, value: { ...list, drift }, drift }
 }
 
-/** Parses the answer of endpoint 7; fails only when there is no list of sets. */
+/** Parses the answer of endpoint 7; fails only without a list of sets. */
 export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout> {
   const { workout: sent, ...rest } = wire
   const parsed = parseLenient(workoutSchema, rest)
