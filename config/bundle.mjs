@@ -55,8 +55,9 @@ const { metafile } = await build({
   // Node prints the line of an error that nobody caught.
   lineLimit: 200,
   plugins: [
-    { name: 'libraries without source maps', setup: leaveOutMaps },
+    // The first one that loads a file decides.
     { name: 'libraries in parts', setup: takeParts },
+    { name: 'libraries without source maps', setup: leaveOutMaps },
   ],
   metafile: true,
   logLevel: 'warning',
@@ -129,6 +130,16 @@ function isLibrary(path) {
 
 function takeParts(builder) {
   builder.onResolve({ filter: /^undici$/ }, () => ({ path: `${root}config/undici.cjs` }))
+  // One for musette and for cron-parser, which asks for it in CommonJS.
+  builder.onResolve({ filter: /^luxon$/ }, () => ({ path: `${root}node_modules/luxon/build/es6/luxon.mjs` }))
+  // Copies of the streams of Node, for browsers.
+  builder.onResolve({ filter: /^readable-stream$/ }, () => ({ path: 'node:stream', external: true }))
+  // @fastify/static lists a folder with it, which musette does not ask for.
+  builder.onLoad({ filter: /\/node_modules\/glob\/.*\.js$/ }, () => ({ contents: '' }))
+  // A whole ajv for the answers to forms, which musette sends to no assistant.
+  builder.onLoad({ filter: /\/@modelcontextprotocol\/server\/dist\/shimsNode\.mjs$/ }, () => ({
+    contents: "export class DefaultJsonSchemaValidator {}\nexport { default as process } from 'node:process'",
+  }))
   // Its messages in 50 languages are half of zod.
   builder.onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer }) =>
     importer.includes('/node_modules/zod/')
@@ -162,17 +173,20 @@ async function buildApart([name, { names, module, files }]) {
   return built.metafile
 }
 
-/** The licences of the libraries that these files belong to, each with the name and version of its library. */
+/** The licences of the libraries that these files belong to, each text once, after the names and versions of its libraries. */
 function listLicenses(paths) {
   const folders = paths.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
-  const texts = [...new Set(folders.filter(Boolean))].sort().map((folder) => {
+  const libraries = new Map()
+  for (const folder of [...new Set(folders.filter(Boolean))].sort()) {
     const { name, version, license, author } = JSON.parse(
       readFileSync(`${root}${folder}/package.json`, 'utf8'),
     )
     const files = readdirSync(root + folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
     const whole = files.map((file) => readFileSync(`${root}${folder}/${file}`, 'utf8').trim())
     const stated = `License: ${license}. Author: ${author?.name ?? author ?? 'not named'}.`
-    return [`${name} ${version}`, ...(whole.length > 0 ? whole : [stated])].join('\n\n')
-  })
+    const text = whole.length > 0 ? whole.join('\n\n') : stated
+    libraries.set(text, [...(libraries.get(text) ?? []), `${name} ${version}`])
+  }
+  const texts = [...libraries].map(([text, names]) => `${names.join('\n')}\n\n${text}`)
   return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
 }
