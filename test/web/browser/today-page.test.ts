@@ -225,23 +225,49 @@ describeWithBrowser('the page of today', () => {
     expect(await scene.rows('select timezone, timezone_set_by from training.accounts')).toEqual([
       { timezone: 'Pacific/Auckland', timezone_set_by: 'account' },
     ])
-    for (const [zone, instant, local, day] of [
-      ['Pacific/Auckland', '2026-03-01T12:30Z', '2026-03-02 01:30', '2 Mar 2026'],
-      ['Asia/Kathmandu', '2026-03-01T18:20Z', '2026-03-02 00:05', '2 Mar 2026'],
-      ['America/Los_Angeles', '2026-03-02T02:00Z', '2026-03-01 18:00', '1 Mar 2026'],
-      ['Europe/Berlin', '2026-02-28T23:30Z', '2026-03-01 00:30', '1 Mar 2026'],
-    ] as const) {
-      await scene.rows(
-        `update training.activities set started_at = '${instant}', started_at_local = '${local}', timezone = '${zone}', form = 5`,
-      )
-      await page.goto(`${scene.url}/`)
-      await page.getByText(`Newest activity: ${day}`).waitFor()
-      expect(await page.getByRole('region', { name: 'Form' }).textContent()).toContain(
-        `After the ride of ${day}`,
-      )
-      await page.goto(`${scene.url}/fitness`)
-      await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
-      expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
-    }
   })
+
+  // Each browser stands where the date is another one than at the rider's at that moment.
+  it.each([
+    [
+      'America/St_Johns',
+      [
+        ['Pacific/Auckland', '2026-03-01T12:30Z', '2026-03-02 01:30', '2 Mar 2026'],
+        ['Asia/Kathmandu', '2026-03-01T18:20Z', '2026-03-02 00:05', '2 Mar 2026'],
+        ['Europe/Berlin', '2026-02-28T23:30Z', '2026-03-01 00:30', '1 Mar 2026'],
+      ],
+    ],
+    ['Pacific/Kiritimati', [['America/Los_Angeles', '2026-03-02T02:00Z', '2026-03-01 18:00', '1 Mar 2026']]],
+  ] as const)(
+    'and every other page show the day and the clock of the rider in a browser in %s',
+    async (timezoneId, riders) => {
+      const page = await scene.visit('/', { timezoneId })
+      for (const [zone, instant, local, day] of riders) {
+        expect(await page.evaluate(`new Date('${instant}').getDate()`)).not.toBe(Number.parseInt(day, 10))
+        await scene.rows(
+          `with home as (update training.accounts set timezone = '${zone}')
+           update training.activities set started_at = '${instant}', started_at_local = '${local}', timezone = '${zone}', form = 5`,
+        )
+        const started = new RegExp(`${day},? ${local.slice(11)}`)
+        await page.goto(`${scene.url}/`)
+        await page.getByText(`Newest activity: ${day}`).waitFor()
+        await row(page, 'Edited later').filter({ hasText: started }).first().waitFor()
+        expect(await page.getByRole('region', { name: 'Form' }).textContent()).toContain(
+          `After the ride of ${day}`,
+        )
+        await page.goto(`${scene.url}/fitness`)
+        await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
+        expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
+        await page.goto(`${scene.url}/activities`)
+        await row(page, 'Edited later').filter({ hasText: started }).waitFor()
+        await page.getByRole('button', { name: `${day}: 1 activity` }).waitFor()
+        await page.getByRole('link', { name: 'Edited later' }).click()
+        await page.getByText(started).first().waitFor()
+        const stage = page.getByLabel(/^The activity over time/)
+        await stage.press('Home')
+        const readout = page.locator('.chart', { has: stage }).locator('.readout')
+        expect(await readout.textContent()).toContain(local.slice(11))
+      }
+    },
+  )
 })
