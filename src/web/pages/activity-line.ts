@@ -14,8 +14,8 @@ export type ActivityLine = {
 }
 
 /**
- * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would read
- * them in this machine's zone.
+ * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would convert them to
+ * this machine's zone.
  */
 export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
   to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,

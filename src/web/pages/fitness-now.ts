@@ -10,7 +10,7 @@ export type FitnessNow = {
   hie_kj: number | null
   pp: number | null
   tl_total: number | null
-  /** the load that is recommended for today, before the ride of the day, see the view recommended_load */
+  /** the recommended load of today, before today's ride, see the view recommended_load */
   recommended_xss: number | null
 }
 
@@ -25,7 +25,7 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return rows[0]
 }
 
-/** Counts an account's activities, and those of them that are still to be fetched. */
+/** Counts an account's activities, and how many of them are still to be fetched. */
 export async function countToFetch(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ all: number; to_fetch: number }>(
     `select count(*)::int as all, count(*) filter (where fetched_at is null)::int as to_fetch
@@ -35,7 +35,7 @@ export async function countToFetch(tx: Tx, accountId: number) {
   return rows[0] ?? { all: 0, to_fetch: 0 }
 }
 
-/** Finds the seasons of an account, calendar years with a power curve, newest first. */
+/** Finds an account's seasons (calendar years with a power curve), newest first. */
 export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
   const { rows } = await tx.client.query<{ season: number }>(
     `select distinct season from training.power_bests where account_id = $1 and span = 'season' order by season desc`,
@@ -44,7 +44,7 @@ export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> 
   return rows.map(({ season }) => season)
 }
 
-/** Finds the kinds of sport of an account, the one with most activities first. */
+/** Finds an account's sports, most frequent first. */
 export async function findSports(tx: Tx, accountId: number): Promise<string[]> {
   const { rows } = await tx.client.query<{ sport: string }>(
     `select sport from training.activities where account_id = $1 and absent_since is null group by 1 order by count(*) desc, 1`,

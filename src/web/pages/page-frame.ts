@@ -12,8 +12,8 @@ export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
 export type PagesApp = Pick<App, 'config' | 'store' | 'log'> & { queues: readonly JobQueue[] }
 
 /**
- * A page: its contents come from the script of its `folder` and from the routes that it registers below `/api/`, or are just
- * `text`. All of the frame is ours, so nothing is escaped.
+ * A page: its contents come from the script of `folder` and its routes below `/api/`, or are only `text`. The frame has no foreign text, so
+ * nothing is escaped.
  */
 export type Page = {
   title: string
@@ -23,14 +23,12 @@ export type Page = {
   register?: (scope: FastifyInstance, app: PagesApp) => void
 }
 
-/**
- * The pages of the menu, in its order, and whether it has a button that signs out. `root` is the path below which all pages are.
- */
+/** The pages of the menu in order, and whether it has a sign-out button. `root` is the path above all pages. */
 export type Menu = { pages: readonly Page[]; root: string; signOut: boolean }
 
 /**
- * Renders the frame of a page: head, a link past the navigation, the navigation, and the places that its script fills. A browser
- * fetches `data`, paths below the root, while the script is still on its way.
+ * Renders the frame of a page: header, skip link, navigation, and places for the script. A browser fetches `data`, paths below the root,
+ * while it loads the script.
  */
 export function renderPage(page: Page, menu: Menu, data: readonly string[] = []): string {
   const { root } = menu

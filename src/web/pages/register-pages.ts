@@ -16,10 +16,7 @@ import { registerHomeTimezone } from './today/home-routes.ts'
 import { findLoginProblem } from './today/problems.ts'
 import { registerToday, registerWorkoutFiles } from './today/routes.ts'
 
-/**
- * The pages, those of the menu in its order. Each is the folder of its name: its queries, its routes below `/api/`, its view and
- * its style.
- */
+/** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
 const PAGES: readonly Page[] = [
   { title: 'Today', path: '/', folder: 'today', register: registerToday },
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
@@ -36,9 +33,9 @@ const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at t
 const LONGEST_ID = 2_147_483_647
 
 /**
- * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles
- * under `/assets/`. The pages hold no data: their scripts fetch it from `/api/`, again and again. Returns what sends a browser
- * that asks for an unknown address a page with the menu.
+ * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles under
+ * `/assets/`. The pages contain no data: their scripts fetch it from `/api/`. Returns the handler that answers a browser's unknown address
+ * with a page and the menu.
  */
 export async function registerPages(
   server: FastifyInstance,
@@ -56,7 +53,7 @@ export async function registerPages(
     // The build writes them beside the files.
     preCompressed: true,
     allowedPath: (path) => /\.(js|css|svg)$/.test(path),
-    // A browser revalidates them at each visit, so that none outlives an upgrade.
+    // A browser revalidates them at each visit, because an upgrade changes them.
     setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),
   })
   for (const page of PAGES)
@@ -77,7 +74,7 @@ export async function registerPages(
       scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
       const findLogin = makeCachedProbe(() => app.store.read(findLoginProblem), { keepMs: KEEP_MS })
       scope.addHook('onSend', async (_request, reply) => {
-        // While the database is away the answer itself says so.
+        // While the database is away, the page says so.
         const login = await findLogin().catch(() => undefined)
         if (login) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
       })
@@ -87,12 +84,12 @@ export async function registerPages(
   )
 }
 
-/** Sends a browser that requests an unknown address a page with the menu. */
+/** Answers a browser's unknown address with a page and the menu. */
 export function sendNoSuchPage(reply: FastifyReply, menu: Omit<Menu, 'pages'>) {
   return sendPage(reply.code(404), NO_SUCH_PAGE, { pages: PAGES, ...menu })
 }
 
-/** Finds an activity; undefined for one that is unknown. While the database is unreachable it is null: the page itself says so, and waits. */
+/** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */
 async function findFacts(app: PagesApp, activityId: number) {
   if (activityId < 1 || activityId > LONGEST_ID) return undefined
   try {
@@ -103,7 +100,7 @@ async function findFacts(app: PagesApp, activityId: number) {
   }
 }
 
-/** Sends the sentence of an error that passes by itself or that a person can mend; the server handles all others. */
+/** Sends the sentence of a temporary error or one that a person can fix; the server handles the others. */
 function sendUnavailable(error: unknown, reply: FastifyReply) {
   if (error instanceof TransientError || error instanceof ConfigError)
     return reply.code(503).send({ error: errorLine(error) })

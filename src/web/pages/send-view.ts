@@ -3,22 +3,22 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A page that asks every few seconds gets an answer of that age, so that several open pages cost the database as much as one. */
+/** How long an answer is shared, so that several open pages cost the database as much as one. */
 export const KEEP_MS = 1_000
-/** A key of a row in a query or a path: the largest is that of Postgres's integer. */
+/** The key of a row in a query or a path, up to Postgres's largest integer. */
 export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 
 const compress = promisify(gzip)
-/** A shorter answer is not worth the work. */
+/** Shorter answers are not compressed. */
 const LEAST_COMPRESSED = 1_000
-/** 6, the default of zlib, takes three times as long for a tenth less of 10,000 activities. */
+/** The default level 6 takes three times as long and saves a tenth. */
 const LEVEL = 3
 
-/** Sends a view as JSON with its ETag, in gzip to who takes it: 304 when the browser has it, 404 when there is none. */
+/** Sends a view as JSON with its ETag, gzipped if accepted: 304 when the browser has it, 404 when there is none. */
 export async function sendView(request: FastifyRequest, reply: FastifyReply, view: object | undefined) {
   if (view === undefined) return reply.code(404).send({ error: 'not found in the mirror' })
   const body = JSON.stringify(view)
-  // A weak one, because it is the same with and without compression.
+  // Weak, because it is the same with and without compression.
   const etag = `W/"${createHash('sha256').update(body).digest('base64url')}"`
   reply.header('etag', etag).header('vary', 'accept-encoding')
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
@@ -31,7 +31,7 @@ function takesGzip({ headers }: FastifyRequest): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(String(headers['accept-encoding'] ?? ''))
 }
 
-/** Makes the header that lets a browser keep an answer as a file of that name. */
+/** Makes the header for a download with that name. */
 export function attachmentOf(name: string): string {
   const ascii = name.replaceAll(/[^\w. -]/g, '_')
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`

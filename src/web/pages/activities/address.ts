@@ -1,4 +1,4 @@
-/** What the list shows, as the address holds it; a key that is missing does not count. */
+/** The state of the list in the address; a missing key sets no filter. */
 export type ListState = Readonly<Partial<Record<Key, string>>>
 
 const KEYS = [
@@ -16,7 +16,7 @@ const KEYS = [
 ] as const
 export type Key = (typeof KEYS)[number]
 
-/** The lengths that one can choose; the daemon knows what they mean. */
+/** The lengths to choose from; the daemon knows their limits. */
 export const LENGTHS: ReadonlyArray<[value: string, text: string]> = [
   ['under-1h', 'under 1 h'],
   ['1h-2h', '1 to 2 h'],
@@ -35,7 +35,7 @@ export function parseAddress(query: string): ListState {
   )
 }
 
-/** Formats a state as the part of an address after `?`, which is empty for the whole list. */
+/** Formats a state as the part of an address after `?`, empty for the whole list. */
 export function formatAddress(state: ListState): string {
   const query = new URLSearchParams()
   for (const key of KEYS) {
@@ -54,12 +54,12 @@ export function changeState(state: ListState, changes: ListState): ListState {
 
 const DESCENDING_FIRST: readonly string[] = ['started', 'time', 'distance', 'power', 'xss']
 
-/** Returns the order that a list is in, and which way. */
+/** Returns the column and the direction of the order. */
 export function orderOf({ sort = 'started', order }: ListState): { sort: string; descending: boolean } {
   return { sort, descending: order === undefined ? true : order === 'desc' }
 }
 
-/** Sorts by a column; by the same one again, the other way. */
+/** Sorts by a column; by the same one again in the other direction. */
 export function sortBy(state: ListState, sort: string): ListState {
   const now = orderOf(state)
   const descending = now.sort === sort ? !now.descending : DESCENDING_FIRST.includes(sort)

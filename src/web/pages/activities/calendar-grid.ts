@@ -5,14 +5,14 @@ import type { findActivityCalendar } from './queries.ts'
 export type CalendarColumns = Sent<typeof findActivityCalendar>['calendar']
 
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
-/** A day of a year. `level` is 0 without activities, then 1 to 4 by load, and undefined where the load is not known. */
+/** A day of a year. `level`: 0 without activities, 1 to 4 by load, undefined when the load is unknown. */
 export type CalendarDay = Sums & { day: string; level: number | undefined }
 export type CalendarMonth = Sums & { month: string }
 
 const DAY_MS = 86_400_000
 const LEVELS = 4
 
-/** Makes the weeks of a year, Monday first; days of the years beside it are undefined. */
+/** Makes the weeks of a year, Monday first; days of other years are undefined. */
 export function makeWeeksOfYear(year: number, columns: CalendarColumns) {
   const known = new Map(columns.days.map((day, index) => [day, index]))
   const bounds = boundsOf(columns.xss)
@@ -58,7 +58,7 @@ function plus(sum: number | null, value: number | null): number | null {
   return value === null ? sum : (sum ?? 0) + value
 }
 
-/** Computes the loads at which the levels 2, 3 and 4 begin: a quarter of the days with a load is in each. */
+/** Computes where the levels 2, 3 and 4 begin: each level has a quarter of the days with a load. */
 function boundsOf(loads: ReadonlyArray<number | null>): number[] {
   const known = loads.filter((load) => load !== null).toSorted((a, b) => a - b)
   return Array.from(

@@ -13,7 +13,7 @@ import {
 const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const DAY_MS = 86_400_000
-/** The days that a key moves by. */
+/** How many days each key moves. */
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -7,
   ArrowRight: 7,
@@ -42,7 +42,7 @@ type Props = {
   onDay: (day: string) => void
 }
 
-/** The calendar of a year: a square a day, darker with more load, which chooses that day; and a table of its months. */
+/** The calendar of a year: a square for each day, darker with more load, which selects the day; and a table of the months. */
 export function Calendar({ year, columns, chosen, onDay }: Props) {
   const { weeks, bounds } = useMemo(() => makeWeeksOfYear(year, columns), [year, columns])
   const grid = useRef<HTMLDivElement>(null)
@@ -50,11 +50,11 @@ export function Calendar({ year, columns, chosen, onDay }: Props) {
   const [focused, setFocused] = useState<string>()
   const days = weeks.flat().filter((day) => day !== undefined)
   const known = (day: string | undefined) => days.some((one) => one.day === day)
-  // One day at a time can be reached by Tab: the one that the arrow keys came to, the chosen one, or the newest with activities.
+  // Tab reaches one day: the last one of the arrow keys, else the selected one, else the newest with activities.
   const newest = days.findLast(({ activities }) => activities > 0) ?? days[0]
   const reached = [focused, chosen, newest?.day].find(known)
   useLayoutEffect(() => {
-    // On a narrow screen the year begins where its last activities are.
+    // A narrow screen starts at the last activities.
     const last = weeks.findLastIndex((week) => week.some((day) => day && day.activities > 0))
     const { current: view } = scroll
     if (view) view.scrollLeft = ((last + 2) / weeks.length) * view.scrollWidth - view.clientWidth
@@ -82,10 +82,10 @@ export function Calendar({ year, columns, chosen, onDay }: Props) {
             onKeyDown={onKey}
           >
             {WEEKDAYS.map((name, weekday) => (
-              // Rows are weekdays, for a reader of the grid as for the eye.
+              // Rows are weekdays for a screen reader too.
               <div key={name} role="row">
                 <span role="rowheader" class="weekday">
-                  {/* Every second name is seen, so that there is room between them; all are read aloud. */}
+                  {/* For lack of room every second name is shown; all are read aloud. */}
                   <span class={weekday % 2 === 0 ? undefined : 'hidden'}>{name}</span>
                 </span>
                 {weeks.map((week, index) => (

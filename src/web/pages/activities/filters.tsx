@@ -4,18 +4,18 @@ import { Select } from '../../shared/parts.tsx'
 import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
 import { SORTS } from './rows.tsx'
 
-/** What a list can be filtered by. */
+/** The filters of a list. */
 export type Facets = {
   accounts: readonly { account_id: number; account: string }[]
   types: readonly string[]
   years: readonly number[]
 }
-/** `typed`: the search goes on while one types, so it makes no new place to go Back to. */
+/** `typed`: changes while typing add no step to the browser's history. */
 export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]
 type Props = { facets: Facets; state: ListState; onChange: OnChange }
 
-/** Letters that come at once, as of a tool for dictation, are searched for together, ms. */
+/** Letters within this time, ms, such as those of a dictation tool, are searched for together. */
 const TYPING_MS = 10
 
 const POWERS: readonly Option[] = [
@@ -57,7 +57,7 @@ function Search({ state, onChange }: Omit<Props, 'facets'>) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {
-    // While one types, the field is ahead of the state.
+    // While a person types, the field is newer than the state.
     if (field.current && document.activeElement !== field.current) field.current.value = state.search ?? ''
   }, [state.search])
   const search = () => {
@@ -95,7 +95,7 @@ function Choice({ id, title, class: className, ...rest }: ChoiceProps) {
   )
 }
 
-/** The choice of the order, for screens where the table has no head. */
+/** The choice of the order, for screens where the table has no header. */
 function Order({ state, onChange }: Omit<Props, 'facets'>) {
   const { sort: by, descending } = orderOf(state)
   const options = SORTS.flatMap(([value, text]): Option[] => [
@@ -137,7 +137,7 @@ export function Seasons({ facets, state, onChange }: Props) {
   )
 }
 
-/** A button for each filter that is set, which takes it away again. */
+/** A button for each active filter, which removes it. */
 export function SetFilters({ facets, state, onChange }: Props) {
   const account = facets.accounts.find(({ account_id: id }) => String(id) === state.account)?.account
   const texts: Readonly<Partial<Record<Key, string>>> = {

@@ -8,13 +8,13 @@ export type Page = Sent<typeof findActivityPage>
 export type Line = Page['lines'][number]
 
 const PAGE_LINES = 100
-/** Pages that stay; further ones are fetched again when they are scrolled to. */
+/** Pages in memory; others are fetched again when they are scrolled to. */
 const MOST_PAGES = 20
 
-/** The lines of one filtered list, fetched a page at a time as they are needed. */
+/** The lines of one filtered list, fetched in pages when they are needed. */
 export type ListPages = ReturnType<typeof makeListPages>
 
-/** Makes the pages of a list; nothing is fetched yet. */
+/** Makes the pages of a list without fetching any. */
 export function makeListPages(state: ListState) {
   const pages = new Map<number, readonly Line[]>()
   const fetching = new Set<number>()
@@ -25,12 +25,12 @@ export function makeListPages(state: ListState) {
     const query = formatAddress(state)
     return `/api/activities/list${query}${query ? '&' : '?'}offset=${pageOf(index) * PAGE_LINES}&limit=${PAGE_LINES}`
   }
-  /** Keeps a page that was fetched by its address; returns whether any line or sum differs from before. */
+  /** Stores a fetched page by its address; returns whether a line or sum has changed. */
   const accept = (page: Page, index: number) => {
     const { lines, ...rest } = page
     const before = JSON.stringify(pages.get(pageOf(index)))
     const now = JSON.stringify(rest)
-    // Another number of activities moves all places: what was fetched before it may stand elsewhere.
+    // With another number of activities all positions may have moved.
     if (sums !== undefined && sums !== now) pages.clear()
     const changed = sums !== now || before !== JSON.stringify(lines)
     sums = now
@@ -43,7 +43,7 @@ export function makeListPages(state: ListState) {
     lineAt: (index: number) => pages.get(pageOf(index))?.[index % PAGE_LINES],
     addressOf,
     accept,
-    /** Fetches the pages of these rows that are not here yet; resolves to the newest sums, or a problem. */
+    /** Fetches the missing pages of these rows; resolves to the newest sums, or a problem. */
     async fetchRows({ first, last }: { first: number; last: number }): Promise<Page | Problem | undefined> {
       let newest: Page | undefined
       for (let page = pageOf(first); page <= pageOf(last); page++) {

@@ -12,9 +12,9 @@ import type { ListState } from './address.ts'
 import type { ListPages } from './list-pages.tsx'
 import { Head, Row } from './rows.tsx'
 
-/** Rows drawn above and below the screen, so that Tab and a slow scroll always find the next one. */
+/** Rows drawn above and below the screen, so that Tab and slow scrolling find the next one. */
 const SPARE_ROWS = 12
-/** A row's height before one has been measured, px. */
+/** The assumed height of a row before it is measured, px. */
 const GUESSED_PX = 45
 
 type Props = {
@@ -23,13 +23,13 @@ type Props = {
   total: number
   several: boolean
   onSort: (sort: string) => void
-  /** Called with the rows on the screen whenever they may be others. */
+  /** Called with the rows on the screen whenever they may have changed. */
   onRows: (rows: { first: number; last: number }) => void
 }
 
 /**
- * The list of activities. Only the rows near the screen are in the page, between two rows of the height of all the others, so that
- * it scrolls as if it held thousands. All rows are equally high.
+ * The list of activities. Only the rows near the screen are in the page; two rows fill the height of the others, so that the list scrolls
+ * as a whole. All rows are equally high.
  */
 export function List({ state, pages, total, several, onSort, onRows }: Props) {
   const body = useRef<HTMLTableSectionElement>(null)
@@ -44,7 +44,7 @@ export function List({ state, pages, total, several, onSort, onRows }: Props) {
   }, [onScreen.startIndex, onScreen.endIndex, pages, total])
   useLayoutEffect(() => {
     const measured = body.current?.querySelector('tr:not(.spacer)')?.getBoundingClientRect().height ?? 0
-    // All but a fraction of a pixel: a browser's zoom rounds.
+    // Allows a fraction of a pixel: a browser's zoom rounds.
     if (measured > 0 && Math.abs(measured - height) > 0.5) setHeight(measured)
   })
   const first = items[0]
@@ -69,7 +69,7 @@ function Spacer({ px }: { px: number }) {
   return <tr class="spacer" aria-hidden="true" hidden={px <= 0} style={{ height: `${px}px` }} />
 }
 
-/** Lets the library tell which rows are near the screen, and draws again when they are others. */
+/** Returns the rows near the screen, and draws again when they change. */
 function useVirtualRows(input: {
   count: number
   height: number
@@ -96,12 +96,12 @@ function useVirtualRows(input: {
   return rows
 }
 
-/** Lets the arrow keys move from the link of one row to that of the next; keys may come faster than rows are drawn. */
+/** Moves the focus between the links of rows by the arrow keys, which may be faster than drawing. */
 function useArrows(body: RefObject<HTMLElement | null>, rows: Virtualizer<Window, Element>, count: number) {
   const wanted = useRef<number | undefined>(undefined)
   const focus = () => {
     if (wanted.current === undefined) return
-    // The head is the first row.
+    // The header is the first row.
     const row = body.current?.querySelector(`[aria-rowindex="${wanted.current + 2}"]`)
     const link = row?.querySelector<HTMLElement>('a')
     if (!link) return rows.scrollToIndex(wanted.current)

@@ -15,10 +15,10 @@ import { keepPlace, placeKept } from './place.tsx'
 import type { findActivityCalendar } from './queries.ts'
 
 type CalendarView = Sent<typeof findActivityCalendar>
-/** What is shown: the list of one state, with its sums, and what it can be filtered by. */
+/** The content: the list of one state with its sums, and the filters. */
 type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: CalendarView }
 
-/** New activities come with the polls of the daemon; an upload shows within seconds. */
+/** New activities come with polls; an upload shows within seconds. */
 const POLL_EVERY_MS = 5_000
 
 showPage(<Activities />)
@@ -32,7 +32,7 @@ function Activities() {
     return () => removeEventListener('popstate', onBack)
   }, [])
   if (!shown) return <Waiting />
-  /** Shows another list, at an address of its own. */
+  /** Shows another list, at its own address. */
   const change: OnChange = (changes, { typed } = { typed: false }) => {
     const next = changeState(state, changes)
     if (formatAddress(next) === formatAddress(state)) return
@@ -74,8 +74,8 @@ function Activities() {
 }
 
 /**
- * Fetches the list of a state, the rows on the screen first, and keeps it current. The list that was shown stays until the next one
- * is here; it opens at the place where one was.
+ * Fetches the list of a state, the visible rows first, and keeps it current. The old list stays until the new one arrives, which opens at
+ * its last position.
  */
 function useList(state: ListState) {
   const [shown, setShown] = useState<Shown>()
@@ -87,7 +87,7 @@ function useList(state: ListState) {
     const left = new AbortController()
     const pages = makeListPages(state)
     const fetchCalendar = () => fetchJson<CalendarView>(`/api/activities/calendar${address}`)
-    // The first one is fetched beside the first page.
+    // Fetched together with the first page.
     let calendar: ReturnType<typeof fetchCalendar> | undefined = fetchCalendar()
     void open()
     return () => left.abort()
@@ -106,7 +106,7 @@ function useList(state: ListState) {
 
     async function onData(sums: Page, polled: number): Promise<Problem | undefined> {
       if (!pages.accept(sums, polled)) return undefined
-      // What a filter can choose, and the days, change with the activities only.
+      // The choices of the filters and the days change only with the activities.
       const answer = await (calendar ?? fetchCalendar())
       calendar = undefined
       if (left.signal.aborted) return undefined
@@ -118,7 +118,7 @@ function useList(state: ListState) {
 
   useKeptPlace(shown, () => onScreen.current.first)
 
-  /** Fetches the rows on the screen that are not here yet. */
+  /** Fetches the missing rows of the screen. */
   const onRows = async (rows: { first: number; last: number }) => {
     onScreen.current = rows
     const answer = await shown?.pages.fetchRows(rows)
@@ -130,7 +130,7 @@ function useList(state: ListState) {
   return { shown, onRows }
 }
 
-/** Scrolls to the place where one was, and focuses the activity that one came from, when another list is shown. */
+/** Scrolls a newly shown list to its last position, and focuses the activity that was opened from it. */
 function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void {
   useLayoutEffect(() => {
     if (!shown) return
@@ -147,7 +147,7 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
 
 type SumsProps = { sums: Page; state: ListState; onChange: OnChange }
 
-/** The sentence about the whole list; where it is empty, what to do about it. */
+/** The sentence about the whole list; for an empty list, what to do. */
 function Sums({ sums, state, onChange }: SumsProps) {
   const { total, absent } = sums
   const isFiltered = formatAddress(changeState(state, { sort: '', order: '' })) !== ''

@@ -1,17 +1,17 @@
-/** Where one was in a list: the scrolled height in px, the first row on the screen, and the address of the opened activity. */
+/** The position in a list: the scroll height in px, the first visible row, and the address of the opened activity. */
 type Place = { y: number; first: number; activity: string | undefined }
 
-/** A browser allows a hundred changes of its history in half a minute, ms. */
+/** The interval of saves, ms: a browser allows a hundred history changes in half a minute. */
 const REST_MS = 250
 
 let current: (() => number) | undefined
 
-/** Keeps in the history of the browser where one is, so that Back returns there. `firstShown` returns the first row on the screen. */
+/** Keeps the position in the browser's history, so that Back returns there. `firstShown` returns the first visible row. */
 export function keepPlace(firstShown: () => number): void {
   const begun = current !== undefined
   current = firstShown
   if (begun) return
-  // The rows are not there yet when a browser would scroll by itself.
+  // The browser would scroll before the rows are there.
   history.scrollRestoration = 'manual'
   let timer: ReturnType<typeof setTimeout> | undefined
   const record = () => {
@@ -22,12 +22,12 @@ export function keepPlace(firstShown: () => number): void {
     clearTimeout(timer)
     timer = setTimeout(record, REST_MS)
   })
-  // Before the page is left: a link is followed sooner than the scrolling rests.
+  // Saves before the page is left, because a link may be followed before scrolling rests.
   addEventListener('click', record, { capture: true })
   addEventListener('pagehide', record)
 }
 
-/** Parses the place that the history has kept; undefined when the list is opened anew. */
+/** Parses the position in the history; undefined when the list is opened anew. */
 export function placeKept(): Place | undefined {
   const kept: unknown = history.state
   if (typeof kept !== 'object' || kept === null || !('y' in kept) || !('first' in kept)) return undefined

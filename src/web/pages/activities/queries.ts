@@ -13,9 +13,9 @@ const SORT_KEYS: Readonly<Record<Exclude<SortKey, 'name'>, string>> = {
   xss: 'v.xss',
 }
 
-/** The filters of a list of activities; an undefined one does not count. */
+/** The filters of a list of activities; undefined ones do not count. */
 export type ActivityFilter = {
-  /** words that the name or the description must have, each in one of them */
+  /** words that must each be in the name or the description */
   search?: string | undefined
   account?: number | undefined
   type?: string | undefined
@@ -27,22 +27,22 @@ export type ActivityFilter = {
   belowS?: number | undefined
   breakthrough?: boolean | undefined
   power?: boolean | undefined
-  /** also those that the service lists no more */
+  /** also activities that the service no longer lists */
   absent?: boolean | undefined
 }
 
 /**
- * The order of a list; an activity without the value comes last, both ways. `language`: that of the rider, whose alphabet names are
- * sorted by, `sv`.
+ * The order of a list; an activity without the value is last in both directions. `language` of the rider, such as `sv`, decides the
+ * alphabet.
  */
 export type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
 
 /** A part of a list of activities, and the sums of all of it. */
 export type ActivityPage = {
   total: number
-  /** activities that fit, too, but that the service lists no more */
+  /** matching activities that the service no longer lists */
   absent: number
-  /** activities of the list that are still to be fetched, and in no sum */
+  /** activities that are still to be fetched, and not in the sums */
   to_fetch: number
   elapsed_s: number
   distance_km: number
@@ -64,7 +64,7 @@ export async function findActivityPage(
       ? `v.name collate ${await findCollation(tx, order.language)}`
       : SORT_KEYS[order.sort]
   const { rows } = await tx.client.query<ActivityPage>(
-    // The rows are wide, so the order is found on narrow ones and only those of the page are read again.
+    // The rows are wide: narrow ones are sorted, and only the page's are read again.
     `with matched as materialized (
        select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${key} as key, v.elapsed_s, v.distance, v.xss
        from training.activities v where ${conditions}
@@ -92,25 +92,25 @@ export async function findActivityPage(
   return rows[0]
 }
 
-/** Finds the collation of a language, quoted; the one of all languages where Postgres does not know it. */
+/** Finds the quoted collation of a language, or the general one when Postgres lacks it. */
 async function findCollation(tx: Tx, language: string | undefined): Promise<string> {
   const { rows } = await tx.client.query<{ name: string }>(
     `select quote_ident(collname) as name from pg_collation
      where collprovider = 'i' and collname in ($1, 'und-x-icu') order by collname = 'und-x-icu' limit 1`,
     [`${language}-x-icu`],
   )
-  // Not every build of Postgres has the alphabets of ICU.
+  // Some builds of Postgres lack ICU's alphabets.
   return rows[0]?.name ?? '"default"'
 }
 
-/** What activities can be filtered by. */
+/** The choices of the filters. */
 export type ActivityFacets = {
   accounts: Array<{ account_id: number; account: string }>
   types: string[]
   years: number[]
 }
 
-/** Finds what a list can be filtered by: accounts, types, and the years with the number of activities in each. */
+/** Finds the choices of the filters: accounts, types, and the years with their number of activities. */
 async function findActivityFacets(tx: Tx): Promise<ActivityFacets> {
   const { rows } = await tx.client.query<ActivityFacets>(
     `select
@@ -123,7 +123,7 @@ async function findActivityFacets(tx: Tx): Promise<ActivityFacets> {
   return rows[0] ?? { accounts: [], types: [], years: [] }
 }
 
-/** The days of a year that have activities, one array a quantity. */
+/** The days of a year with activities, one array for each quantity. */
 export type CalendarColumns = {
   days: string[]
   activities: number[]
@@ -131,7 +131,7 @@ export type CalendarColumns = {
   xss: Array<number | null>
 }
 
-/** Finds the days of a year that have activities of a filtered list, with their sums; `xss` is null where no activity has one. */
+/** Finds the days of a year with activities of a filtered list, and their sums; `xss` is null where none has one. */
 async function findCalendar(
   tx: Tx,
   input: { filter: ActivityFilter; year: number },
@@ -179,7 +179,7 @@ function makeConditions(filter: ActivityFilter): { conditions: string; values: u
   return { conditions: conditions.join(' and '), values }
 }
 
-/** Finds what the list of activities can be filtered by, and the days of the filter's year; without a year, of the newest. */
+/** Finds the choices of the filters, and the days of the chosen or else the newest year. */
 export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
   return await store.read(async (tx) => {
     const facets = await findActivityFacets(tx)

@@ -55,7 +55,7 @@ const QUERY = {
   },
 } as const
 
-/** Adds the list of activities, a part at a time, and its choices with one year of it by day. */
+/** Adds the list of activities in parts, the choices of its filters and one year by day. */
 export function registerActivities(scope: FastifyInstance, app: Pick<App, 'store'>): void {
   scope.get<{ Querystring: Query }>('/activities/list', { schema: QUERY }, async (request, reply) => {
     const { offset, limit, sort, order } = request.query
@@ -72,7 +72,7 @@ export function registerActivities(scope: FastifyInstance, app: Pick<App, 'store
   )
 }
 
-/** Returns the language that a browser prefers, `sv` of `sv-SE,sv;q=0.9`. */
+/** Returns a browser's preferred language, `sv` for `sv-SE,sv;q=0.9`. */
 function languageOf(accepted: string | undefined): string | undefined {
   return accepted?.match(/^[a-z]{2,3}\b/i)?.[0].toLowerCase()
 }

@@ -45,7 +45,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'XSS', sort: 'xss', number: true, kind: 'xss', cell: (line) => formatNumber(line.xss) },
 ]
 
-/** The columns by which a list is sorted, for a choice where there is no table head. */
+/** The columns to sort by, for screens without a table header. */
 export const SORTS: ReadonlyArray<[value: string, text: string]> = COLUMNS.flatMap(({ sort, title }) =>
   sort ? [[sort, title]] : [],
 )
@@ -56,7 +56,7 @@ function columnsOf(several: boolean): readonly Column[] {
 
 type HeadProps = { state: ListState; several: boolean; onSort: (sort: string) => void }
 
-/** The head of the list; the title of a column sorts by it. */
+/** The header of the list; a column's title sorts by it. */
 export function Head({ state, several, onSort }: HeadProps) {
   const { sort: by, descending } = orderOf(state)
   return (
@@ -85,14 +85,14 @@ export function Head({ state, several, onSort }: HeadProps) {
   )
 }
 
-/** A row of the list; an empty one of the same height while its line is not here yet. */
+/** A row of the list; empty and equally high until its line is fetched. */
 export function Row({ line, index, several }: { line: Line | undefined; index: number; several: boolean }) {
   return (
-    // The head is the first row.
+    // The header is the first row.
     <tr role="row" aria-rowindex={index + 2} class={line ? (line.absent ? 'absent' : undefined) : 'pending'}>
       {columnsOf(several).map(({ number, kind, cell }) => {
         const content = line && cell(line)
-        // A text that is too long for its column is read whole when it is pointed at.
+        // A tooltip shows the whole text.
         const whole = typeof content === 'string' ? content : undefined
         const shared = { key: kind, title: whole, class: number ? `${kind} n` : kind }
         return kind === 'name' ? (

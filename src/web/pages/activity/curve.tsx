@@ -22,7 +22,7 @@ type Props = Pick<View, 'curve' | 'season' | 'seasons'> & {
   path: string
 }
 
-/** An activity's power curve beside what one chooses: the best of a season, of all time, the signature, another activity. */
+/** An activity's power curve compared with a choice: the best of a season, of all time, the signature, another activity. */
 export function Curve({ curve, season, seasons, activityId, kg, signature, path }: Props) {
   const choices: ReadonlyArray<[value: string, text: string]> = [
     ...seasons.map((year): [string, string] => [`season=${year}`, `Best of ${year}`]),
@@ -78,7 +78,7 @@ type ComparisonProps = {
 
 function Comparison({ curve, activityId, kg, label, points: others }: ComparisonProps) {
   const spec = useMemo(() => makeSpec(label), [label])
-  // What others have done for longer than this activity lasted compares with nothing.
+  // Values longer than this activity have no counterpart.
   const points = useMemo(() => {
     const byDuration = new Map(others.map((point) => [point.duration_s, point]))
     return curve.map((point): Point => ({ ...point, other: byDuration.get(point.duration_s) }))
@@ -165,9 +165,9 @@ type ChoiceProps = {
   onChoose: (activityId: number, name: string) => void
 }
 
-/** As many as can be read at a glance; a word more finds the others. */
+/** A short list; another word finds the others. */
 const SHOWN = 8
-/** Long enough that a word is not searched for letter by letter, ms. */
+/** The pause after typing, ms, so that a word is not searched for letter by letter. */
 const TYPING_MS = 200
 
 /** A search for another activity with power. */

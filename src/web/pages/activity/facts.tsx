@@ -16,7 +16,7 @@ import type { Summary } from './summarize.ts'
 type Facts = View['facts']
 type Measures = NonNullable<View['measures']>
 
-/** The head of the page: name, type, start, description, and links to the older and the newer activity. */
+/** The top of the page: name, type, start, description, and links to the older and the newer activity. */
 export function Heading({ view: { facts, older_id: older, newer_id: newer, several } }: { view: View }) {
   const zone = facts.timezone === null ? '' : ` (${facts.timezone})`
   const short = formatName(facts.name || 'Without a name')
@@ -54,7 +54,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
   )
 }
 
-/** The notice that the activity is gone, failed, or not complete yet; none when all is well. */
+/** The notice about an activity that is gone, failed or incomplete; none when all is well. */
 export function StateNotice({ facts, command }: { facts: Facts; command: string }) {
   const problem = problemOf(facts, command)
   return problem ? <Notice {...problem} /> : null
@@ -83,7 +83,7 @@ function problemOf(
   return states[state]
 }
 
-/** The numbers of the activity, and where they come from; `summary` once its samples are here. */
+/** The numbers of the activity and their origin; `summary` once its samples are here. */
 export function FactsList({ facts, measures, summary }: Given) {
   const { revisions, fetched_at: fetchedAt, file_name: file } = facts
   return (
@@ -202,7 +202,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
   ]
 }
 
-/** Writes the note about a number; none when it is not known. */
+/** Writes the note about a number; none for an unknown one. */
 function noteOf(value: number | null | undefined, write: (value: number) => string): string {
   return value === null || value === undefined ? '' : write(value)
 }

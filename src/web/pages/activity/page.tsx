@@ -35,7 +35,7 @@ function Activity() {
     <>
       <Heading view={view} />
       <StateNotice facts={facts} command={command} />
-      {/* The rest comes with the samples: what they add would push it down while it is read. */}
+      {/* The rest waits for the samples, whose parts would push it down. */}
       {recorded ? (
         <>
           <FactsList facts={facts} measures={view.measures} summary={summary} />
@@ -51,8 +51,8 @@ function Activity() {
 }
 
 /**
- * Returns the content of the page, and its samples once they are here. Those are megabytes, so they are fetched only when the
- * daemon has fetched the activity again.
+ * Returns the content of the page, and its samples once they are here. These are megabytes, so they are fetched again only after the daemon
+ * has fetched the activity again.
  */
 function useActivity() {
   const [recorded, setRecorded] = useState<{ version: string; samples: Samples | undefined }>()
@@ -71,7 +71,7 @@ function useActivity() {
   return { view, recorded }
 }
 
-/** What is recorded second by second: the route, the charts and the laps, which show one stretch and one place. */
+/** The recorded seconds: route, charts and laps, which share one stretch and one pointer. */
 function Recording({ view, samples }: { view: View; samples: Samples | undefined }) {
   const [pointed, setPointed] = useState<number>()
   const [range, setRange] = useState<Range>()

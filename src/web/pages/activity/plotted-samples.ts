@@ -3,14 +3,14 @@ import { SECOND } from '../../../kit/time.ts'
 import { findStoredSamples, IN_MAIN_RUN } from '../../../store/samples/stored-samples.ts'
 import type { Tx } from '../../../store/store.ts'
 
-/** What a page plots by itself, each with the decimals that can be seen, because a day has 86,400 seconds. */
+/** The columns that a page always plots, with their visible decimals, because a day has 86,400 seconds. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
-/** A value beyond it is not a measurement, and would flatten a plot. */
+/** A larger value is not a measurement and would flatten a plot. */
 const LARGEST = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
-/** The samples of the activity `$1` that a page shows: those of its main run. */
+/** The samples of the main run of the activity `$1`. */
 export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
   where activity_id = $1 and ${IN_MAIN_RUN}`
 
@@ -19,24 +19,24 @@ export type SampledColumn = keyof typeof PLOTTED
 /** The columns of the FIT file's records that a page plots where they were recorded; units as in training.fit_records. */
 const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
 export type RecordedColumn = (typeof RECORDED)[number]
-/** A record that is this much older than a sample belongs to another moment. */
+/** An older record belongs to another moment than the sample. */
 const RECORD_REACH_S = 5
 
 /**
- * One array a quantity, of one length or empty when nothing of it was recorded. `elapsed_s` counts from the first sample and
- * ascends; watts and beats are whole. Units as in training.samples.
+ * One array for each quantity, of equal length, or empty when nothing was recorded. `elapsed_s` counts from the first sample and ascends;
+ * watts and beats are whole. Units as in training.samples.
  */
 export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
   elapsed_s: number[]
-  /** the names of further fields, which are fetched one by one */
+  /** the names of further fields, which are fetched separately */
   fields: string[]
-  /** what the FIT file has beside the samples, as many values; without columns of which it has none */
+  /** columns that only the FIT file has, of the same length, without empty ones */
   recorded: Partial<Record<RecordedColumn, Array<number | null>>>
 }
 
 /**
- * Finds an activity's samples as columns for a plot, and the names of its further fields; samples without a time are left
- * out. A column of which nothing was recorded is empty.
+ * Finds an activity's samples as columns for a plot, and the names of its further fields; leaves out samples without a time. A column
+ * without values is empty.
  */
 export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
   const { count, t, columns } = await findStoredSamples(tx, activityId, { withoutStrays: true })
@@ -54,7 +54,7 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   }
 }
 
-/** Returns values with so many decimals, and null for those that cannot be plotted; none when all are null. */
+/** Returns values rounded to these decimals, and null for those that cannot be plotted; empty when all are null. */
 function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
   const factor = 10 ** decimals
   const plotted = Array.from(values.subarray(0, count), (value) =>
@@ -63,7 +63,7 @@ function plotValues(values: Float64Array, count: number, decimals: number): Arra
   return plotted.some((value) => value !== null) ? plotted : []
 }
 
-/** Finds the plotted columns of the FIT file's records: for each moment of the samples that of the last record before it. */
+/** Finds the plotted columns of the FIT file: for each sample the value of the last record before it. */
 async function findRecorded(
   tx: Tx,
   activityId: number,
@@ -97,7 +97,7 @@ async function findExtraNames(tx: Tx, activityId: number): Promise<string[]> {
   return rows.map(({ field }) => field)
 }
 
-/** Finds one further field of an activity, in the order of findSampleColumns; undefined when it has none of that name. */
+/** Finds one further field of an activity, in the order of findSampleColumns; undefined when it does not exist. */
 export async function findSampleField(tx: Tx, input: { activityId: number; field: string }) {
   const column = ON_DEMAND.find((name) => name === input.field)
   if (column) {
@@ -109,7 +109,7 @@ export async function findSampleField(tx: Tx, input: { activityId: number; field
     const values = rows.map(([value]) => value)
     return values.some((value) => value !== null) ? { field: column, values } : undefined
   }
-  // Their order is that of time; samples without one come first.
+  // They are in the order of time, first samples without one.
   const { rows } = await tx.client.query<{ values: Array<number | null>; before: number; plotted: number }>(
     `select "values", (select count(*)::int ${PLOTTED_SAMPLES}) as plotted,
        (select count(*)::int from training.samples s where s.activity_id = $1 and (s.t is null or s.t < a.recorded_from)) as before

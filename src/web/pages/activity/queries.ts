@@ -7,10 +7,10 @@ import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
 import { PLOTTED_SAMPLES } from './plotted-samples.ts'
 
-/** The page's content as the browser gets it. */
+/** The content of the page as the browser receives it. */
 export type View = Sent<typeof findActivity>
 
-/** Finds the content of an activity's page, but its samples; undefined when there is no such activity. */
+/** Finds the content of an activity's page without its samples; undefined when it does not exist. */
 export async function findActivity(
   { store, config }: Pick<App, 'store' | 'config'>,
   { activityId }: { activityId: number },
@@ -38,8 +38,8 @@ export async function findActivity(
 }
 
 /**
- * Returns the address of an activity's samples, below the root; null without any. It names the answer that they are of, so that what a
- * browser fetched beforehand is not taken for those of a later one.
+ * Returns the address of an activity's samples, below the root; null without any. It contains the time of their answer, so that a
+ * prefetched older one is not used.
  */
 export function samplesPathOf({
   activity_id: id,
@@ -49,14 +49,14 @@ export function samplesPathOf({
   return count ? `/api/activities/${id}/samples?of=${fetchedAt?.getTime()}` : null
 }
 
-/** What an activity's power curve is compared with. */
+/** The curves to compare an activity's power curve with. */
 export type Compared =
   | { span: 'season'; season: number }
   | { span: 'all time' }
   | { span: 'last 90 days' }
   | { span: 'activity'; other: number }
 
-/** Finds what the power curve of an activity is compared with; undefined when there is no such activity. */
+/** Finds the curves to compare an activity's power curve with; undefined when it does not exist. */
 export async function findCompared(
   { store }: Pick<App, 'store'>,
   { activityId, compared }: { activityId: number; compared: Compared },
@@ -109,13 +109,13 @@ export type ActivityFacts = ActivityLine & {
   prev_sig_pp: number | null
   carbs_g: number | null
   fat_g: number | null
-  /** of the training info nearest to the start, the last before it if there is one */
+  /** of the last training info before the start, else of the first after it */
   weight_kg: number | null
   medal: number | null
   freshness: string | null
-  /** the file of the drop folder that was uploaded as this activity */
+  /** the uploaded file of the drop folder */
   file_name: string | null
-  /** whether the FIT file that it came from is kept */
+  /** whether its FIT file is kept */
   has_fit: boolean
   fetch_error: string | null
   next_fetch_at: Date | null
@@ -125,7 +125,7 @@ export type ActivityFacts = ActivityLine & {
   revisions: number
 }
 
-/** Finds one activity, also an absent one; undefined when there is none with this id. */
+/** Finds one activity, also an absent one; undefined for an unknown id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const { rows } = await tx.client.query<ActivityFacts>(
     `select ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
@@ -177,7 +177,7 @@ async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
   return rows
 }
 
-/** The best mean powers of one duration to compare with, W, and where they come from. */
+/** The best mean powers of one duration for comparison, W, and their activities. */
 export type ComparedPoint = {
   duration_s: number
   watts: number
@@ -185,7 +185,7 @@ export type ComparedPoint = {
   day: string | null
 }
 
-/** Finds the best mean powers of an account in a sport and a span of the view power_bests, W, by duration in s. */
+/** Finds the best mean powers of an account in a sport and a period of power_bests, W, by duration in s. */
 export async function findBestsOfSpan(
   tx: Tx,
   input: {
@@ -203,7 +203,7 @@ export async function findBestsOfSpan(
   return rows
 }
 
-/** What riders compute from the samples, by the names of its columns; null when not known. */
+/** Measures computed from the samples, by column name; null when not known. */
 export type Measures = Record<(typeof MEASURES)[number], number | null>
 
 const MEASURES = [
@@ -236,7 +236,7 @@ async function findMeasures(tx: Tx, activityId: number): Promise<Measures | unde
   return rows[0]
 }
 
-/** How many seconds of an activity were how hard; null where the quantity or its bounds are not known. */
+/** The seconds of an activity in each zone; null where the quantity or its bounds are unknown. */
 export type Zones = {
   ftp: number | null
   /** seconds in each of the seven zones of power */
@@ -262,7 +262,7 @@ async function findZones(
   return rows[0]
 }
 
-/** A lap as the head unit wrote it; `from_s` counts from the first sample. */
+/** A lap of the head unit; `from_s` counts from the first sample. */
 export type Lap = {
   lap: number
   from_s: number | null
@@ -277,7 +277,7 @@ export type Lap = {
   trigger: string | null
 }
 
-/** Finds the laps of an activity as the head unit wrote them; none where its FIT file is not here. */
+/** Finds the laps of an activity's FIT file; none without the file. */
 async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
   const { rows } = await tx.client.query<Lap>(
     `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
@@ -290,13 +290,13 @@ async function findLaps(tx: Tx, input: { accountId: number; activityId: number }
   return rows
 }
 
-/** A page of changes is long already. */
+/** The most changes on a page. */
 const REVISIONS_SHOWN = 20
 
-/** What the service changed in an activity: names of columns with the value before and after. */
+/** A change by the service: column names with the old and new value. */
 export type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
 
-/** Finds what the service changed in an activity since it was first fetched, the last change first. */
+/** Finds the changes by the service since the activity was first fetched, newest first. */
 async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
   const { rows } = await tx.client.query<Revision>(
     `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions

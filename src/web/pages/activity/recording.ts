@@ -9,8 +9,8 @@ const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MOST_STEPS = 24
 
 /**
- * Puts an empty point into every pause, so that a chart's line ends there and begins anew. `places` holds, for each point
- * of the chart, the index of its sample; in a pause that of the last one before.
+ * Puts an empty point into every pause, so that a chart's line is interrupted. `places` holds the sample's index for each point of the
+ * chart; in a pause the last one before it.
  */
 export function withPauses(
   at: readonly number[],
@@ -35,7 +35,7 @@ export function withPauses(
   return { x, lines, places }
 }
 
-/** Sums an activity up in at most 24 equal steps, for a table beside the plot. */
+/** Sums an activity up in at most 24 equal steps, for the table of the plot. */
 export function makeSteps(samples: Samples) {
   const { elapsed_s: at } = samples
   const total = at.at(-1) ?? 0
@@ -68,9 +68,9 @@ export function parseTime(text: string): number | undefined {
 type Start = { started_at: string | null; started_at_local: string | null; timezone: string | null }
 
 /**
- * Makes the local clock of an activity, `17:05`, from the seconds since its start. A zone with a name (`Europe/Paris`)
- * has its changes to and from summer time; with an offset or an abbreviation the clock goes on evenly from the local
- * start. `zone` is the service's name of the zone. Undefined when the start could not be read.
+ * Makes the local clock of an activity, `17:05`, from the seconds since its start. A named zone (`Europe/Paris`) changes to and from summer
+ * time; after an offset or an abbreviation the clock continues evenly. `zone` is the service's name. Undefined when the start could not be
+ * read.
  */
 export function makeLocalClock(start: Start) {
   if (start.started_at === null || start.started_at_local === null) return undefined
@@ -78,7 +78,7 @@ export function makeLocalClock(start: Start) {
   const wallMs = Date.parse(`${start.started_at_local}Z`)
   const plain = makeFormat('UTC')
   const zoned = start.timezone?.includes('/') ? makeFormat(start.timezone) : undefined
-  // A browser whose rules of that zone differ must not contradict the service.
+  // A browser with other rules for the zone must not contradict the service.
   const agrees = zoned?.format(startMs) === plain?.format(wallMs)
   const of = (elapsedS: number) => {
     if (zoned && agrees) return zoned.format(startMs + elapsedS * 1_000)

@@ -5,7 +5,7 @@ import type { View } from './queries.ts'
 
 type Change = { at: string; column: string; before: unknown; after: unknown }
 
-/** The columns that a page names otherwise; a column that is not here has its own name, as SQL has it. */
+/** The columns with another name on the page; others have their name in SQL. */
 const NAMES: Readonly<Record<string, string>> = {
   name: 'Name',
   description: 'Description',
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Change>[] = [
   { title: 'Seen', cell: ({ at }) => <Ago at={at} /> },
 ]
 
-/** What the service changed since the activity was first fetched; nothing without a change. */
+/** The changes by the service since the activity was first fetched, if any. */
 export function Revisions({ revisions }: { revisions: View['revisions'] }) {
   const changes = revisions.flatMap(({ observed_at: at, changes: columns }) =>
     Object.entries(columns).map(([column, [before, after]]) => ({ at, column, before, after })),

@@ -5,25 +5,25 @@ import { Section } from '../../shared/parts.tsx'
 import { makePart, makeRoute, makeTiles, nearestPoint, type Part, pointAt, type Route } from './route.ts'
 import { indexAt, type Samples } from './summarize.ts'
 
-/** Lengths of the bar that tells the scale, m. */
+/** Lengths of the scale bar, m. */
 const BARS_M = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000]
-/** The bar is at most that part of the picture's width. */
+/** The longest bar, as a share of the picture's width. */
 const BAR_PART = 0.3
-/** A picture of 100 km then shows 3 km. */
+/** The highest zoom: a picture of 100 km then shows 3 km. */
 const MAX_ZOOM = 32
 
 type Props = {
   samples: Samples
   /** address of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
   tiles: string | null
-  /** the index of the sample that is pointed at */
+  /** the index of the pointed sample */
   pointed: number | undefined
   /** the chosen stretch, s */
   range: Range | undefined
   onPoint: (index: number) => void
 }
 
-/** The picture of the route from its own coordinates, which can be enlarged and moved; nothing where there are none. */
+/** The picture of the route, which can be zoomed and moved; nothing without coordinates. */
 export function RouteMap({ samples, ...props }: Props) {
   const route = useMemo(() => makeRoute(samples), [samples])
   return route ? <Picture key={route} route={route} samples={samples} {...props} /> : null
@@ -38,7 +38,7 @@ function Picture({ route, samples, tiles, pointed, range, onPoint }: Props & { r
   const pictures = useMemo(() => (tiles === null ? [] : makeTiles(route, tiles, part)), [route, tiles, part])
   const zoom = (factor: number) =>
     setPart(makePart(route, Math.min(Math.max(1, part.zoom * factor), MAX_ZOOM), place ?? middle))
-  // What the charts point at stays in sight.
+  // Keeps the pointed place of the charts visible.
   useEffect(() => {
     if (place && !isWithin(part, place)) setPart(makePart(route, part.zoom, place))
   }, [pointed])
@@ -72,7 +72,7 @@ function Picture({ route, samples, tiles, pointed, range, onPoint }: Props & { r
               y={round(y)}
               width={round(size)}
               height={round(size)}
-              // A browser draws a broken picture in its place.
+              // Hides the broken picture that a browser would draw.
               onError={({ currentTarget }) => currentTarget.setAttribute('visibility', 'hidden')}
             />
           ))}

@@ -1,32 +1,29 @@
 import type { Samples } from './summarize.ts'
 
-/** A point of the route in the picture's own units, and the index of its sample. */
+/** A point of the route in the picture's units, and the index of its sample. */
 export type RoutePoint = { x: number; y: number; index: number }
 
-/** A route as a picture: its points, its size, and how long a metre is in it. */
+/** A route as a picture: its points, its size and its scale. */
 export type Route = {
   points: readonly RoutePoint[]
   width: number
   height: number
-  /** units a metre */
+  /** units for a metre */
   scale: number
-  /** the corner of the picture and its size on the map of the whole world, where 1 is all of it */
+  /** the corner and the size of the picture on the world map, whose size is 1 */
   world: { x: number; y: number; perUnit: number }
 }
 
 /** The longer side of the picture. */
 const SIDE = 1_000
 const MARGIN = 40
-/** More points than the picture has room for would only be slow. */
+/** The most points; more are not visible. */
 const MOST_POINTS = 2_500
 const EARTH_M = 40_075_016.7
-/** Mercator's map ends there, degrees. */
+/** The limit of the Mercator map, degrees. */
 const HIGHEST_LAT = 85
 
-/**
- * Makes the picture of a route from its coordinates, in the projection that map tiles use (Web Mercator); undefined where
- * there are fewer than two places.
- */
+/** Makes the picture of a route in the projection of map tiles (Web Mercator); undefined with fewer than two places. */
 export function makeRoute({ lat, lng }: Pick<Samples, 'lat' | 'lng'>): Route | undefined {
   const places: RoutePoint[] = []
   lat.forEach((degrees, index) => {
@@ -69,7 +66,7 @@ function extentOf(values: readonly number[]): [number, number] {
   )
 }
 
-/** Finds the point of the route nearest to a sample by its index, before it as a rule. */
+/** Finds the point of the route for a sample's index, usually the one before it. */
 export function pointAt({ points }: Route, index: number): RoutePoint | undefined {
   let [low, high] = [0, points.length - 1]
   while (low < high) {
@@ -91,17 +88,17 @@ export function nearestPoint({ points }: Route, x: number, y: number): RoutePoin
   return nearest
 }
 
-/** A tile of a map: its picture's address and its place in the route's picture. */
+/** A map tile: its address and its place in the route's picture. */
 export type Tile = { address: string; x: number; y: number; size: number }
 
 const MOST_ZOOM = 18
-/** Tiles are drawn no larger than this, in the picture's units, so that they are sharp. */
+/** The largest drawn size of a tile, in the picture's units, so that it is sharp. */
 const TILE_UNITS = 300
 
-/** The part of a route's picture that is shown, in its units; at a `zoom` of 1 it is all of it. */
+/** The visible part of a route's picture, in its units; at `zoom` 1 all of it. */
 export type Part = { x: number; y: number; width: number; height: number; zoom: number }
 
-/** Makes the part of a route's picture around a place that a zoom shows; it ends where the picture does. */
+/** Makes the visible part around a place at a zoom, within the picture. */
 export function makePart({ width, height }: Route, zoom: number, { x, y }: { x: number; y: number }): Part {
   const begin = (middle: number, side: number) =>
     Math.min(Math.max(0, middle - side / zoom / 2), side - side / zoom)

@@ -33,7 +33,7 @@ const COMPARED = {
   },
 } as const
 
-/** Adds one activity: its content, its samples, each further field of them, and what its power curve is compared with. */
+/** Adds one activity: its content, samples, further fields, and the comparison of its power curve. */
 export function registerActivity(scope: FastifyInstance, app: Pick<App, 'config' | 'store'>): void {
   scope.get<{ Params: { id: number } }>(
     '/activities/:id',
@@ -83,7 +83,7 @@ const TYPES = {
   parquet: 'application/vnd.apache.parquet',
   fit: 'application/vnd.ant.fit',
 }
-/** A form in which the samples of an activity can be downloaded. */
+/** A format for the download of samples. */
 type DownloadFormat = keyof typeof TYPES
 
 const DOWNLOAD = {
@@ -95,7 +95,7 @@ const DOWNLOAD = {
   },
 } as const
 
-/** Adds the downloads of an activity at `/activities/<id>/download`. One that the browser drops ends its query, too. */
+/** Adds the downloads at `/activities/<id>/download`. A download that the browser stops ends its query. */
 export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store'>): void {
   server.get<{ Params: { id: number }; Querystring: { format: DownloadFormat } }>(
     '/activities/:id/download',
@@ -121,8 +121,8 @@ export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store
 }
 
 /**
- * Opens the download of an activity's samples, which goes on as fast as it is read, until `signal`. Returns undefined when
- * there is no such activity, and the reason as a sentence when it has no samples; the content ends with an error when it breaks off.
+ * Opens the download of an activity's samples, at the speed of the reader, until `signal`. Returns undefined when the activity does not
+ * exist, and the reason as a sentence when it has no samples. A failure ends the content with an error.
  */
 async function openDownload(
   app: Pick<App, 'store'>,
@@ -139,7 +139,7 @@ async function openDownload(
   const write = async (piece: string | Uint8Array) => {
     if (!content.write(piece)) await once(content, 'drain', { signal })
   }
-  // Its end, good or bad, is the end of the stream: a download that breaks off must not look whole.
+  // Ends the stream with the query's error, because a broken download must not look complete.
   exportActivity(app, { name: facts.account, path: facts.path, format, write, signal }).then(
     (missing) => (missing === undefined ? content.end() : content.destroy(new Error(missing))),
     (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),

@@ -21,7 +21,7 @@ type Props = {
   onChoose: (range: Range | undefined) => void
 }
 
-/** The numbers of the stretch that is chosen in the charts, or by its times. */
+/** The numbers of the stretch that is selected in the charts or typed. */
 export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
   const last = samples.elapsed_s.at(-1) ?? 0
   const [from, setFrom] = useState('')

@@ -5,32 +5,32 @@ import type { findSampleColumns, SampledColumn } from './plotted-samples.ts'
 export type Samples = Sent<typeof findSampleColumns>
 type Column = ReadonlyArray<number | null>
 
-/** In a recording of each second a longer gap is a pause, not a slow second. */
+/** With a sample each second, a longer gap is a pause. */
 const PAUSE_S = 10
-/** Slower than a walk beside the bicycle is standing still, m/s. */
+/** Below this speed, m/s, a rider stands still. */
 const SLOWEST_MPS = 0.5
-/** The mean whose fourth power counts, s. */
+/** The window of the weighted mean power, s. */
 const WEIGHTED_WINDOW_S = 30
-/** Speed is the mean of the seconds around one, because distances are rounded. */
+/** The window of the speed: a mean, because distances are rounded. */
 const SPEED_REACH = 2
 const MPS_TO_KMH = 3.6
 
-/** A stretch of an activity in numbers; null where it was not recorded. All but `elapsed_s` is derived from the samples. */
+/** A stretch of an activity in numbers; null where nothing was recorded. All but `elapsed_s` is derived from the samples. */
 export type Summary = ReturnType<typeof summarize>
 
-/** The power of each second before smoothing where the activity has it, as power curves and zones use it. */
+/** The unsmoothed power if available, as for power curves and zones. */
 export function wattsOf({ p_raw: raw, power }: Samples): Column {
   return raw.length > 0 ? raw : power
 }
 
-/** Computes from which gap on a recording pauses, s: a sample is missing where twice the usual distance lies between two. */
+/** Computes the shortest gap that is a pause, s: twice the usual distance of samples means that one is missing. */
 export function pauseOf(at: readonly number[]): number {
   const steps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
   const usual = steps.sort((a, b) => a - b)[steps.length >> 1] ?? 1
   return Math.max(PAUSE_S, 2 * usual)
 }
 
-/** Computes the speed of each sample in km/h from the distance; empty where there is no distance. */
+/** Computes the speed of each sample in km/h from the distance; empty without distance. */
 export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
   const pause = pauseOf(at)
   return dist.map((_, index) => {
@@ -56,7 +56,7 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   const known = dist.filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
-    /** without the pauses of the recording */
+    /** without pauses */
     recorded_s: sumOfSteps(at, pause, (_, took) => took),
     moving_s:
       known.length === 0
@@ -77,7 +77,7 @@ export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.l
   }
 }
 
-/** Sums `value` over the steps from each sample to the next, but not over pauses; `took` is the step's length in s. */
+/** Sums `value` over the steps between samples, except pauses; `took` is the step's length in s. */
 function sumOfSteps(
   at: readonly number[],
   pause: number,
@@ -96,7 +96,7 @@ function isMoving(dist: Column, index: number, took: number): boolean {
   return typeof from === 'number' && typeof to === 'number' && to - from > SLOWEST_MPS * took
 }
 
-/** Computes mean and extremes of a column, null without any value. Spread into Math.max, a day of seconds would be more arguments than a call takes. */
+/** Computes mean and extremes of a column, null without values; not by spreading into Math.max, which has a limit of arguments. */
 export function spreadOf(column: Column) {
   let [sum, count] = [0, 0]
   let highest: number | null = null
@@ -111,7 +111,7 @@ export function spreadOf(column: Column) {
   return { mean: count === 0 ? null : sum / count, highest, lowest }
 }
 
-/** The work of a sample lasts to the next one, a second for the last. */
+/** The work of a sample until the next one; the last one counts for a second. */
 function workOf(at: readonly number[], watts: Column, pause: number): number | null {
   if (!watts.some((value) => value !== null)) return null
   const last = watts.at(-1) ?? 0
@@ -119,8 +119,8 @@ function workOf(at: readonly number[], watts: Column, pause: number): number | n
 }
 
 /**
- * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean of the fourth powers
- * of the means of 30 s that end at each second with power. Pauses of the recording are zero in the means; null below 30 s.
+ * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean fourth power of the 30 s means at
+ * each second with power. Pauses count as zero; null below 30 s.
  */
 export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
   const seconds: Array<number | null> = []
@@ -128,7 +128,7 @@ export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf
     const took = Math.round((at[index + 1] ?? moment + 1) - moment)
     const held = took > pause ? 1 : took
     for (let second = 0; second < held; second++) seconds.push(watts[index] ?? null)
-    // After 30 s of a pause a mean is zero, however long it is.
+    // The mean stays zero after 30 s of a pause.
     for (let second = held; second < Math.min(took, WEIGHTED_WINDOW_S); second++) seconds.push(null)
   })
   let [window, fourths, counted] = [0, 0, 0]
@@ -141,7 +141,7 @@ export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf
   return counted === 0 ? null : (fourths / counted) ** 0.25
 }
 
-/** Finds the index of the first sample at or after a moment in s; the number of samples when all are before it. */
+/** Finds the index of the first sample at or after a time in s, else the number of samples. */
 export function indexAt(at: readonly number[], moment: number): number {
   let [low, high] = [0, at.length]
   while (low < high) {

@@ -15,12 +15,12 @@ import { type Samples, speedsOf, spreadOf } from './summarize.ts'
 
 const TENTHS = { digits: 1 }
 const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
-/** The speed of a run, its values written as a pace: faster stands higher. */
+/** The speed of a run, written as a pace; faster is higher. */
 const PACE = makeLane(110, [makeLine('speed', 'Pace', `/${UNITS.distance}`, 'low', { write: formatPace })], {
   fromZero: true,
   unit: `min/${UNITS.distance}`,
 })
-/** One quantity a lane, each with a scale of its own. */
+/** One lane for each quantity, with its own scale. */
 const LANES: readonly Lane[] = [
   makeLane(150, [makeLine('alt', 'Elevation', UNITS.height, 'best')]),
   makeLane(190, [makeLine('power', 'Power', 'W', 'power', { look: 'area' })], { fromZero: true }),
@@ -50,14 +50,14 @@ type Props = {
   facts: View['facts']
   samples: Samples
   path: string
-  /** the index of the sample that is pointed at, and the chosen stretch; undefined: none, and all of it */
+  /** the pointed sample and the selected stretch; undefined: none, and all */
   pointed: number | undefined
   range: Range | undefined
   onPoint: (index: number | undefined) => void
   onRange: (range: Range | undefined) => void
 }
 
-/** The charts over time, their table, the numbers of a chosen stretch, and the further fields. */
+/** The charts over time, their table, the numbers of the selected stretch, and the further fields. */
 export function Timeline({ facts, samples, path, pointed, range, onPoint, onRange }: Props) {
   const [more, setMore] = useState<ReadonlyMap<string, Values>>(new Map())
   const { started_at, started_at_local, timezone, sport } = facts
@@ -99,7 +99,7 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
             spec={spec}
             columns={columns}
             range={range}
-            // A pause has a point of its own in the chart, so places in it are not those of the samples.
+            // A pause is a point in the chart, so chart and sample indexes differ.
             pointed={pointed === undefined ? undefined : places.indexOf(pointed)}
             onPoint={(place) => onPoint(place === undefined ? undefined : places[place])}
             onZoom={onRange}
@@ -137,7 +137,7 @@ type FieldsProps = {
   onShow: (shown: ReadonlyMap<string, Values>) => void
 }
 
-/** A menu of the further fields: a button for each, which fetches it and draws it; again, takes it away. */
+/** The menu of the further fields: a button fetches and draws one, or removes it. */
 function FurtherFields({ fields, path, shown, onShow }: FieldsProps) {
   const [fetching, setFetching] = useState<string>()
   if (fields.length === 0) return null

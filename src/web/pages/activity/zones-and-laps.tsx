@@ -7,7 +7,7 @@ import type { View } from './queries.ts'
 type Lap = View['laps'][number]
 type Zone = { zone: string; bounds: string; seconds: number; share: number }
 
-/** Where the zones begin: of power as shares of threshold power, of heart rate as shares of the highest. */
+/** The lower bounds of the zones: of power as shares of threshold power, of heart rate as shares of the maximum. */
 const POWER_BOUNDS = [0, 0.55, 0.75, 0.9, 1.05, 1.2, 1.5]
 const HR_BOUNDS = [0, 0.6, 0.7, 0.8, 0.9]
 
@@ -20,7 +20,7 @@ function columnsFor(title: string): readonly Column<Zone>[] {
   ]
 }
 
-/** The seconds in each zone of power and of heart rate, with what their bounds are made of. */
+/** The seconds in each zone of power and of heart rate, with the basis of the bounds. */
 export function Zones({ zones }: { zones: View['zones'] }) {
   if (!zones) return null
   const power = zonesOf(zones.power_s, POWER_BOUNDS, zones.ftp, 'W')
@@ -94,7 +94,7 @@ function Share({ share }: { share: number }) {
 
 type LapsProps = { laps: readonly Lap[]; onChoose: (range: Range) => void }
 
-/** The laps as the head unit wrote them; nothing without any. A lap can be chosen as the stretch. */
+/** The laps of the head unit, if any; a lap can be selected as the stretch. */
 export function Laps({ laps, onChoose }: LapsProps) {
   if (laps.length === 0) return null
   const columns: readonly Column<Lap>[] = [

@@ -11,7 +11,7 @@ type BestPoint = View['best'][number]
 /** `kg`: the rider's present weight */
 type Props = { points: View['best']; season: number | null; kg: number | null }
 
-/** The plot of the best mean powers by duration, and a table of the usual durations with when and where. */
+/** The plot of the best mean powers, and a table of the usual durations with their activities. */
 export function Bests({ points, season, kg }: Props) {
   const spec = useMemo(() => makeSpec(season), [season])
   const columns = useMemo(

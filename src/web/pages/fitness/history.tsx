@@ -54,7 +54,7 @@ const LOAD: readonly Lane[] = [
   makeLane(150, [makeLine('form', 'Form', '', 'best', TENTHS)]),
 ]
 
-/** The plot of loads and form of each day, and its table. */
+/** The plot of the daily loads and form, and its table. */
 export function Load({ columns: { at, ...lines }, range }: { columns: View['load']; range: ChosenRange }) {
   const last = (column: ReadonlyArray<number | null>) => {
     const newest = column.findLast((value) => value !== null)
@@ -90,7 +90,7 @@ type Props = {
   range: ChosenRange
 }
 
-/** A section of a plot by days and of a table with the last values of each month, a column a line. */
+/** A section with a plot by days and a table of each month's last values. */
 function History({ id, title, label, lanes, caption, at, lines, range }: Props) {
   const spec = useMemo(() => ({ label, x: makeDayAxis(), lanes }), [label, lanes])
   const columns = useMemo(() => ({ x: at, lines }), [at])

@@ -5,10 +5,10 @@ import type { Tx } from '../../../store/store.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { countToFetch, findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
 
-/** The page's content as the browser gets it. */
+/** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
 
-/** Finds the content of the fitness page, of the first account when none is named; undefined when there is no such account. */
+/** Finds the content of the fitness page, by default of the first account; undefined when it does not exist. */
 export async function findFitness(
   { store }: Pick<App, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
@@ -28,7 +28,7 @@ export async function findFitness(
     const load = await findLoadColumns(tx, key)
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
-      /** the account of all the rest; null when there is none yet */
+      /** the account of the page; null before the first */
       account_id: shown?.accountId ?? null,
       sync_command: commandFor('sync', shown?.name ?? 'default'),
       count: await countToFetch(tx, key),
@@ -37,7 +37,7 @@ export async function findFitness(
         ...{ names: ['ftp', 'hie_kj', 'pp', 'ltp'], accountId: key, from: 'training.fitness_history' },
       }),
       load,
-      /** the sports of the account, the one with most activities first; `sport` is that of weeks and `best`, or all */
+      /** the account's sports, most frequent first; `sport` is the one of weeks and `best`, or all */
       sports,
       sport,
       weeks: await findWeekColumns(tx, { accountId: key, sport, load }),
@@ -50,7 +50,7 @@ export async function findFitness(
 }
 
 const DAY_S = 86_400
-/** One array a quantity; `at` is a day of the rider, seconds since 1970 at 0:00 UTC, and ascends. */
+/** One array for each quantity; `at` is a day of the rider, ascending, in seconds since 1970 at 0:00 UTC. */
 export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 
 /** The service document names no units of these. */
@@ -95,8 +95,8 @@ async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> 
 }
 
 /**
- * Cuts a number to two decimals, because all digits of 10,000 activities would be most of the page's weight. The page rounds it to
- * one or none: rounded here as well, 10.46 would be 10.5, and then 11.
+ * Cuts a number to two decimals, because all digits would be most of the page's size. It does not round, because the page rounds again:
+ * 10.46 would become 10.5, then 11.
  */
 export function cut(value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
@@ -124,7 +124,7 @@ const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (w
 /** A best mean power, W, with the activity and its local day. */
 export type Best = { watts: number; activity_id: number; day: string | null }
 
-/** The best mean powers of one duration: of all time, of a season (a calendar year), and of the last 90 days. */
+/** The best mean powers of one duration: of all time, of a season (calendar year), and of 90 days. */
 export type BestPoint = {
   duration_s: number
   all_time: Best | null
@@ -132,7 +132,7 @@ export type BestPoint = {
   last_90_days: Best | null
 }
 
-/** Finds an account's best mean powers of all time, of a season and of the last 90 days, by duration; in a sport, or all. */
+/** Finds an account's best mean powers of all time, a season and the last 90 days, by duration, in one or all sports. */
 export async function findBests(
   tx: Tx,
   { accountId, season, sport }: { accountId: number; season: number | null; sport: string },
@@ -149,8 +149,8 @@ export async function findBests(
 }
 
 /**
- * Finds an account's weeks from the first activity to today, quiet ones too, with the sums of a sport, or all; `monday` is seconds since
- * 1970, 0:00 UTC, and ascends without gaps. Recommendation and training load are those of all sports.
+ * Finds an account's weeks from the first activity to today without gaps, with sums of one or all sports; `monday` ascends, in seconds
+ * since 1970 at 0:00 UTC. Recommendation and training load are those of all sports.
  */
 async function findWeekColumns(
   tx: Tx,
@@ -177,9 +177,9 @@ async function findWeekColumns(
     low_xss: rows.map((row) => cut(row[2]) ?? 0),
     high_xss: rows.map((row) => cut(row[3]) ?? 0),
     peak_xss: rows.map((row) => cut(row[4]) ?? 0),
-    /** the whole score; more than its parts where the service gives only the whole */
+    /** the whole score; more than its parts where the service sends no parts */
     xss: rows.map((row) => cut(row[5]) ?? 0),
-    /** the sum of what the service recommended day by day; null where it is not known of all seven days */
+    /** the sum of the daily recommendations; null unless all seven are known */
     recommended_xss: rows.map((row) => cut(row[6])),
     /** at the end of the week, or now */
     training_load: rows.map(([monday]) => {

@@ -3,7 +3,7 @@ import type { Range } from '../../shared/charts/lanes.ts'
 import { Select } from '../../shared/parts.tsx'
 
 const DAY_S = 86_400
-/** The spans by the name that stands in the address of the page; the days before the last one. */
+/** The ranges by their name in the address, in days up to the last one. */
 const SPANS: ReadonlyArray<[name: string, label: string, days: number | undefined]> = [
   ['6w', '6 weeks', 42],
   ['6m', '6 months', 183],
@@ -11,10 +11,10 @@ const SPANS: ReadonlyArray<[name: string, label: string, days: number | undefine
   ['all', 'Everything', undefined],
 ]
 
-/** How far back the charts of days go, or the season that they show; a season also chooses the bests. */
+/** The range of the charts: a number of days or a season, which also selects the bests. */
 export type ChosenRange = { span: string; season?: undefined } | { season: number; span?: undefined }
 
-/** Reads the range that the address of the page names; everything when it names none. */
+/** Reads the range from the address; everything without one. */
 export function readRange(): ChosenRange {
   const query = new URLSearchParams(location.search)
   const season = query.get('season') ?? ''
@@ -22,7 +22,7 @@ export function readRange(): ChosenRange {
   return { span: SPANS.find(([name]) => name === query.get('span'))?.[0] ?? 'all' }
 }
 
-/** Computes the part of a chart of days that a range shows; `latest`: its last day, s since 1970. Undefined: all of it. */
+/** Computes the part of a chart of days in a range; `latest`: its last day, s since 1970. Undefined: all. */
 export function rangeOfDays({ span, season }: ChosenRange, latest: number): Range | undefined {
   if (season !== undefined)
     return { min: Date.UTC(season, 0, 1) / 1_000, max: Date.UTC(season, 11, 31) / 1_000 }
@@ -32,7 +32,7 @@ export function rangeOfDays({ span, season }: ChosenRange, latest: number): Rang
 
 type Props = { range: ChosenRange; seasons: readonly number[]; onChoose: (range: ChosenRange) => void }
 
-/** The choice of the range, which all charts of days follow; the address of the page keeps it. A season is a place to go Back from. */
+/** The choice of the range of all charts by day, kept in the address; a season adds a step to the browser's history. */
 export function RangeChoice({ range, seasons, onChoose }: Props) {
   const choose = (chosen: ChosenRange) => {
     if (chosen.season === range.season) history.replaceState(null, '', addressOf(chosen))
@@ -68,7 +68,7 @@ export function RangeChoice({ range, seasons, onChoose }: Props) {
 
 type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
 
-/** The choice of the sport of weeks and bests, where there are several; the address of the page keeps it. */
+/** The choice of the sport of weeks and bests, if several; kept in the address. */
 export function SportChoice({ sport, sports, onChoose }: SportProps) {
   if (sports.length < 2) return null
   const choose = (chosen: string) => {

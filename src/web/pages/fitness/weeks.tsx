@@ -11,7 +11,7 @@ import { type ChosenRange, rangeOfDays } from './range.tsx'
 type Week = ReturnType<typeof makeRows>[number]
 
 const WEEK_S = 7 * 86_400
-/** Two years of weeks are a long table already. */
+/** The most weeks of the table: two years. */
 const WEEKS_SHOWN = 104
 
 const BARS = { look: 'bars' } as const
@@ -51,11 +51,11 @@ const WEEKS: readonly Column<Week>[] = [
 
 const SPEC: Spec = { label: 'Training load score of each week', x: makeDayAxis(), lanes: WEEK_LANES }
 
-/** The plot of the weeks' load, the load against its recommendation, and the ramp of training load; and their table. */
+/** The plots of weekly load, load against recommendation, and ramp of training load; and their table. */
 export function Weeks({ columns, range }: { columns: View['weeks']; range: ChosenRange }) {
   const { monday } = columns
   const rows = useMemo(() => makeRows(columns), [columns])
-  // A bar stands on the days of its week, so the axis goes on to the end of the last one.
+  // A bar covers its week, so the axis includes the end of the last one.
   const end = (monday.at(-1) ?? 0) + WEEK_S
   const plotted = useMemo(() => {
     const line = (of: (week: Week) => number | null) => [...rows.map(of), null]
@@ -90,7 +90,7 @@ export function Weeks({ columns, range }: { columns: View['weeks']; range: Chose
   )
 }
 
-/** Makes a row for each week; the ramp is known where both weeks have a load. */
+/** Makes a row for each week; the ramp needs the load of both weeks. */
 function makeRows(columns: View['weeks']) {
   return columns.monday.map((monday, index) => {
     const load = columns.training_load[index] ?? null

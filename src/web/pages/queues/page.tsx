@@ -33,7 +33,7 @@ const SCHEDULES: readonly Column<Schedule>[] = [
 
 showPage(<Queues />)
 
-/** What the queues hold. */
+/** The content of the queues. */
 function Queues() {
   const view = useLive<View>('/api/queues', POLL_EVERY_MS)
   if (!view) return <Waiting />

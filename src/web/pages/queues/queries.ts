@@ -4,14 +4,14 @@ import { errorLine, MusetteError, TransientError } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Sent } from '../../shared/sent.ts'
 
-/** The page's content as the browser gets it. */
+/** The content of the page as the browser receives it. */
 export type View = Sent<typeof findQueues>
 
-/** A table of this length can be read; the counts have all. */
+/** A readable length of a table; the counts are complete. */
 const JOBS_SHOWN = 50
 const COUNTED = ['waiting', 'prioritized', 'active', 'delayed', 'failed', 'completed'] as const
 
-/** Finds what the queues hold: counts, the running and the failed jobs, and when each scheduled job runs next. */
+/** Finds the content of the queues: counts, running and failed jobs, and the next run of each schedule. */
 export async function findQueues({ store }: Pick<App, 'store'>, queues: readonly JobQueue[]) {
   const accounts = await store.read(findAccounts)
   const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]))
@@ -20,14 +20,14 @@ export async function findQueues({ store }: Pick<App, 'store'>, queues: readonly
 }
 
 async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
-  // The running jobs are read first: one that fails meanwhile is in both lists, but never in none.
+  // The running jobs are read first: one that fails meanwhile is in both lists, not in none.
   const active = await queue.getJobs(['active'], 0, JOBS_SHOWN - 1)
   const [counts, failed, schedules] = await Promise.all([
     queue.getJobCounts(...COUNTED),
     queue.getJobs(['failed'], 0, JOBS_SHOWN - 1),
     queue.getJobSchedulers(0, -1, true),
   ])
-  // A job of a schedule holds the name and the payload of the one that it enqueues, which is what a person looks for.
+  // A scheduled job contains the name and payload of the job that it enqueues, which the page shows.
   const aboutOf = (job: string, data: unknown) => {
     const { name, payload = data } = (data ?? {}) as { name?: string; payload?: unknown }
     const { accountId, activityId } = (payload ?? {}) as { accountId?: number; activityId?: number }
@@ -35,10 +35,10 @@ async function readQueue(queue: JobQueue, names: ReadonlyMap<number, string>) {
   }
   return {
     name: queue.name,
-    /** those with a priority wait, too */
+    /** includes jobs with a priority */
     waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0),
     active: counts.active ?? 0,
-    /** for a pause before the next attempt, and for their time */
+    /** before the next attempt, and until their time */
     delayed: counts.delayed ?? 0,
     failed: counts.failed ?? 0,
     /** in the last hour, of the newest 200 */
@@ -64,7 +64,7 @@ function dateOf(ms: number | undefined): Date | null {
   return ms === undefined ? null : new Date(ms)
 }
 
-/** The queue's own errors while Redis or Postgres is unreachable are of many kinds. */
+/** Redis and Postgres have many kinds of errors while unreachable. */
 async function reach<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

@@ -49,7 +49,7 @@ function Runs() {
   )
 }
 
-/** Says in words what a run brought: what it found to fetch or change, what it fetched, and what failed. */
+/** Describes the result of a run: found, fetched and failed items. */
 function describe({ listed, changed, fetched, absent, failed, resource, kind, outcome }: Run) {
   if (outcome === 'running') return ''
   const isPoll = resource === 'activities' && kind !== 'fetch'
@@ -58,7 +58,7 @@ function describe({ listed, changed, fetched, absent, failed, resource, kind, ou
   const found: ReadonlyArray<[number | null, string]> = [
     // A poll only marks activities; the fetch that follows is a run of its own.
     [changed, isPoll ? 'new or to be looked at again' : changedWord],
-    // Training info is fetched by each poll, whether it has changed or not.
+    // Every poll fetches training info, changed or not.
     [resource === 'training_info' ? null : fetched, 'fetched'],
     [absent, 'gone from the service'],
     [failed, 'failed'],

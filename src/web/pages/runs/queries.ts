@@ -3,7 +3,7 @@ import { findAccounts } from '../../../store/account-rows.ts'
 import { findRecentRuns } from '../../../store/runs.ts'
 import type { Sent } from '../../shared/sent.ts'
 
-/** The page's content as the browser gets it. */
+/** The content of the page as the browser receives it. */
 export type View = Sent<typeof findRuns>
 
 /** Some hours of polls. */
