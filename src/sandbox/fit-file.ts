@@ -18,7 +18,7 @@ import { scoreTrack, sumTrack, type Totals } from './athlete/score.ts'
 const SIGNATURE: Signature = { ftp: 250, ltp: 200, hie: 21, pp: 1_050 }
 const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
 
-/** The bit of a balance that says of which leg it is the share. */
+/** The bit that marks a balance as the right leg's share. */
 const OF_THE_RIGHT_LEG = 0x80
 
 /** Values of the FIT profile: events, types of events, sports. */
@@ -26,13 +26,12 @@ const EVENT = { timer: 0, session: 8, lap: 9, activity: 26 }
 const EVENT_TYPE = { start: 0, stop: 1, stopAll: 4 }
 const SPORT = { cycling: 2, road: 7 }
 
-/** The interval from one heartbeat to the next varies by so much, s. */
+/** The variation of the interval between heartbeats, s. */
 const BEAT_SPREAD_S = 0.012
 
 /**
- * Makes a whole, valid FIT activity of an outdoor ride: identity, timer events, a record for each of `seconds` with an R-R interval
- * after it, lap, session and activity. The sensors measure temperature, respiration and balance, too. The same input gives the same
- * bytes.
+ * Makes a whole FIT activity of an outdoor ride: identity, timer events, for each of `seconds` a record and an R-R interval, lap, session
+ * and activity. The sensors include temperature, respiration and balance. Equal input gives equal bytes.
  */
 export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: number }): Uint8Array {
   const startMs = Math.floor(input.startedAt.getTime() / 1_000) * 1_000
@@ -105,7 +104,7 @@ function makeRecord(track: Track, place: number): Message {
   }
 }
 
-/** The evening cools down, breathing follows the heart, and the right leg does more as the left one tires. */
+/** Temperature falls in the evening, respiration follows the heart, and the right leg works more as the left one tires. */
 function makeSensors(track: Track, place: number): Field[] {
   const hours = place / 3_600
   const balance = OF_THE_RIGHT_LEG | Math.round(50.5 + Math.min(4, hours * 2))

@@ -31,9 +31,9 @@ type SimulatedRide = Pick<PlannedActivity, 'kind' | 'running' | 'indoor'>
 /** The source of the samples: a simulated ride, or the records of an uploaded file. */
 type Source = { kind: 'ride'; ride: SimulatedRide } | { kind: 'file'; track: Track; sha256: string }
 
-/** An activity before the rider's loads are counted. Times in ms by the service's clock. */
+/** An activity without the loads of its rider. Times in ms by the service's clock. */
 export type NewActivity = Omit<PlannedActivity, keyof SimulatedRide> & {
-  /** whether it tells the zone in any case, and not only when it is set to */
+  /** whether it always has the zone, whatever the setting */
   isZoneSent?: boolean
   /** where it begins, outdoors */
   home: Home
@@ -52,7 +52,7 @@ export type Activity = NewActivity & {
   /** The signature at the time; a recalculation changes `signature`, never the ride. */
   riddenWith: Signature
   breakthrough: boolean
-  /** From then on the list leaves it out, as the service does with duplicates it finds. */
+  /** From then on it is not listed, as the service does with duplicates. */
   hiddenAtMs: number | null
   deletedMs: number | null
   scalePower: number
@@ -95,7 +95,7 @@ export function makeRider(input: {
   return rider
 }
 
-/** Adds an activity; its loads follow from the activities before its start. */
+/** Adds an activity, whose loads follow from earlier activities. */
 export function addActivity(rider: Rider, input: NewActivity): Activity {
   const activity = makeActivity(rider.body, loadsAt(rider, input.startMs), input)
   rider.activities.set(activity.path, activity)

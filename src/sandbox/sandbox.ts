@@ -69,8 +69,8 @@ const SERVICE_ROUTES: readonly Route[] = [
 ]
 
 /**
- * Wraps an endpoint that needs a bearer token, in the Authorization header (Authentication, 1) or as `access_token` in the
- * query. Answers as the service's library does: 401 without a body when there is none, 401 `invalid_token` for a bad one.
+ * Wraps an endpoint that needs a bearer token, in the Authorization header (Authentication, 1) or as `access_token` in the query. Answers
+ * as the service's library: 401 without a body for no token, 401 `invalid_token` for a bad one.
  */
 function withRider(answer: RiderAnswer): Route['answer'] {
   return (world, request, params) => answer({ world, rider: requireRider(world, request) }, request, params)

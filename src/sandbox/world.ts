@@ -8,7 +8,7 @@ import { type Client, makeClients, type RegisteredClient } from './oauth/clients
 import { type GrantBook, makeGrantBook } from './oauth/grant-book.ts'
 import { type Activity, makeRider, type Rider } from './rider.ts'
 
-/** The whole state of one sandbox; it lives in memory only. */
+/** The state of one sandbox, in memory only. */
 export type World = {
   now: () => Date
   settings: Settings
@@ -97,24 +97,24 @@ export function findWorkout(world: World, path: string): Workout | undefined {
   return listWorkouts(world).find((workout) => workout.path === path && !workout.deleted)
 }
 
-/** How the sandbox can be made to behave differently (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
+/** The settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
-  /** The list keeps only the newest this many; null for no cap. */
+  /** The number of newest activities that the list keeps; null for all. */
   list_cap: z.number().int().positive().nullable(),
-  /** Start dates in UTC, as every published answer has them; in UTC in the list and with a zone in the detail; or both with a zone. */
+  /** Start dates: in UTC, as in every published answer; in UTC in the list and with a zone in the detail; or with a zone in both. */
   dates: z.enum(['utc', 'detail', 'zone']),
   /** How long after an upload the samples are ready. */
   sample_delay_ms: z.number().int().nonnegative(),
-  /** The same bytes again: a second path that vanishes with the delay, a refusal, or the first path again. */
+  /** The answer to the same bytes again: a second path that vanishes after the delay, a refusal, or the first path. */
   duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']),
-  /** A used refresh token seen again ends the whole grant. */
+  /** A used refresh token ends the whole grant. */
   reuse_revokes_grant: z.boolean(),
   access_token_seconds: z.number().int().positive(),
   /** How long a refresh token lives. */
   refresh_token_seconds: z.number().int().positive(),
-  /** Moves the Date header and every time of the service. */
+  /** Shifts the Date header and every time of the service. */
   clock_skew_ms: z.number().int(),
-  /** Waits before every answer. */
+  /** The delay of every answer. */
   latency_ms: z.number().int().nonnegative(),
   /** How long a request's body may take. */
   body_timeout_ms: z.number().int().positive(),
@@ -169,13 +169,13 @@ export function makeCounts(): Counts {
   }
 }
 
-/** Bodies that were written lately, so that the same answer is not written twice. */
+/** Recent bodies, so that equal answers are formatted once. */
 type BodyCache = { kept: Map<string, Buffer>; bytes: number }
 
-/** Enough for some thirty rides with samples, small beside the rest of a process. */
+/** Room for some thirty rides with samples, small compared to the process. */
 const MAX_CACHED_BYTES = 48 * 1024 * 1024
 
-/** Returns the body kept under a key, or writes and keeps a new one; the ones used longest ago make room. */
+/** Returns the body of a key, or makes and keeps it; the least recently used ones make room. */
 export function cachedBody({ bodies }: World, key: string, write: () => string): Buffer {
   const known = bodies.kept.get(key)
   const body = known ?? Buffer.from(write())

@@ -62,7 +62,7 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   return jsonBody(breakBody(activity, body))
 }
 
-/** Breaks a body as ordered; a cut one lacks two fifths, and its declared length is that of the rest. */
+/** Breaks a body as ordered; a cut one loses two fifths, and declares the length of the rest. */
 function breakBody(activity: Activity, body: Buffer): Buffer {
   if (activity.broken === 'cut') return body.subarray(0, Math.floor(body.length * 0.6))
   if (activity.broken === 'no-summary') return Buffer.from('{"success":true}')
@@ -82,8 +82,8 @@ function readSeconds(request: Request, name: string): number | undefined {
 }
 
 /**
- * Makes the detail of an activity, with its samples when requested. Until its samples are ready the summary is thin and
- * `session_data` empty.
+ * Makes the detail of an activity, on request with samples. Until its samples are ready the summary has few fields and `session_data` is
+ * empty.
  */
 export function makeActivityDetail(
   activity: Activity,
@@ -120,7 +120,7 @@ export function makeActivityDetail(
   return { ...named, session_data: samples, summary }
 }
 
-/** Simulates or replays an activity and scores it against the signature it has now. */
+/** Simulates or replays an activity and scores it with its present signature. */
 function scoreActivity(activity: Activity): Scored {
   const { source } = activity
   const track =
@@ -148,10 +148,10 @@ export function mergeDeep(base: Summary, changes: Summary): Summary {
   return merged
 }
 
-/** What every published answer has, list and detail alike. */
+/** The common fields of list and detail. */
 const UTC: Zone = { style: 3, name: 'UTC' }
 
-/** Formats a moment as the service does: wall-clock time in the zone, six digits of a second, and the zone in its style. */
+/** Formats a time as the service does: wall-clock time in the zone, with six decimals of a second, and the zone in its style. */
 function makeStartDate(atMs: number, zone: Zone): StartDate {
   const local = DateTime.fromMillis(atMs, { zone: zone.name })
   return {

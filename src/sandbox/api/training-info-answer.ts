@@ -63,7 +63,7 @@ function makeWorkoutOfTheDay(
   }
 }
 
-/** Returns a little more than the load that keeps the training load constant. */
+/** Returns slightly more than the load that keeps the training load constant. */
 function targetOf(load: Load): Load {
   return { low: load.low * 1.08, high: load.high * 1.1, peak: load.peak * 1.1 }
 }
@@ -72,7 +72,7 @@ function withTotal(load: Load) {
   return { ...load, total: totalOf(load) }
 }
 
-/** Makes the ERG file of a workout: minutes and watts, two points a step. */
+/** Makes the ERG file of a workout: minutes and watts, two points for each step. */
 function makeErgFile(workout: Workout, signature: Signature): string {
   let minutes = 0
   const lines: string[] = []

@@ -81,9 +81,9 @@ function typeOf(sport: string | null): string {
 }
 
 /**
- * Reads the records of a whole FIT activity into a track, in the order of time, as leniently as the service: times in
- * compressed headers, several sessions and chained files; a record without a time is a second after the one before it, or at
- * `startedAt`. A field that does not fit the profile counts as not recorded.
+ * Reads the records of a whole FIT activity into a track in the order of time, as leniently as the service: compressed times, several
+ * sessions and chained files. A record without a time follows the one before by a second, or begins at `startedAt`. An invalid field counts
+ * as not recorded.
  */
 export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
   const moments: Array<{ timeMs: number; values: Map<Column, number> }> = []
@@ -110,7 +110,7 @@ export function readFitTrack(bytes: Uint8Array, startedAt: Date): Track {
 
 type Column = Exclude<keyof Track, 'unixMs' | 'tgt'>
 
-/** A field of a record (FIT profile, message 20): its bytes, the value that stands for nothing, the meaning of its number. */
+/** A field of a record (FIT profile, message 20): its bytes, its value for none, the meaning of its number. */
 type Field = { column: Column; size: 1 | 2 | 4; nothing: number; value: (raw: number) => number }
 
 const same = (raw: number) => raw
@@ -118,7 +118,7 @@ const degrees = (raw: number) => (raw | 0) * (180 / 2 ** 31)
 const metres = (raw: number) => raw / 5 - 500
 const perSecond = (raw: number) => raw / 1_000
 
-/** A later field wins over an earlier one of the same column: the enhanced over the narrow. */
+/** A later field overrides an earlier one of its column: the enhanced one the other. */
 const FIELDS: ReadonlyArray<readonly [number, Field]> = [
   [0, { column: 'lat', size: 4, nothing: 0x7fffffff, value: degrees }],
   [1, { column: 'lng', size: 4, nothing: 0x7fffffff, value: degrees }],

@@ -15,7 +15,7 @@ export function answerDefaultWorkouts(world: World): Reply {
 export const answerOwnWorkouts: RiderAnswer = ({ world, rider }) =>
   json(200, { success: true, workouts: writeList(world, rider.workouts) })
 
-/** Answers GET /oauth/workout/<path>, a workout of any rider, resolved for the rider of the token. */
+/** Answers GET /oauth/workout/<path>, any rider's workout resolved for the rider of the token. */
 export const answerWorkout: RiderAnswer = ({ world, rider }, _request, params) => {
   const workout = findWorkout(world, params.path ?? '')
   if (!workout) return refuse(404, 'no such workout')

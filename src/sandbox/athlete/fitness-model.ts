@@ -6,11 +6,11 @@ export type Load = { low: number; high: number; peak: number }
 /** The training load, which changes slowly, and the recovery load, which changes quickly, in XSS a day. */
 export type Loads = { tl: Load; rl: Load }
 
-/** In how many days each part of a load fades to about a third. */
+/** The days in which each part of a load falls to about a third. */
 const TRAINING_DAYS: Load = { low: 42, high: 20, peak: 12 }
 const RECOVERY_DAYS: Load = { low: 7, high: 9, peak: 6 }
 
-/** Makes the loads of a rider with the same load every day for a long time. */
+/** Makes the loads of a rider after a long time with the same daily load. */
 export function makeLoads(daily: Load): Loads {
   return { tl: { ...daily }, rl: { ...daily } }
 }
@@ -39,7 +39,7 @@ export function totalOf(load: Load): number {
   return load.low + load.high + load.peak
 }
 
-/** Returns how much the training load exceeds the recovery load; negative is tired. */
+/** Returns training load minus recovery load; negative means tired. */
 export function formOf(loads: Loads): number {
   return totalOf(loads.tl) - totalOf(loads.rl)
 }
@@ -57,7 +57,7 @@ export function freshnessOf(loads: Loads): string {
 /** A fitness signature: ftp, ltp and pp in watts, hie in kilojoules. */
 export type Signature = { ftp: number; ltp: number; hie: number; pp: number }
 
-/** What differs from rider to rider: weight, the signature without training, the usual load of a day. */
+/** The properties of a rider: weight, the signature without training, the usual daily load. */
 export type Body = { weightKg: number; base: Signature; daily: Load }
 
 /** Makes the body of a rider; another seed gives a larger or smaller one. */
@@ -70,7 +70,7 @@ export function makeBody(seed: number): Body {
   }
 }
 
-/** Returns the signature that a rider of this body has at these loads: more training load, more power. */
+/** Returns the signature of a rider at these loads: more training load, more power. */
 export function signatureAt({ base }: Body, { tl }: Loads): Signature {
   const gain = Math.tanh(totalOf(tl) / 60)
   return makeSignature({
@@ -86,7 +86,7 @@ export function scaleSignature({ ftp, ltp, hie, pp }: Signature, factor: number)
   return makeSignature({ ftp: ftp * factor, ltp: ltp * factor, hie: hie * factor, pp: pp * factor })
 }
 
-/** Makes a signature as recorded ones are: ten decimals, and a whole number for Peak Power. */
+/** Makes a signature with the precision of recorded ones: ten decimals, and a whole Peak Power. */
 export function makeSignature({ ftp, ltp, hie, pp }: Signature): Signature {
   const tenDecimals = (value: number) => Math.round(value * 1e10) / 1e10
   return { ftp: tenDecimals(ftp), ltp: tenDecimals(ltp), hie: tenDecimals(hie), pp: Math.round(pp) }
@@ -101,8 +101,8 @@ export function makeReserve(signature: Signature): Reserve {
 }
 
 /**
- * Moves the reserve through `seconds` at `watts` and returns the maximal power available after it, in watts: it falls
- * from Peak Power towards Threshold Power while the rider is above threshold, and comes back below.
+ * Rides `seconds` at `watts` and returns the maximal power available afterwards, W: it falls from Peak Power towards Threshold Power above
+ * threshold, and recovers below.
  */
 export function spendReserve(reserve: Reserve, signature: Signature, watts: number, seconds = 1): number {
   const full = signature.hie * 1_000

@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from '../../kit/time.ts'
 import { drawBell, drawBetween, drawEven, drawOne, makeRandom, makeWord, type Random } from './random.ts'
 import { drawKindName, type RideKind } from './ride-kinds.ts'
 
-/** A time zone, and how the service writes it: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
+/** A time zone, and its style in the service: 1 = offset from UTC, 2 = abbreviation, 3 = zone name. */
 export type Zone = { style: 1 | 2 | 3; name: string }
 
 /** One activity of the past, before its samples are simulated. */
@@ -25,7 +25,7 @@ export type PlannedActivity = {
 /** About three years, ending with yesterday. */
 const HISTORY_MS = 3 * 365 * DAY
 
-/** Where a rider lives: outdoor activities begin near the place, degrees, and all begin at usual hours of its time zone. */
+/** A rider's home: outdoor activities begin near it (degrees), and all begin at usual hours of its time zone. */
 export type Home = Readonly<{ zone: string; lat: number; lng: number }>
 
 const TORONTO: Home = { zone: 'America/Toronto', lat: 43.6532, lng: -79.3832 }
@@ -48,7 +48,7 @@ export function homeIn(zone = TORONTO.zone): Home {
   throw new ConfigError('sandbox_home', `the sandbox has no home in "${zone}"; choose one of ${zones}`)
 }
 
-/** How the service writes the zone of an activity when it is set to tell one. */
+/** The zone of an activity as the service writes it when set to send zones. */
 const ZONES: ReadonlyArray<readonly [Zone, number]> = [
   [{ style: 3, name: TORONTO.zone }, 60],
   [{ style: 3, name: 'UTC' }, 8],
@@ -81,7 +81,7 @@ export function planHistory(input: {
   })
 }
 
-/** Moves an activity, planned for Toronto, to the same hours of another home, back in time and never ahead. */
+/** Moves an activity from Toronto to the same hours of another home, never into the future. */
 function moveHome({ startMs, zone }: PlannedActivity, home: Home): Pick<PlannedActivity, 'startMs' | 'zone'> {
   const offsetOf = (name: string) => IANAZone.create(name).offset(startMs) * MINUTE
   const later = offsetOf(TORONTO.zone) - offsetOf(home.zone)
@@ -117,7 +117,7 @@ function planOne(place: { seed: string; from: number; room: number }, random: Ra
   }
 }
 
-/** Draws a day of the slot, weekends likelier; in a slot shorter than a day, a moment of it. */
+/** Draws a day of the slot, weekends with a higher chance; in a slot shorter than a day, a time. */
 function drawDay(place: { from: number; room: number }, random: Random): number {
   if (place.room < DAY) return place.from + random() * Math.max(0, place.room - 3 * HOUR)
   const days = Math.max(1, Math.floor(place.room / DAY))
@@ -148,7 +148,7 @@ function drawType(indoor: boolean, random: Random): string {
   return random() < 0.1 ? 'Mountain Biking' : 'Cycling'
 }
 
-/** Draws a name: mostly words, with accents and signs; one in fifteen is all digits, as head units name files. */
+/** Draws a name: usually words with accents and signs; one in fifteen is all digits, as head units name files. */
 function drawName(random: Random, kind: RideKind, startMs: number): string {
   return random() < 0.07 ? String(Math.floor(startMs / 1_000)) : drawKindName(random, kind)
 }
@@ -161,7 +161,7 @@ const DESCRIPTIONS = [
   'x < y & "z"',
 ]
 
-/** Draws a description; six in ten are null, as published list entries have it. */
+/** Draws a description; six in ten are null, as in published lists. */
 function drawDescription(random: Random): string | null {
   return random() < 0.6 ? null : drawEven(random, DESCRIPTIONS)
 }

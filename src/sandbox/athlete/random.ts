@@ -1,7 +1,7 @@
-/** A source of numbers in [0, 1) that gives the same ones for the same seed. */
+/** A source of numbers in [0, 1), determined by its seed. */
 export type Random = () => number
 
-/** Makes a random source from anything that can be written as text: the same parts give the same numbers. */
+/** Makes a random source whose seed is the text of its parts. */
 export function makeRandom(...parts: Array<string | number>): Random {
   let state = hash(parts.join('\u0001'))
   return () => {
@@ -12,7 +12,7 @@ export function makeRandom(...parts: Array<string | number>): Random {
   }
 }
 
-/** Draws from a bell curve around 0 with deviation 1, near enough (the sum of four draws). */
+/** Draws from an approximate normal distribution with mean 0 and deviation 1 (a sum of four draws). */
 export function drawBell(random: Random): number {
   return (random() + random() + random() + random() - 2) * 1.7320508
 }
@@ -33,12 +33,12 @@ export function drawOne<T>(random: Random, choices: ReadonlyArray<readonly [T, n
   return (choices[choices.length - 1] as readonly [T, number])[0]
 }
 
-/** Draws one of the choices, each as likely as the others. */
+/** Draws one of the choices with equal chances. */
 export function drawEven<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)] as T
 }
 
-/** Makes a stable word of `length` lower-case letters and digits, as identifiers in paths are. */
+/** Makes a word of `length` lower-case letters and digits from a seed, like the identifiers in paths. */
 export function makeWord(random: Random, length: number): string {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
   return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('')

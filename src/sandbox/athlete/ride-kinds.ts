@@ -8,7 +8,7 @@ type Block = readonly [seconds: number, ofFtp: number]
 
 type Kind = {
   names: readonly string[]
-  /** The load to expect: intensity as a share of Threshold Power, and the shares of high and peak in the load. */
+  /** The expected load: intensity as a share of Threshold Power, and the shares of high and peak. */
   load: readonly [intensity: number, high: number, peak: number]
   /** The blocks repeated between warm-up and cool-down. */
   blocks: (random: Random, signature: Signature) => readonly Block[]
@@ -74,7 +74,7 @@ export function drawKindName(random: Random, kind: RideKind): string {
   return drawEven(random, KINDS[kind].names)
 }
 
-/** Returns the load that an activity is expected to bring, in XSS; its samples give the exact one. */
+/** Returns the expected load of an activity, in XSS; its samples give the exact one. */
 export function expectedLoad(activity: { kind: RideKind; seconds: number }): Load {
   const [intensity, high, peak] = KINDS[activity.kind].load
   const total = (activity.seconds / 3_600) * 100 * intensity * intensity

@@ -13,13 +13,13 @@ export type Ride = {
   indoor: boolean
   signature: Signature
   home: Home
-  /** Whether the ride reaches the limit, and so shows a new signature. */
+  /** Whether the ride reaches the limit and so proves a new signature. */
   breakthrough: boolean
 }
 
 const METRES_PER_DEGREE = 111_320
 
-/** Simulates a ride second by second: power under the limit of the power available, and everything that follows from it. */
+/** Simulates a ride second by second: power within the available power, and the values that follow from it. */
 export function simulateTrack(ride: Ride): Track {
   const random = makeRandom(ride.seed, 'track')
   const track = makeTrack(ride.seconds)
@@ -66,7 +66,7 @@ function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random
   settleSpeed(track)
 }
 
-/** Lets speed follow power slowly, and sums it up to the distance. */
+/** Makes the speed follow the power slowly, and the distance from it. */
 function settleSpeed(track: Track): void {
   let speed = 2
   let metres = 0
@@ -121,9 +121,8 @@ function fillRoad(ride: Ride, track: Track, random: Random): void {
 const COLUMNS = ['unixMs', 'power', 'cad', 'hr', 'alt', 'spd', 'lat', 'lng', 'dist', 'tgt'] as const
 
 /**
- * What a bike computer records, one place a second of riding; NaN where it recorded nothing. `unixMs` jumps where recording
- * paused; watts in that second, turns and beats a minute, metres above the sea, metres a second, degrees, metres since the
- * start, and the watts of a trainer workout.
+ * The recording of a bike computer, one place for each second of riding; NaN without a value. `unixMs` jumps where recording paused. Units:
+ * W, turns and beats a minute, metres above the sea, m/s, degrees, metres since the start, and the W of a trainer workout.
  */
 export type Track = Record<(typeof COLUMNS)[number], Float64Array>
 

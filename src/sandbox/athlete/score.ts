@@ -4,9 +4,8 @@ import { at, type Track } from './ride.ts'
 const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as const
 
 /**
- * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of the last five
- * seconds, the power available (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load as a
- * `rate` an hour.
+ * A track as the service scores it, second by second: `raw` watts after scaling, `power` as the mean of five seconds, the power available
+ * (`mpa`), running totals of the load (`low`, `high`, `peak`), and the smoothed load an hour as `rate`.
  */
 export type Scored = { track: Track; signature: Signature } & Record<
   (typeof SCORED_COLUMNS)[number],
@@ -16,8 +15,8 @@ export type Scored = { track: Track; signature: Signature } & Record<
 const SMOOTHING_SECONDS = 5
 
 /**
- * Scores a track against a signature. An hour at Threshold Power is 100; power above threshold counts as high, and
- * the more as peak the nearer it comes to the power available. `scale` multiplies every watt first.
+ * Scores a track with a signature. An hour at Threshold Power is 100; power above threshold counts as high, and near the available power
+ * increasingly as peak. `scale` multiplies every watt first.
  */
 export function scoreTrack(track: Track, signature: Signature, scale = 1): Scored {
   const length = track.power.length
@@ -63,8 +62,8 @@ function trailingMean(raw: Float64Array, place: number): number {
 export type Totals = ReturnType<typeof sumTrack>
 
 /**
- * Adds a scored track up: seconds, watts, turns a minute, metres, kilometres, kilojoules; `hardest` as a rate an hour.
- * Averages are over recorded seconds.
+ * Sums a scored track up: seconds, watts, turns a minute, metres, kilometres, kilojoules; `hardest` is a load an hour. Averages are over
+ * recorded seconds.
  */
 export function sumTrack(scored: Scored) {
   const { track, signature } = scored
@@ -89,7 +88,7 @@ export function sumTrack(scored: Scored) {
   const end = (column: Float64Array) => (length === 0 ? 0 : at(column, last))
   const [xlss, xhss, xpss] = [end(scored.low), end(scored.high), end(scored.peak)]
   return {
-    // Two less than there are samples, as recorded answers have it.
+    // Two fewer than the samples, as in recorded answers.
     duration: Math.max(0, length - 2),
     elapsedSeconds: length === 0 ? 0 : Math.round((at(track.unixMs, last) - at(track.unixMs, 0)) / 1_000) + 1,
     maxPower: totals.max,

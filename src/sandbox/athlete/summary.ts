@@ -22,7 +22,7 @@ type SummaryFacts = {
   day: string
 }
 
-/** The values that stand for no breakthrough in recorded answers, with their weights here. */
+/** The values for no breakthrough in recorded answers, with their chances here. */
 const NO_BREAKTHROUGH: ReadonlyArray<readonly [number | null, number]> = [
   [0, 86],
   [-1, 10],

@@ -1,7 +1,7 @@
 import { DAY } from '../../kit/time.ts'
 import { makeReserve, type Signature, spendReserve } from './fitness-model.ts'
 
-/** What a designed interval aims at: a share of Threshold, Lower Threshold or Peak Power, or a fall of the power available. */
+/** The target of a designed interval: a share of Threshold, Lower Threshold or Peak Power, or a fall of the available power. */
 export type Target =
   | { of: 'ftp' | 'ltp' | 'pp'; share: number }
   | { of: 'mpa'; share: number; downTo: number }
@@ -121,8 +121,8 @@ export type WorkoutSet = {
 }
 
 /**
- * Resolves a workout for a signature (GET /oauth/workout/<path>). An interval aimed at the power available ends when that
- * has fallen far enough, so its repetitions differ: it comes out as several sets with the same name and index.
+ * Resolves a workout for a signature (GET /oauth/workout/<path>). An interval with a target of available power ends when that has fallen
+ * far enough, so its repetitions differ: they become several sets with one name and index.
  */
 export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[] {
   return workout.intervals.flatMap((interval, index) => {
@@ -156,7 +156,7 @@ function restOf(interval: DesignedInterval, signature: Signature) {
   }
 }
 
-/** Returns how long each repetition lasts, in steps of five seconds, never longer than designed. */
+/** Returns the length of each repetition, in steps of five seconds, at most as designed. */
 function fadingSeconds(
   interval: DesignedInterval,
   target: { share: number; downTo: number },

@@ -51,10 +51,7 @@ export function sendReply(response: ServerResponse, reply: Reply): void {
   if (!response.req.complete) response.req.resume()
 }
 
-/**
- * Fails as planned. `reset`, `status`, `html`, `empty` and `stall` do none of the work; `cut`, `slow` and
- * `lost-answer` do all of it first.
- */
+/** Fails as planned. `reset`, `status`, `html`, `empty` and `stall` skip the work; `cut`, `slow` and `lost-answer` fail after it. */
 export async function sendFaulty(
   deps: { response: ServerResponse; signal: AbortSignal; work: () => Promise<Reply> },
   fault: Fault,
@@ -82,7 +79,7 @@ export async function sendFaulty(
   }
 }
 
-/** Sends half of an answer whose length was announced whole, then closes the connection. */
+/** Announces the whole length, sends half of the answer, then closes the connection. */
 function cut(response: ServerResponse, reply: Reply): void {
   writeHead(response, reply)
   const half = reply.body.subarray(0, Math.floor(reply.body.length / 2))

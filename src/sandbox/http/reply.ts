@@ -1,4 +1,4 @@
-/** An answer before it is sent, so that a planned failure can still cut or drop it. */
+/** An answer that is not sent yet, so that a planned failure can cut or drop it. */
 export type Reply = { status: number; headers: Record<string, string | string[]>; body: Buffer }
 
 /** Makes a JSON answer. */
@@ -6,10 +6,10 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return jsonBody(Buffer.from(writeJson(value)), status, headers)
 }
 
-/** The characters that PHP escapes and JSON.stringify does not; an escape sequence counts as a whole. */
+/** The characters that PHP escapes and JSON.stringify does not; an escape sequence counts as one. */
 const PHP_ESCAPES = /\\.|[/'&<>\u0080-\uffff]/g
 
-/** Writes JSON as the service's PHP does: ASCII only, and no character with a meaning in HTML. */
+/** Formats JSON as the service's PHP does: ASCII only, without characters special in HTML. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value).replace(PHP_ESCAPES, (text) => {
     if (text === '/') return '\\/'
@@ -70,7 +70,7 @@ export function refuse(status: number, error: string, headers: Record<string, st
   return json(status, { success: false, error }, headers)
 }
 
-/** Carries an answer that ends the work early. */
+/** Thrown to end the work early with this answer. */
 export class ReplyError extends Error {
   override readonly name = 'ReplyError'
   readonly reply: Reply

@@ -15,7 +15,7 @@ export type Request = {
   bodyTimeoutMs: number
 }
 
-/** Uploads above this are refused; a day of riding recorded each second is some 5 MB. */
+/** The largest upload; a day of riding recorded each second is some 5 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 /** Makes a request from a message, in origin or absolute form. */
@@ -38,7 +38,7 @@ export function makeRequest(
   }
 }
 
-/** Reads the whole body; a body that does not come in time answers 408, one that is too large 413. */
+/** Reads the whole body; a late one answers 408, a too large one 413. */
 export function readBody(request: Request): Promise<Buffer> {
   const { message } = request
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ import { sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
 
-/** A checked query of the authorize address; `action` is that address, to which the forms go back. */
+/** A checked query of the authorize address; `action` is that address, the target of the forms. */
 type AuthorizeQuery = {
   client: Client
   redirectUri: string
@@ -46,7 +46,7 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
   return sendBack(request, query, { code })
 }
 
-/** Checks the query. A client or redirect address that is not registered gets a page, never a redirect. */
+/** Checks the query. An unregistered client or redirect address gets a page, never a redirect. */
 function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
   const client = findClient(world.clients, request.query.get('client_id') ?? '')
   if (!client?.grants.includes('authorization_code')) {
@@ -65,7 +65,7 @@ function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
   return challenge === null ? sendBack(request, query, { error: 'invalid_request' }) : query
 }
 
-/** Reads the challenge of RFC 7636: undefined when none was sent, null when its method is not known. */
+/** Reads the challenge of RFC 7636: undefined without one, null for an unknown method. */
 function readChallenge(query: URLSearchParams): Challenge | undefined | null {
   const value = query.get('code_challenge')
   const method = query.get('code_challenge_method') ?? 'plain'
@@ -89,7 +89,7 @@ function findSession(world: World, request: Request): { username: string; csrf: 
   return own ? world.sessions.get(own.slice(COOKIE.length + 1)) : undefined
 }
 
-/** Sends the browser to the redirect address; `state` goes back exactly as it came, escape for escape. */
+/** Redirects the browser; `state` goes back byte for byte. */
 function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
@@ -98,7 +98,7 @@ function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 
-/** Node reads a request line byte by byte, so each sign here is one byte. */
+/** Node reads a request line as bytes, so each character here is one byte. */
 function escapeByte(sign: string): string {
   return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`
 }

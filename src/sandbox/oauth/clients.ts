@@ -1,4 +1,4 @@
-/** A program that may request tokens, and by which grants. */
+/** A program that may request tokens, and its grants. */
 export type Client = {
   id: string
   secret: string
@@ -24,7 +24,7 @@ const DEMO_APPLICATION: Client = {
   mayRedirect: isLoopback,
 }
 
-/** A client that is registered besides those that every sandbox has. */
+/** A client that only this sandbox has. */
 export type RegisteredClient = { id: string; secret: string; redirectUris?: readonly string[] }
 
 /** Makes the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 /** One permission a rider gave to one client. */
 export type Grant = { id: string; username: string; clientId: string }
 
-/** The proof in the exchange of a code (RFC 7636): the challenge, and the method that makes it of the verifier. */
+/** The proof for the exchange of a code (RFC 7636): the challenge, and the method that makes it from the verifier. */
 export type Challenge = { value: string; method: 'S256' | 'plain' }
 
 type Code = {
@@ -26,7 +26,7 @@ export type GrantBook = {
   refresh: Map<string, Refresh>
 }
 
-/** A code is exchanged at once by a program; a minute is enough for a person who pastes it by hand. */
+/** A program exchanges a code at once; a minute is enough for a person who pastes it. */
 const CODE_MS = 60_000
 
 /** Makes an empty book. */
@@ -69,8 +69,8 @@ export function issueCode(
 }
 
 /**
- * Exchanges a code for a grant; undefined when it is unknown, expired, used, or bound to something else. A code seen
- * again ends the grant it made (RFC 6749 §4.1.2).
+ * Exchanges a code for a grant; undefined when it is unknown, expired, used, or bound to other values. A code that is used again ends its
+ * grant (RFC 6749 §4.1.2).
  */
 export function redeemCode(
   book: GrantBook,

@@ -35,7 +35,7 @@ export async function answerToken(world: World, request: Request): Promise<Reply
   return json(200, body, { 'cache-control': 'no-store', pragma: 'no-cache' })
 }
 
-/** Has status 400 and no challenge, as in the service's library. */
+/** Status 400 without a challenge, as in the service's library. */
 const INVALID_CLIENT: Refusal = {
   error: 'invalid_client',
   description: 'The client credentials are invalid',
@@ -70,7 +70,7 @@ function decidePassword(world: World, client: Client, form: URLSearchParams): Ou
   return { grant: recordGrant(world.grants, { username, clientId: client.id }) }
 }
 
-/** Compares passwords; a client that does not escape sends `+` as it is, and the form reads that as a space. */
+/** Compares passwords; a client that does not escape sends `+`, which the form decodes as a space. */
 function samePassword(known: string, given: string): boolean {
   return sameText(known, given) || sameText(known, given.replaceAll(' ', '+'))
 }
@@ -98,8 +98,8 @@ function decideCode(world: World, client: Client, form: URLSearchParams): Outcom
 }
 
 /**
- * Finds the client that a token request authenticates as: Basic credentials raw or percent-encoded (RFC 6749 §2.3.1),
- * or client_id and client_secret in the form. Undefined when nothing fits.
+ * Finds the client of a token request: Basic credentials raw or percent-encoded (RFC 6749 §2.3.1), or client_id and client_secret in the
+ * form. Undefined without a match.
  */
 function authenticateClient(
   clients: readonly Client[],

@@ -10,13 +10,13 @@ import { type Request, readChecked } from '../http/request.ts'
 import { type Activity, addActivity, changeActivity, hasSamples, isListed, type Rider } from '../rider.ts'
 import { findActivity, type World } from '../world.ts'
 
-/** How long ago a late activity started, when no start is given. */
+/** The default age of a late activity. */
 const LATE_MS = 400 * DAY
 
 /** The factor by which a recalculation changes every signature. */
 const RECALCULATION = 0.985
 
-/** Answers with the truth of every activity of every rider, newest first, deleted ones too. */
+/** Answers with the true state of every rider's activities, newest first, deleted ones too. */
 export function answerTruths(world: World): Reply {
   const nowMs = world.now().getTime()
   const activities = [...world.riders.values()]
@@ -26,7 +26,7 @@ export function answerTruths(world: World): Reply {
   return json(200, { activities })
 }
 
-/** Answers with the truth of one activity, and the detail that is served when nothing is broken. */
+/** Answers with the true state of one activity, and its undamaged detail. */
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
@@ -65,7 +65,7 @@ export async function createActivity(world: World, request: Request): Promise<Re
   return json(201, makeTruth(activity, rider.username, nowMs))
 }
 
-/** Edits an activity; its update time moves, except for a `broken` alone, which the service does not know of. */
+/** Edits an activity and its update time; a `broken` alone keeps that time, because the service does not know of it. */
 export async function editActivity(world: World, request: Request, params: Params): Promise<Reply> {
   const { rider, activity } = requireActivity(world, params)
   const { broken, ...edit } = await readChecked(request, patchActivitySchema)
@@ -140,7 +140,7 @@ function readMoment(moment: number | string | undefined): number | undefined {
   return typeof moment === 'number' ? moment * 1_000 : new Date(moment).getTime()
 }
 
-/** Returns everything about an activity, also the facts that no answer of the service gives. */
+/** Returns all facts of an activity, also those that no answer has. */
 function makeTruth(activity: Activity, rider: string, nowMs: number) {
   return {
     ...makeListEntry(activity, 'zone'),
@@ -169,7 +169,7 @@ const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.nul
 /** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
 const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
-  /** The path is the seed: the same path gives the same ride each time. */
+  /** The path is the seed of the ride. */
   path: z
     .string()
     .regex(/^[a-z0-9]{4,64}$/)
@@ -190,7 +190,7 @@ const newActivitySchema = z.strictObject({
   sample: sampleFields.default({}),
 })
 
-/** PATCH /_sandbox/activities/<path>. `summary` changes fields level by level; `reset` drops all such changes first, `{}` none. */
+/** PATCH /_sandbox/activities/<path>. `summary` changes fields at any level; `reset` first drops all such changes, `{}` none. */
 const patchActivitySchema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullable().optional(),

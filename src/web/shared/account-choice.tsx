@@ -7,13 +7,13 @@ type Choice = {
   shown: number | null
 }
 
-/** Reads which account the address of the page names, as a query of the API; empty when it names none. */
+/** Reads the account in the page's address as a query of the API; empty without one. */
 export function readAccountQuery(): string {
   const account = new URLSearchParams(location.search).get('account')
   return account !== null && /^\d{1,9}$/.test(account) ? `?account=${account}` : ''
 }
 
-/** The choice between accounts; nothing where there is one. */
+/** The choice of the account; nothing for a single one. */
 export function AccountChoice({ path, accounts, shown }: Choice) {
   if (accounts.length < 2) return null
   return (

@@ -10,7 +10,7 @@ import type { Sent } from './sent.ts'
 
 type Content = Sent<typeof findDroppedContents>[number]
 type Accepted = Extract<Dropped, { accepted: true }>
-/** A file that was dropped, and what became of it. */
+/** A dropped file and its result. */
 type Item = {
   name: string
   account: string
@@ -23,7 +23,7 @@ type Item = {
 const MOST_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
-/** The states that do not change by themselves any more. */
+/** The final states. */
 const ENDED: readonly string[] = ['mirrored', 'attached', 'duplicate', 'refused']
 const MOODS: Readonly<Record<string, Mood>> = {
   mirrored: 'good',
@@ -34,8 +34,8 @@ const MOODS: Readonly<Record<string, Mood>> = {
 }
 
 /**
- * The place where files are dropped or picked; it sends one after the other, and shows what became of each. `first` was dropped
- * before it was there; of several accounts a person chooses one, and drops it again.
+ * The drop zone: sends files one after the other and shows their results. `first` was dropped before it existed; with several accounts a
+ * person selects one and drops it again.
  */
 export function DropZone({ accounts, first = [] }: { accounts: readonly string[]; first?: readonly File[] }) {
   const [chosen, setChosen] = useState<string>()
@@ -83,7 +83,7 @@ export function DropZone({ accounts, first = [] }: { accounts: readonly string[]
   )
 }
 
-/** Takes the files that are dropped anywhere on the page: one that is dropped beside the zone would replace the page. */
+/** Accepts files dropped anywhere on the page, because a file dropped beside the zone would replace the page. */
 function useDrops(add: (files: Iterable<File>) => void): boolean {
   const [isOver, setOver] = useState(false)
   const latest = useRef(add)
@@ -107,7 +107,7 @@ function useDrops(add: (files: Iterable<File>) => void): boolean {
   return isOver
 }
 
-/** Sends the files that are added, one after the other, and follows what becomes of them. */
+/** Sends the added files one after the other, and follows their results. */
 function useSending(account: string) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const { items, waiting, sending } = useRef({
@@ -161,7 +161,7 @@ const failed = (reason: string, state = 'not sent'): SentFile => ({
 const PAUSE_MS = 5_000
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Sends a file with the page's token; another one is fetched when the daemon was restarted. */
+/** Sends a file with the page's token, and with a new token after a restart of the daemon. */
 async function send(file: File, account: string): Promise<SentFile> {
   for (let attempt = 0; ; attempt++) {
     const page = await fetchJson<{ token: string; closed: string | null }>('/api/drop')
@@ -199,10 +199,10 @@ const makeUnknown = ({ fileName, contentId, isKnown }: Accepted['contents'][numb
   activity_name: null,
 })
 
-/** An address has room for so many ids. */
+/** The most ids in one address. */
 const IDS_AT_ONCE = 50
 
-/** Asks what became of the contents of a file, until it does not change any more. */
+/** Requests the results of a file's contents until they are final. */
 async function followContents(item: Item, onContents: (contents: readonly Content[]) => void): Promise<void> {
   const isOpen = ({ state }: Content) => !ENDED.includes(state)
   while (item.contents.some(isOpen)) {

@@ -1,4 +1,4 @@
-/** What stands on a page before there is an account: all that is needed, in order. */
+/** The steps that a page shows before there is an account. */
 export function FirstSteps() {
   return (
     <section class="card empty-state">

@@ -14,8 +14,8 @@ const WEEKDAY_LETTERS = inUtc({ weekday: 'short' })
 const DAY_AND_MONTH = inUtc({ day: 'numeric', month: 'short' })
 
 /**
- * Writes a number with thousands apart, and its unit; a dash when there is none. Below zero it has a minus, and what rounds to zero
- * has no sign. `signDisplay`: `exceptZero` of a change, whose plus is written.
+ * Formats a number with separated thousands and its unit; a dash for none. A negative number has a minus, a rounded zero no sign.
+ * `signDisplay`: `exceptZero` writes the plus of a change.
  */
 export function formatNumber(
   value: number | null | undefined,
@@ -28,7 +28,7 @@ export function formatNumber(
   return unit ? `${text} ${unit}` : text
 }
 
-/** The units of distances, speeds and heights, and how many of them a kilometre, a km/h and a metre are. */
+/** The units of distances, speeds and heights, with their factors for a kilometre, a km/h and a metre. */
 export const UNITS =
   distances === 'miles'
     ? { distance: 'mi', speed: 'mph', aKm: 1 / 1.609344, height: 'ft', aMetre: 1 / 0.3048 }
@@ -38,48 +38,48 @@ type Known = number | null | undefined
 const times = (value: Known, factor: number) =>
   value === null || value === undefined ? value : value * factor
 
-/** Says of how many activities sums and bests are while others are still to be fetched; empty when all are here. */
+/** Says how many activities the sums and bests have while others are still to be fetched; empty when all are here. */
 export function describeMissing(all: number, toFetch: number): string {
   if (toFetch === 0) return ''
   return `numbers of ${formatNumber(all - toFetch)}; ${formatNumber(toFetch)} are still to be fetched`
 }
 
-/** Writes a distance of kilometres, in miles for those who want them. */
+/** Formats a distance in kilometres, or in miles if preferred. */
 export function formatDistance(km: Known, digits = 1): string {
   return formatNumber(times(km, UNITS.aKm), UNITS.distance, digits)
 }
 
-/** Writes a speed of km/h, in miles an hour for those who want miles; of a run as its pace. */
+/** Formats a speed in km/h, or in miles an hour if preferred; a run's as its pace. */
 export function formatSpeed(kmh: Known, sport?: string): string {
   const speed = times(kmh, UNITS.aKm)
   return sport === 'running' ? `${formatPace(speed)} /${UNITS.distance}` : formatNumber(speed, UNITS.speed, 1)
 }
 
-/** Writes a speed as the time of a kilometre, or of a mile where the speed is in miles an hour: `5:12`. */
+/** Formats a speed as the time for a kilometre or mile: `5:12`. */
 export function formatPace(speed: Known): string {
   return speed && speed > 0 ? formatStopwatch(3_600 / speed) : NONE
 }
 
-/** Writes a height of metres, in feet for those who want miles. */
+/** Formats a height in metres, or in feet for those who prefer miles. */
 export function formatHeight(m: Known): string {
   return formatNumber(times(m, UNITS.aMetre), UNITS.height)
 }
 
-/** The most characters of a name that a page shows at once; an activity's own page has all of it. */
+/** The longest name on a list; an activity's own page shows all of it. */
 const MAX_NAME = 120
 
-/** Writes a name, cut where it is too long to be one. */
+/** Formats a name and cuts a very long one. */
 export function formatName(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1).replace(/[\ud800-\udbff]$/, '')}…` : name
 }
 
-/** Writes a power, W, by the rider's weight; empty where one of them is not known. */
+/** Formats a power, W, by the rider's weight; empty when one is unknown. */
 export function formatPerKg(watts: Known, kg: Known): string {
   if (watts === null || watts === undefined || !kg || kg <= 0) return ''
   return formatNumber(watts / kg, 'W/kg', 2)
 }
 
-/** Writes seconds as a stop watch does: `1:02:03`, `2:03`. */
+/** Formats seconds as a stop watch does: `1:02:03`, `2:03`. */
 export function formatStopwatch(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE
   const whole = Math.max(0, Math.round(seconds))
@@ -90,7 +90,7 @@ export function formatStopwatch(seconds: number | null | undefined): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`
 }
 
-/** Writes seconds in one or two units: `45 s`, `20 min`, `1 h 30 min`, `3 d 4 h`. */
+/** Formats seconds in one or two units: `45 s`, `20 min`, `1 h 30 min`, `3 d 4 h`. */
 export function formatSpan(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   const units: ReadonlyArray<[number, string]> = [
@@ -108,35 +108,35 @@ export function formatSpan(seconds: number): string {
     .join(' ')
 }
 
-/** Writes a local time without an offset (`2026-11-18T17:05:00`) as it is, in no other zone. */
+/** Formats a local time without an offset (`2026-11-18T17:05:00`) without a conversion. */
 export function formatWallClock(local: string | null): string {
   return local === null ? 'no readable date' : WALL_CLOCK.format(new Date(`${local}Z`))
 }
 
 /**
- * Writes a day (`2026-11-18`, or seconds since 1970 at 0:00 UTC), as the daemon tells it: which day an instant is depends on
- * where the rider is, so an instant throws.
+ * Formats a day of the daemon (`2026-11-18`, or seconds since 1970 at 0:00 UTC). The day of an instant depends on the rider's place, so an
+ * instant throws.
  */
 export function formatDay(day: string | number): string {
   return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))
 }
 
-/** Writes a day (`2026-11-18`) with its day of the week, and without its year. */
+/** Formats a day (`2026-11-18`) with its weekday and without its year. */
 export function formatWeekday(day: string): string {
   return WEEKDAY.format(new Date(`${day}T00:00:00Z`))
 }
 
-/** Writes the day of the week of a day (`2026-11-18`) in three letters or so. */
+/** Formats the short weekday of a day (`2026-11-18`). */
 export function formatWeekdayLetters(day: string): string {
   return WEEKDAY_LETTERS.format(new Date(`${day}T00:00:00Z`))
 }
 
-/** Writes a day without its year, of seconds since 1970 at 0:00 UTC. */
+/** Formats a day, seconds since 1970 at 0:00 UTC, without its year. */
 export function formatDayOfYear(day: number): string {
   return DAY_AND_MONTH.format(day * 1_000)
 }
 
-/** Writes an instant on this machine's own clock, whose zone it names. */
+/** Formats an instant in this machine's zone, which it names. */
 export function formatInstant(instant: Date): string {
   return instant.toLocaleString(LOCALE, { dateStyle: 'medium', timeStyle: 'long' })
 }

@@ -4,7 +4,7 @@ import { Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 import { readSettings, type Settings, storeSettings } from './settings.ts'
 
-/** Shows a page's contents in its frame, and the choice of settings below them. */
+/** Shows a page's contents in its frame, and the settings below them. */
 export function showPage(page: ComponentChild): void {
   const main = find('#main')
   main.replaceChildren()
@@ -16,7 +16,7 @@ export function showPage(page: ComponentChild): void {
 const early: File[] = []
 let isOpening = false
 
-/** Opens the drop zone, on a page that has none, when a file is dragged over it: a file that is dropped would replace the page. */
+/** Opens the drop zone on a page without one when a file is dragged over it: a dropped file would replace the page. */
 async function onDrag(event: DragEvent): Promise<void> {
   event.preventDefault()
   if (document.querySelector('#drop-files') || location.pathname === `${ROOT}/`) return
@@ -31,7 +31,7 @@ async function onDrag(event: DragEvent): Promise<void> {
   render(<DropZone accounts={accounts} first={early.splice(0)} />, find('#drop'))
 }
 
-/** Shows the choice of settings; the page is drawn anew with another one. */
+/** Shows the settings; a new choice draws the page again. */
 export function showSettings(): void {
   render(
     <>

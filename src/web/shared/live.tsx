@@ -3,17 +3,14 @@ import { useEffect, useState } from 'preact/hooks'
 import { Notice, type Problem } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 
-/** While a problem lasts, requests come less and less often, down to one in this time. */
+/** While a problem lasts, requests slow down to one in this time. */
 const LONGEST_PAUSE_MS = 15_000
 
-/** Shows an answer. A returned problem is shown, too, and the same answer handed over again. */
+/** Shows an answer. When it returns a problem, that is shown too, and the same answer is passed again. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
 type OnData<T> = (data: T) => Problem | undefined | void | Promise<Problem | undefined | void>
 
-/**
- * Returns the newest answer of `path`, and draws the page again with each new one; undefined before the first. `more` is called
- * with each one.
- */
+/** Returns the newest answer of `path` and draws the page with each new one; undefined before the first. `more` is called with each. */
 export function useLive<T extends object>(path: string, everyMs: number, more?: OnData<T>): T | undefined {
   const [view, setView] = useState<T>()
   useEffect(() => {
@@ -28,7 +25,7 @@ export function useLive<T extends object>(path: string, everyMs: number, more?: 
   return view
 }
 
-/** Takes over the parts of an earlier answer that are the same, so that charts drawn from them alone are not drawn again. */
+/** Reuses the equal parts of an earlier answer, so that charts of them are not drawn again. */
 function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
   const known = new Map(Object.entries(before ?? {}))
   const parts = Object.entries(now).map(([key, value]) => {
@@ -39,9 +36,9 @@ function keepEqualParts<T extends object>(before: T | undefined, now: T): T {
 }
 
 /**
- * Fetches what `path` returns at that moment, again and again, one request at a time, and hands over every answer that is
- * new, until `signal`. It pauses while the page is hidden, and fetches at once when the page is shown again. The page's
- * frame shows whether that works, or the problem that `onData` returns; then the same answer is handed over again.
+ * Fetches `path`, one request at a time, until `signal`, and passes every new answer to `onData`. Pauses while the page is hidden, and
+ * fetches at once when it is shown again. The page's frame shows whether that works, or the problem that `onData` returns; then the same
+ * answer is passed again.
  */
 export async function follow<T>(
   path: () => string,
@@ -58,7 +55,7 @@ export async function follow<T>(
     if (signal.aborted) return
     last = now
     const login = answer.kind === 'problem' ? undefined : answer.login
-    // Before the contents are drawn, which would move down below it.
+    // Shown before the contents, which would move down.
     if (login) showState(login, false)
     const shown = answer.kind === 'data' ? await onData(answer.data) : undefined
     const problem = answer.kind === 'problem' ? answer.problem : shown || undefined
@@ -66,7 +63,7 @@ export async function follow<T>(
     if (answer.kind === 'data' && !problem) etag = answer.etag
     if (problem) showState(problem)
     else showState(login, false)
-    // The same request gets the same refusal for ever.
+    // The same request would be refused again.
     if (answer.kind === 'problem' && answer.isFinal) return
     problems = problem ? problems + 1 : 0
     await pause(Math.min(Math.max(everyMs, LONGEST_PAUSE_MS), everyMs * 1.5 ** problems))
@@ -100,16 +97,16 @@ function pause(ms: number): Promise<void> {
   })
 }
 
-/** Longer than the daemon takes to find that its database is unreachable. */
+/** Longer than the daemon needs to notice an unreachable database. */
 const ANSWER_WITHIN_MS = 20_000
 
-/** `login`: the fault of a login, which every answer tells. */
+/** `login`: the fault of a login, which is part of every answer. */
 export type Answer<T> =
   | { kind: 'data'; data: T; etag: string | undefined; login: Problem | undefined }
   | { kind: 'same'; login: Problem | undefined }
   | { kind: 'problem'; problem: Problem; isFinal?: boolean }
 
-/** Fetches JSON from the daemon; `etag` is that of the last answer. Never throws. */
+/** Fetches JSON from the daemon; `etag` is the last answer's. Never throws. */
 export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<T>> {
   try {
     const response = await fetch(ROOT + path, {
@@ -134,7 +131,7 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
   }
 }
 
-/** Fetches JSON once, and shows the problem where there is one; undefined then. */
+/** Fetches JSON once; shows a problem and returns undefined if there is one. */
 export async function fetchOnce<T>(path: string): Promise<T | undefined> {
   const answer = await fetchJson<T>(path)
   if (answer.kind === 'problem') showState(answer.problem)
@@ -165,7 +162,7 @@ async function readProblem(response: Response): Promise<Problem> {
   return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
 }
 
-/** Reads the sentence of an answer that is an error. */
+/** Reads the sentence of an error. */
 export async function readReason(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => undefined)
   if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string')
@@ -173,7 +170,7 @@ export async function readReason(response: Response): Promise<string> {
   return `status ${response.status}`
 }
 
-/** Shows in the page's frame that it is live, or the problem; with the name of the page where its contents are not here yet. */
+/** Shows in the page's frame that it is live, or the problem; with the page's name before its contents are here. */
 export function showState(
   problem: Problem | undefined,
   isEmpty = document.querySelector('main h1') === null,
@@ -181,7 +178,7 @@ export function showState(
   const live = find('#live')
   const text = problem ? 'Not live' : 'Live'
   live.dataset.state = problem ? 'waiting' : 'live'
-  // Written once: a screen reader would read it aloud again at every request.
+  // Written once, because a screen reader reads each change aloud.
   if (live.textContent !== text) live.textContent = text
   if (problem && isEmpty) document.querySelector('.waiting')?.remove()
   render(

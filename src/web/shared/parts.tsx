@@ -7,7 +7,7 @@ export type Mood = 'good' | 'busy' | 'bad' | 'plain'
 
 const SIGNS: Readonly<Record<Mood, string>> = { good: '✓', busy: '…', bad: '!', plain: '·' }
 
-/** A state as a word with a sign, so that it can be read without its colour. */
+/** A state as a word with a sign, so that it does not depend on colour. */
 export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
   return (
     <span class={`badge ${mood}`}>
@@ -23,7 +23,7 @@ const ACTIVITY_STATES: Readonly<Record<string, readonly [text: string, mood: Moo
   failed: ['failed', 'bad'],
 }
 
-/** The badge of an activity that is not here as a whole, or was a breakthrough; of any other none. */
+/** The badge of an incomplete activity or a breakthrough; none for others. */
 export function ActivityBadge(line: { detail_state: string; breakthrough: number | null }) {
   const isBreakthrough = (line.breakthrough ?? 0) > 0
   const [text, mood] = ACTIVITY_STATES[line.detail_state] ?? (isBreakthrough ? ['breakthrough', 'good'] : [])
@@ -58,7 +58,7 @@ type SelectProps = {
   'aria-label'?: string
 }
 
-/** A choice of one of several values, each with its text. */
+/** A choice of one value, each with its text. */
 export function Select({ options, onChoose, ...rest }: SelectProps) {
   return (
     <select {...rest} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
@@ -83,7 +83,7 @@ export function Section({ id, title, children }: SectionProps) {
   )
 }
 
-/** A section whose contents wait below its heading until they are opened, on a narrow screen. */
+/** A section that is closed at first on a narrow screen. */
 export function FoldedSection({ id, title, children }: SectionProps) {
   const isNarrow = useMemo(() => matchMedia('(max-width: 46rem)').matches, [])
   if (!isNarrow) return <Section {...{ id, title, children }} />
@@ -109,7 +109,7 @@ export function Details({ children, title = 'As a table' }: { children: Componen
   )
 }
 
-/** The name of a number, its value with the unit, and a note below it. */
+/** A number: its name, its value with the unit, and a note. */
 export type NamedNumber = readonly [name: string, value: string, note?: string]
 
 /** A list of numbers with their names. */
@@ -129,7 +129,7 @@ export function Numbers({ numbers, wide }: { numbers: readonly NamedNumber[]; wi
   )
 }
 
-/** A problem in words for a person, with a command or a page that helps. `calm`: it passes by itself. */
+/** A problem as a sentence for a person, with a command or a page that helps. `calm`: it passes without help. */
 export type Problem = {
   text: string
   calm?: boolean | undefined
@@ -148,15 +148,15 @@ export function Notice({ text, calm, command, link, children }: Problem & { chil
   )
 }
 
-/** What stands in a page until its first answer is here. */
+/** The placeholder of a page until its first answer. */
 export function Waiting() {
   return <p class="waiting">Looking it up…</p>
 }
 
-/** Often enough that `1 min ago` is not wrong for long. */
+/** The interval of updates, so that `1 min ago` is soon right. */
 const REFRESH_MS = 15_000
 
-/** The time since an instant or until it, as `5 min ago`, which stays current. */
+/** The time since or until an instant, such as `5 min ago`, kept current. */
 export function Ago({ at }: { at: string }) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
@@ -174,7 +174,7 @@ export function Ago({ at }: { at: string }) {
 function formatAgo(when: Date): string {
   const seconds = (Date.now() - when.getTime()) / 1_000
   if (Math.abs(seconds) < 10) return 'now'
-  // One unit is enough; the title has the whole instant.
+  // One unit is enough; the tooltip has the whole instant.
   const [count = '', unit = ''] = formatSpan(Math.abs(seconds)).split(' ')
   return seconds > 0 ? `${count} ${unit} ago` : `in ${count} ${unit}`
 }

@@ -1,4 +1,4 @@
-/** The path below which all pages are, as the daemon writes it into each page; empty at the root of a host. */
+/** The path above all pages, which the daemon writes into each page; empty at the root of a host. */
 export const ROOT = document.documentElement.dataset.root ?? ''
 
 /** Finds an element of the page's frame. */

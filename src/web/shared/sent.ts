@@ -1,4 +1,4 @@
-/** What JSON carries of a value: an instant is an ISO text. */
+/** The type of a value after JSON: an instant becomes an ISO text. */
 type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -7,5 +7,5 @@ type Json<T> = T extends Date
       ? { readonly [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** What the browser gets of a query of the daemon. */
+/** The type of the daemon's query result in the browser. */
 export type Sent<Query extends (...input: never[]) => unknown> = Json<NonNullable<Awaited<ReturnType<Query>>>>

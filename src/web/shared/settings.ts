@@ -1,4 +1,4 @@
-/** How a person wants numbers and dates written. It stays in this browser, because several people may look at one mirror. */
+/** How a person wants numbers and dates formatted. Kept in the browser, because several people may use one mirror. */
 export type Settings = {
   distances: 'kilometres' | 'miles'
   /** `day first`: 18 Nov 2026; `browser`: as the browser's own language writes a date */
@@ -8,7 +8,7 @@ export type Settings = {
 const KEY = 'musette settings'
 const DEFAULTS: Settings = { distances: 'kilometres', dates: 'day first' }
 
-/** Reads the settings of this browser; the defaults where it keeps none. */
+/** Reads the settings of this browser, else the defaults. */
 export function readSettings(): Settings {
   try {
     const stored: unknown = JSON.parse(storage()?.getItem(KEY) ?? '{}')
@@ -18,12 +18,12 @@ export function readSettings(): Settings {
       dates: dates === 'browser' ? dates : DEFAULTS.dates,
     }
   } catch {
-    // A browser may forbid storage, or hold what an extension wrote.
+    // A browser may forbid storage, or hold an extension's text.
     return DEFAULTS
   }
 }
 
-/** Keeps the settings in this browser; returns whether the browser allows it. */
+/** Stores the settings in this browser; returns whether the browser allows it. */
 export function storeSettings(settings: Settings): boolean {
   try {
     const kept = storage()
@@ -34,7 +34,7 @@ export function storeSettings(settings: Settings): boolean {
   }
 }
 
-/** The part of the browser's storage that is used; a browser may have none. */
+/** The used part of the browser's storage, which may be missing. */
 type Kept = { getItem(key: string): string | null; setItem(key: string, value: string): void }
 
 function storage(): Kept | undefined {

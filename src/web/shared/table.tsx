@@ -2,15 +2,15 @@ import type { ComponentChildren } from 'preact'
 
 export type Column<Row> = {
   title: string
-  /** numbers stand to the right */
+  /** aligned to the right, for numbers */
   number?: boolean
   /** the cell that names its row */
   names?: boolean
-  /** takes the room of two on a card */
+  /** as wide as two on a card */
   wide?: boolean
   /** stays on one line */
   whole?: boolean
-  /** is left out on a narrow screen, in a table that keeps its rows there */
+  /** left out on a narrow screen, in a table that keeps its rows there */
   spare?: boolean
   cell: (row: Row) => ComponentChildren
 }
@@ -23,7 +23,7 @@ type Props<Row> = {
   narrow?: boolean
 }
 
-/** A table. On a narrow screen its style makes every row a card and takes the roles away, so they are set here. */
+/** A table. On a narrow screen its style makes every row a card and removes the roles, so they are set here. */
 export function Table<Row>({ caption, columns, rows, narrow }: Props<Row>) {
   return (
     <table role="table" class={narrow ? 'rows' : 'as-cards'}>
@@ -73,7 +73,7 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   )
 }
 
-/** Adds a column of accounts where there are several. */
+/** Adds a column of accounts if there are several. */
 export function withAccount<Row extends { account: string | null }>(
   columns: readonly Column<Row>[],
   several: boolean,

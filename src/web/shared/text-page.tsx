@@ -1,4 +1,4 @@
 import { showSettings } from './frame.tsx'
 
-// A page that is only a text, which the daemon has written.
+// A page whose only content is a text of the daemon.
 showSettings()

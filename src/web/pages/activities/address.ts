@@ -46,7 +46,7 @@ export function formatAddress(state: ListState): string {
   return text && `?${text}`
 }
 
-/** Changes a state; a day belongs to its year, and an empty value takes the key away. */
+/** Changes a state. A new year clears the day; an empty value removes its key. */
 export function changeState(state: ListState, changes: ListState): ListState {
   const next = { ...state, ...('year' in changes && { day: '' }), ...changes }
   return Object.fromEntries(Object.entries(next).filter(([, value]) => value))

@@ -1,13 +1,12 @@
 import { QUIET_KEPT_DAYS } from '../../../store/runs.ts'
 import type { Tx } from '../../../store/store.ts'
 
-/** An account's present day, `YYYY-MM-DD`, and its days with a good poll in a row up to now; 90 days are known at most. */
+/** An account's present day, `YYYY-MM-DD`, and for how many days in a row it has had a good poll; 90 days are known at most. */
 export type TodayOfAccount = { day: string; days_mirrored: number }
 
-/** Finds an account's present day, `YYYY-MM-DD` in its own time zone, and its days with a good poll in a row up to now. */
+/** Finds an account's present day in its own time zone, and for how many days in a row it has had a good poll. */
 export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
-  // A row of a run that brought nothing is kept so long, so that a longer row of days is not known. Each day is one look into the
-  // index: a poll every minute leaves 130,000 rows in that time.
+  // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
   const { rows } = await tx.client.query<TodayOfAccount>(
     `with polled as (
        select n.ago, exists (
@@ -29,7 +28,7 @@ export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAcc
   return rows[0]
 }
 
-/** The form after the last activity; the service gives no units of loads and form. */
+/** The form after the last activity; the service sends loads and form without units. */
 export type FormNow = {
   day: string
   form: number
@@ -38,7 +37,7 @@ export type FormNow = {
   freshness: string | null
 }
 
-/** Finds an account's form after its last activity that has one; undefined before the first. */
+/** Finds an account's form after its last activity with one; undefined before the first. */
 export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
   const { rows } = await tx.client.query<FormNow>(
     `select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
@@ -60,7 +59,7 @@ export async function findFormTrend(tx: Tx, accountId: number) {
   return { at: rows.map((row) => row.at), form: rows.map((row) => row.form) }
 }
 
-/** Finds the FTP of an account's last 90 days, W, oldest first, and that of six weeks before; `at` is seconds since 1970. */
+/** Finds an account's FTP of the last 90 days and of six weeks before, W, oldest first; `at` is seconds since 1970. */
 export async function findSignatureTrend(tx: Tx, accountId: number) {
   const { rows } = await tx.client.query<{ at: number; ftp: number; days_ago: number }>(
     `select extract(epoch from h.at)::float8 as at, h.ftp, t.day - h.day as days_ago
@@ -76,7 +75,7 @@ export async function findSignatureTrend(tx: Tx, accountId: number) {
   }
 }
 
-/** The workout of the day, and its files' contents by format (`erg`, `zwo`). */
+/** The workout of the day, and its files by format (`erg`, `zwo`). */
 export type WorkoutOfDay = {
   name: string | null
   type: string | null
@@ -85,7 +84,7 @@ export type WorkoutOfDay = {
   files: Readonly<Record<string, string>>
 }
 
-/** Finds the workout that an account's newest training info names, with its files by format; undefined when it names none. */
+/** Finds the workout in an account's newest training info, with its files by format; undefined without one. */
 export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
   const { rows } = await tx.client.query<WorkoutOfDay>(
     `select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
@@ -98,10 +97,10 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
   return rows[0]
 }
 
-/** The runs of the last 24 hours, how many failed as a whole or in part, and the activities that came or changed. */
+/** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
 export type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/** Counts the runs of all accounts in the last 24 hours, and by the change feed what came: the daemon fetches without a run. */
+/** Counts the runs of all accounts in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
 export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
   const { rows } = await tx.client.query<RunsOfDay>(
     `select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,

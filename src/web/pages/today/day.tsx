@@ -56,7 +56,7 @@ function Value({ value, note }: { value: string; note?: string }) {
   )
 }
 
-/** The freshness of now, and the form with its two loads of one moment: after the last ride. */
+/** The freshness now, and the form with its two loads after the last ride. */
 function Form({ today: { fitness, form, form_trend: trend } }: Props) {
   const now = fitness?.status ?? null
   const load = fitness?.tl_total ?? null
@@ -215,7 +215,7 @@ function WorkoutOfDay({
   )
 }
 
-/** The workouts of the rider's own list with their files; nothing before the first. */
+/** The rider's own workouts with their files; nothing without any. */
 function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id: id } }: Props) {
   if (workouts.length === 0) return null
   const columns: readonly Column<Saved>[] = [

@@ -5,7 +5,7 @@ import type { View } from './queries.ts'
 type Today = NonNullable<View['today']>
 type Step = NonNullable<Today['workout']>['profile'][number]
 
-/** The size of a drawing in its own units; the style sheet stretches it. */
+/** The size of a drawing in its units; the style sheet stretches it. */
 const WIDTH = 280
 const HEIGHT = 80
 
@@ -30,11 +30,11 @@ type Trend = {
   /** seconds since 1970, ascending */
   at: readonly number[]
   values: readonly number[]
-  /** the least span of the scale, so that a quiet line stays quiet */
+  /** the smallest span of the scale, so that a quiet line looks quiet */
   least: number
 }
 
-/** Values over time as a line; nothing of fewer than two. */
+/** A line of values over time; nothing for fewer than two. */
 export function Sparkline({ label, at, values, least }: Trend) {
   const first = at[0]
   const last = at.at(-1)
@@ -55,7 +55,7 @@ export function Sparkline({ label, at, values, least }: Trend) {
   )
 }
 
-/** The load of each day of the week as a bar, and the recommended one as a mark. */
+/** A bar for the load of each weekday, and a mark for the recommended one. */
 export function WeekBars({ week, today }: { week: Today['week']; today: string }) {
   const most = Math.max(1, ...week.flatMap(({ xss, recommended_xss }) => [xss, recommended_xss ?? 0]))
   const column = WIDTH / 7
@@ -89,7 +89,7 @@ export function WeekBars({ week, today }: { week: Today['week']; today: string }
   )
 }
 
-/** A workout as its power over time, coloured by its share of FTP, with a line at FTP. */
+/** The power of a workout over time, coloured by its share of FTP, with a line at FTP. */
 export function Profile({ steps, ftp }: { steps: readonly Step[]; ftp: number | null }) {
   const length = steps.at(-1)?.to_s ?? 1
   const powers = steps.flatMap((step) => [step.from_watts, step.to_watts])

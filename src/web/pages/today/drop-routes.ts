@@ -7,30 +7,33 @@ import type { Tx } from '../../../store/store.ts'
 import { PAGE_TOKEN_HEADER, type PageTokens } from '../../page-token.ts'
 
 const MIB = 1_024 * 1_024
-/** The largest file that the page may send. */
+/** The largest file that the page accepts. */
 const MOST_BYTES = 200 * MIB
 const NOT_WATCHED =
   'this process does not watch the drop folder (it has no role watcher); type: musette upload FILE'
 const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
-/** A file of 200 MiB over a slow line takes so long. */
+/** The time of a 200 MiB file over a slow line. */
 export const LONGEST_UPLOAD_MS = 60 * MINUTE
-/** A sender that pauses for longer has gone. */
+/** A sender that pauses for longer is gone. */
 const IDLE_MS = 30 * SECOND
-/** A page sends one file at a time; more than a few senders would fill the disk of a small machine together. */
+/** The most senders at a time, because together they could fill a small disk; a page sends one file at a time. */
 const MOST_AT_ONCE = 4
 
-/** Adds the drop zone: `GET /api/drop` gives a page its token, `POST /api/drop` accepts a file, `GET /api/drop/contents` tells what became of it. */
+/**
+ * Adds the drop zone: `GET /api/drop` returns the page's token, `POST /api/drop` accepts a file, `GET /api/drop/contents` returns the
+ * results.
+ */
 export async function registerDropZone(
   server: FastifyInstance,
   app: Pick<App, 'config' | 'store'>,
   { tokens, isWatched }: { tokens: PageTokens; isWatched: boolean },
 ): Promise<void> {
-  // Where this process does not watch the drop folder the files would wait for ever.
+  // Without a watcher in this process the files would never be sent.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
   await server.register(
     async (scope) => {
-      // The body stays a stream, so that no large file is held in memory.
+      // The body stays a stream, so that a large file is not in memory.
       scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
       scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
 
@@ -101,7 +104,7 @@ const CONTENTS = {
 
 class TooLarge extends Error {}
 
-/** Reads the body; throws when it is too large, is cut, or stands still. */
+/** Reads the body; throws when it is too large, incomplete or stalled. */
 async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array> {
   let bytes = 0
   const idle = setTimeout(() => raw.destroy(new Error('the sender stands still')), IDLE_MS)
@@ -119,7 +122,7 @@ async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array>
 
 const NOT_WRITABLE: readonly string[] = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']
 
-/** Sends the reason why a file is not accepted; the server handles the errors that are not of the file, the disk or the database. */
+/** Sends the reason why a file is not accepted; the server handles errors of neither file, disk nor database. */
 function sendReason(error: unknown, reply: FastifyReply) {
   const code = errorCode(error)
   if (error instanceof TooLarge)
@@ -133,7 +136,7 @@ function sendReason(error: unknown, reply: FastifyReply) {
   throw error
 }
 
-/** What became of a content that was dropped. */
+/** The result of a dropped content. */
 export type DroppedContent = {
   content_id: string
   file_name: string
@@ -143,7 +146,7 @@ export type DroppedContent = {
   activity_name: string | null
 }
 
-/** Finds what became of contents of an account, by content id; those that the ledger does not know are left out. */
+/** Finds the results of an account's contents by content id; unknown ones are left out. */
 export async function findDroppedContents(
   tx: Tx,
   input: { account: string; contentIds: readonly string[] },

@@ -1,11 +1,11 @@
-/** A stretch of a workout with one power from `from_s` to `to_s`, or a ramp from the one power to the other, W. */
+/** A part of a workout, W, from `from_s` to `to_s`, with constant power or a ramp. */
 export type ProfileStep = { from_s: number; to_s: number; from_watts: number; to_watts: number }
 
 const LINE = /^\s*(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*$/
-/** Longer than any workout; a file with more lines is not one. */
+/** The most lines, more than any workout has. */
 const MOST_LINES = 10_000
 
-/** Parses the course of a workout file of the format erg, whose lines are minutes and watts; empty when it has none. */
+/** Parses the power in an ERG file, whose lines are minutes and watts; empty without any. */
 export function parseErgProfile(content: string): ProfileStep[] {
   const [, course = ''] = content.split('[COURSE DATA]')
   const points = course
@@ -18,7 +18,7 @@ export function parseErgProfile(content: string): ProfileStep[] {
   const steps: ProfileStep[] = []
   let before: { at: number; watts: number } | undefined
   for (const point of points ?? []) {
-    // Two lines of one minute are a step between two powers.
+    // Two lines of one minute are a step.
     if (before && point.at > before.at)
       steps.push({ from_s: before.at, to_s: point.at, from_watts: before.watts, to_watts: point.watts })
     before = point

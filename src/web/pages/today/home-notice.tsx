@@ -3,7 +3,7 @@ import { fetchJson, readReason } from '../../shared/live.tsx'
 import { Notice } from '../../shared/parts.tsx'
 import { ROOT } from '../../shared/root.ts'
 
-/** The notice that days are those of UTC, with a button that sets the zone of this browser for the account. */
+/** The notice that days are in UTC, with a button that sets the browser's time zone for the account. */
 export function HomeNotice({ text, command, account }: { text: string; command: string; account: string }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const [state, setState] = useState<string>()
@@ -12,7 +12,7 @@ export function HomeNotice({ text, command, account }: { text: string; command: 
   const send = async () => {
     setSent(true)
     const problem = await sendHome(account, timeZone)
-    // The page draws itself anew when the days are right.
+    // The page draws again once the days are right.
     setState(problem ?? `${timeZone} is set`)
     setSent(problem === undefined)
   }
@@ -26,7 +26,7 @@ export function HomeNotice({ text, command, account }: { text: string; command: 
   )
 }
 
-/** Sets the home with the page's token; returns why it could not be set. */
+/** Sets the home with the page's token; returns the reason of a failure. */
 async function sendHome(account: string, timezone: string): Promise<string | undefined> {
   const page = await fetchJson<{ token: string }>('/api/drop')
   if (page.kind !== 'data') return 'The daemon does not answer; try again.'

@@ -13,7 +13,7 @@ const HOME = {
   required: ['account', 'timezone'],
 } as const
 
-/** Adds `POST /api/home-timezone`, which sets the time zone of a rider's home; it takes the page's own token, as the drop zone does. */
+/** Adds `POST /api/home-timezone`, which sets the time zone of a rider's home; like the drop zone it requires the page's token. */
 export function registerHomeTimezone(
   server: FastifyInstance,
   app: Parameters<typeof setHomeTimezone>[0],

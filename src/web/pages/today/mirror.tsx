@@ -9,7 +9,7 @@ type Account = View['accounts'][number]
 /** The runs of 90 days are known. */
 const MOST_DAYS = 90
 
-/** The head of the page: the day, and the state of the mirror in one line. */
+/** The top of the page: the day, and the state of the mirror in one line. */
 export function Health({ view: { accounts, runs, today, is_well: isWell } }: { view: View }) {
   const heading = <h1>{today ? `Today, ${formatWeekday(today.day)}` : 'Today'}</h1>
   if (accounts.length === 0) return heading
@@ -37,7 +37,7 @@ export function Health({ view: { accounts, runs, today, is_well: isWell } }: { v
   )
 }
 
-/** A card for every account: its login, its counts and its progress, with the command to type where one is needed. */
+/** A card for each account: login, counts, progress, and the command to type if any. */
 export function Accounts({ accounts }: { accounts: readonly Account[] }) {
   if (accounts.length === 0) return <FirstSteps />
   return (
@@ -85,7 +85,7 @@ function AccountCard({ account }: { account: Account }) {
   )
 }
 
-/** Lists the mirrored counts, and those of the others that are not zero. */
+/** Lists the mirrored counts, and those others that are not zero. */
 function countsOf(account: Account): NamedNumber[] {
   const others: ReadonlyArray<[string, number]> = [
     ['await their samples', account.awaiting_samples],

@@ -11,7 +11,7 @@ import type { View } from './queries.ts'
 import { Activities, Backup, Failed, Uploads, WaitingFiles } from './tables.tsx'
 import './today.css'
 
-/** Quick enough to watch a backfill or an upload; each costs a few milliseconds of the daemon's time. */
+/** Fast enough to watch a backfill or an upload; an answer costs the daemon a few milliseconds. */
 const POLL_EVERY_MS = 3_000
 
 showPage(<Today />)
@@ -43,7 +43,7 @@ function Today() {
       <Failed failed={view.failed} several={several} />
       <Activities lines={view.activities} several={several} />
       <DropZone accounts={accounts.map(({ account }) => account)} />
-      {/* Before there is an account, an empty list of uploads only distracts. */}
+      {/* Without an account an empty list of uploads distracts. */}
       {accounts.length > 0 && <Uploads uploads={view.uploads} several={several} />}
       <Accounts accounts={accounts} />
       <Backup backup={view.backup} />

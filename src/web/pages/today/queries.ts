@@ -25,18 +25,18 @@ import {
 import { parseErgProfile } from './erg-profile.ts'
 import { makeProblems } from './problems.ts'
 
-/** The page's content as the browser gets it. */
+/** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
 
 type AccountStatus = Status['accounts'][number]
 
 /** The files of one list, enough for a screen. */
 const LINES_SHOWN = 15
-/** Enough to see the last two weeks; the page of all activities has the others. */
+/** About two weeks; the page of all activities has the others. */
 const ACTIVITIES_SHOWN = 8
 /**
- * Makes the finder of the first page's content: the state of the whole mirror, and the day of one account, of the first one when
- * none is named; undefined when there is no such account. Its parts are found at the same time, because they are some 20 queries.
+ * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
+ * it does not exist. The parts, about 20 queries, are found at the same time.
  */
 export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
   const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
@@ -70,7 +70,7 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
   return {
     accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
     problems,
-    /** whether nothing on the page, and no login, needs a look */
+    /** whether the page and all logins are without problems */
     is_well:
       problems.length + status.waiting_files.length === 0 &&
       status.accounts.every(({ login_code: code, polled_at: at }) => code === null && at !== null),
@@ -87,7 +87,7 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
     })),
     activities: lines.activities,
     runs: lines.runs,
-    // Without the path of the folder, which is not for the page.
+    // Without the path of the folder, which the page must not show.
     backup: status.backup && {
       done_at: status.backup.done_at,
       bytes: status.backup.bytes,
@@ -129,7 +129,7 @@ async function findAccountToday(tx: Tx, account: Account) {
   }
 }
 
-/** Selects the fields of an account for the page. The rate is left out when nothing is wanted, because it changes all the time. */
+/** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
 function viewOf(
   {
     base_url: baseUrl,
@@ -147,14 +147,14 @@ function viewOf(
     ...account,
     account_id: accountId,
     sync_command: commandFor('sync', account.account),
-    // Only the host, because a URL may contain a path that is not for the page.
+    // Only the host: the path of a URL must not be shown.
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
     fetched_per_minute: busy ? account.fetched_per_minute : null,
     seconds_to_go: busy ? account.seconds_to_go : null,
   }
 }
 
-/** A file of the drop folder and its outcome. */
+/** A file of the drop folder and its result. */
 export type UploadLine = {
   account: string
   file_name: string
@@ -170,7 +170,7 @@ export type UploadLine = {
 
 /** Finds the newest files of the drop folder and of `musette upload`, newest first. */
 export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
-  // First the newest rows of each table by its index: Postgres would read the view, a union, as a whole to sort it.
+  // Reads the newest rows of each table by its index: Postgres would read the whole view, a union, to sort it.
   const newestOf = (table: string) =>
     `(select account_id, content_id, file_name, seen_at from training.${table} order by seen_at desc, content_id limit $1)`
   const { rows } = await tx.client.query<UploadLine>(
@@ -189,7 +189,7 @@ export async function findUploadLines(tx: Tx, input: { limit: number }): Promise
   return rows
 }
 
-/** Finds listed activities of all accounts by their start, newest first and those without a start last. */
+/** Finds listed activities of all accounts, newest first, those without a start last. */
 export async function findActivityLines(tx: Tx, input: { limit: number }): Promise<ActivityLine[]> {
   // The order of the index activities_newest.
   const { rows } = await tx.client.query<ActivityLine>(
@@ -202,7 +202,7 @@ export async function findActivityLines(tx: Tx, input: { limit: number }): Promi
   return rows
 }
 
-/** Finds the file of one of an account's workouts in a format, under its name in a folder. */
+/** Finds the file of an account's workout in a format, with its name in a folder. */
 export async function findSavedFile(
   { store }: Pick<App, 'store'>,
   { accountId, path, format }: { accountId: number; path: string; format: WorkoutFileFormat },
@@ -218,7 +218,7 @@ export async function findSavedFile(
   return wanted[0] && { name: `${wanted[0].stem}.${format}`, content: wanted[0].content }
 }
 
-/** Finds the file of an account's workout of the day in a format, under the name that it has in the workout folder. */
+/** Finds the file of an account's workout of the day in a format, with its name in the workout folder. */
 export async function findWorkoutFile(
   { store }: Pick<App, 'store'>,
   { accountId, format }: { accountId: number; format: string },

@@ -22,8 +22,8 @@ export function registerToday(scope: FastifyInstance, app: Pick<App, 'config' | 
 }
 
 /**
- * Adds the files of each account's workouts, for a trainer or another program: of the day, as `/workouts-of-the-day/1.erg`, and of
- * any listed one, as `/workouts/1.erg?path=own0tempo`.
+ * Adds the files of each account's workouts for other programs: the one of the day at `/workouts-of-the-day/1.erg`, any listed one at
+ * `/workouts/1.erg?path=own0tempo`.
  */
 export function registerWorkoutFiles(server: FastifyInstance, app: Pick<App, 'store'>): void {
   server.get<{ Params: { account: string; format: string } }>(

@@ -4,7 +4,7 @@ import type { View } from './queries.ts'
 type Account = View['accounts'][number]
 type WeekDay = NonNullable<View['today']>['week'][number]
 
-/** Says what the runs of a day brought, those of the daemon and of commands. */
+/** Describes the runs of a day by the daemon and by commands. */
 export function describeRuns({ runs, failed, came, changed }: View['runs']): string {
   const brought = [
     came > 0 && `${count(came, 'activity', 'activities')} came`,
@@ -14,7 +14,7 @@ export function describeRuns({ runs, failed, came, changed }: View['runs']): str
   return `In 24 hours ${count(runs, 'run')}: ${what}${failed > 0 ? `, ${count(failed, 'run')} failed` : ''}.`
 }
 
-/** Says how many of the wanted activities are here, and how fast the others come. */
+/** Says how many wanted activities are here, and how fast the others arrive. */
 export function describeProgress(account: Account): string {
   const { activities, wanted, mirrored, seconds_to_go: seconds, fetched_per_minute: rate } = account
   const none = mirrored === 0 ? 'the first ones are on their way' : 'none was fetched in the last 5 minutes'
@@ -23,7 +23,7 @@ export function describeProgress(account: Account): string {
   return `${formatNumber(activities - wanted)} of ${formatNumber(activities)} are here; ${pace}`
 }
 
-/** Says what the load of a week is compared with: on the days whose recommendation is known, what was done on these. */
+/** Compares the load of a week with its recommendation, only on days with a known one. */
 export function describeRecommended(week: readonly WeekDay[]): string {
   const known = week.filter(({ recommended_xss: xss }) => xss !== null)
   if (known.length === 0) return 'XSS; the service recommends no load yet'

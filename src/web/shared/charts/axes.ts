@@ -10,10 +10,10 @@ export const COMPARED_S: readonly number[] = [1, 5, 15, 60, 300, 1_200, 3_600]
 const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
 const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
 
-/** How the x axis is drawn, and its values written. */
+/** The form of the x axis and its values. */
 export type XAxis = {
   scale: uPlot.Scale
-  /** the axes of one lane, bottom one first */
+  /** the axes of a lane, lowest first */
   axes: (place: { first: boolean; last: boolean }) => uPlot.Axis[]
   say: (x: number) => string
 }
@@ -30,10 +30,10 @@ export function baseAxis(): uPlot.Axis {
   }
 }
 
-/** Room for a value, px; a narrow chart has room for two all the same. */
+/** The width of a value, px; a narrow chart shows at least two. */
 const SPACE: NonNullable<uPlot.Axis['space']> = (_chart, _axis, _min, _max, width) => Math.min(60, width / 4)
 
-/** Makes an axis of the time since the start, and above the chart one of the local time; none where its zone is not known. */
+/** Makes an axis of the time since the start, and one of the local time above the chart if the zone is known. */
 export function makeElapsedAxis(
   clock: { of: (elapsedS: number) => string; zone: string } | undefined,
 ): XAxis {
@@ -62,7 +62,7 @@ export function makeElapsedAxis(
   }
 }
 
-/** Zoomed in, several splits share a minute or a day, which is named once. */
+/** When zoomed in, several splits share a label, which is written once. */
 function onceEach(names: readonly string[]): string[] {
   const lead = (index: number) => names[index]?.split('\n')[0]
   return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
@@ -72,7 +72,7 @@ function onceEach(names: readonly string[]): string[] {
 export function makeDayAxis(): XAxis {
   const yearOf = (x: number | undefined) =>
     x === undefined ? undefined : new Date(x * 1_000).getUTCFullYear()
-  // The year stands below the first day of the axis and below the first one of each year.
+  // The year is below the first label of the axis and of each year.
   const write = (splits: readonly number[], index: number, step: number) => {
     const x = splits[index] ?? 0
     if (step >= 360 * DAY_S) return String(yearOf(x))
@@ -80,7 +80,7 @@ export function makeDayAxis(): XAxis {
     return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {
-    // A single day stands in the middle of a week; the library would show three years.
+    // A single day is centred in a week; the library would show three years.
     scale: {
       time: true,
       range: ({ data: [days] }, min, max) =>
@@ -111,7 +111,7 @@ export function makeDurationAxis(): XAxis {
         splits: (chart) => {
           const { min = 1, max = 1 } = chart.scales.x ?? {}
           const fits = DURATIONS_S.filter((duration) => duration >= (min ?? 1) && duration <= (max ?? 1))
-          // On the width of a telephone there is room for every second one.
+          // A telephone has room for every second label.
           return chart.width < 480 ? fits.filter((_, index) => index % 2 === 0) : fits
         },
         filter: (_chart, splits) => splits,
@@ -127,7 +127,7 @@ export function makeDurationAxis(): XAxis {
 /** The font of canvas text: the page's own at its smallest size. */
 export const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
 
-/** Looks up a colour of the style sheet as it is now, light or dark. */
+/** Finds the present colour of the style sheet, light or dark. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

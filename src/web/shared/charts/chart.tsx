@@ -7,21 +7,21 @@ import { type Columns, type Lanes, type Line, makeLanes, type Range, type Spec }
 const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
 
 type Props = {
-  /** what is drawn: another object draws the chart anew */
+  /** the content: a new object draws the chart again */
   spec: Spec
-  /** its numbers: another object draws the chart anew */
+  /** its numbers: a new object draws the chart again */
   columns: Columns
-  /** the part of x to show: each other object zooms to it; undefined: all of it */
+  /** the part of x to show: a new object zooms to it; undefined: all */
   range?: Range | undefined
   /** the index of the value to point at */
   pointed?: number | undefined
   /** Called with the index under the pointer; undefined: none. */
   onPoint?: (index: number | undefined) => void
-  /** Called with the part of x that is shown; undefined: all of it. */
+  /** Called with the shown part of x; undefined: all. */
   onZoom?: (range: Range | undefined) => void
 }
 
-/** A chart: legend, lanes, and the values under the pointer in words. It is drawn once it has a width. */
+/** A chart: legend, lanes, and the values under the pointer in words; drawn once its width is known. */
 export function Chart(props: Props) {
   const { spec, columns, range, pointed } = props
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
@@ -139,7 +139,7 @@ function say({ lines }: Columns, shown: readonly Line[], index: number): string 
     .join(' · ')
 }
 
-/** A button of the legend, which hides its line and shows it again. */
+/** A button of the legend, which hides and shows its line. */
 function Toggle({ line, pressed, onClick }: { line: Line; pressed: boolean; onClick: () => void }) {
   return (
     <button type="button" aria-pressed={pressed} onClick={onClick}>
@@ -153,11 +153,11 @@ function Toggle({ line, pressed, onClick }: { line: Line; pressed: boolean; onCl
   )
 }
 
-/** An arrow key takes 100 steps from one side to the other, with Shift 10. */
+/** An arrow key crosses the chart in 100 steps, with Shift in 10. */
 const STEPS_ACROSS = 100
 const ZOOM = 0.6
 
-/** Reads and zooms a chart by a key; `place`: the index that is pointed at. */
+/** Reads and zooms a chart by keys; `place`: the pointed index. */
 function onKey(event: KeyboardEvent, lanes: Lanes, place: number | undefined): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return
   const lead = lanes.lead()
@@ -181,12 +181,12 @@ function onKey(event: KeyboardEvent, lanes: Lanes, place: number | undefined): v
   event.preventDefault()
 }
 
-/** Computes the range of x that keeps the value at `index` where it is; undefined when it would be all. */
+/** Computes the range of x that keeps the value at `index` in its place; undefined for all of x. */
 function zoomAround(lead: uPlot, index: number, factor: number): Range | undefined {
   const xs = lead.data[0]
   const lowest = xs[0] ?? 0
   const highest = xs.at(-1) ?? 1
-  // On a logarithmic axis the ratio to the centre stays the same, not the distance.
+  // A logarithmic axis keeps the ratio to the centre, not the distance.
   const [to, from] = lead.scales.x?.distr === 3 ? [Math.log, Math.exp] : [(x: number) => x, (x: number) => x]
   const centre = to(xs[index] ?? lowest)
   const min = from(centre - (centre - to(lead.scales.x?.min ?? lowest)) * factor)
@@ -195,7 +195,7 @@ function zoomAround(lead: uPlot, index: number, factor: number): Range | undefin
   return { min: Math.max(min, lowest), max: Math.min(max, highest) }
 }
 
-/** Reads a chart by a finger that moves sideways; up and down still scrolls the page. */
+/** Reads a chart by a finger that moves sideways; up and down scrolls the page. */
 function onFinger(event: PointerEvent, lanes: Lanes): void {
   const lead = lanes.lead()
   if (event.pointerType === 'mouse' || !lead) return

@@ -2,7 +2,7 @@ import uPlot from 'uplot'
 import { formatNumber } from '../format.ts'
 import { baseAxis, colour, makeDurationAxis, type XAxis } from './axes.ts'
 
-/** A quantity of a chart. `colour` is a custom property of the style sheet, so that it follows light and dark. */
+/** A quantity of a chart. `colour` is a custom property of the style sheet, which follows light and dark. */
 export type Line = {
   key: string
   label: string
@@ -10,14 +10,14 @@ export type Line = {
   colour: string
   look: 'area' | 'line' | 'dashed' | 'bars'
   digits?: number
-  /** writes a value that is shown as something else than a number, without the unit */
+  /** formats a value that is shown as something other than a number, without the unit */
   write?: (value: number | null | undefined) => string
 }
 
-/** Lines that share a scale. Lanes stand below each other over one x axis, so that lines of different units do not cross. */
+/** Lines that share a scale. Lanes are below each other on one x axis, so that different units do not cross. */
 export type Lane = {
   lines: readonly Line[]
-  /** of all its lines; empty where it is unknown */
+  /** the unit of all its lines; empty when unknown */
   unit: string
   height: number
   /** begins at zero, as sums and powers do */
@@ -30,17 +30,17 @@ export type Lane = {
 
 type Look = Partial<Pick<Line, 'look' | 'digits' | 'write'>>
 
-/** Makes a line, drawn through where `look` says nothing else. */
+/** Makes a line; it is drawn through unless `look` says otherwise. */
 export function makeLine(key: string, label: string, unit: string, colour: string, look: Look = {}): Line {
   return { ...{ key, label, unit, colour, look: 'line' }, ...look }
 }
 
-/** Makes a lane of the unit of its first line. */
+/** Makes a lane with the unit of its first line. */
 export function makeLane(height: number, lines: readonly Line[], rest: Partial<Lane> = {}): Lane {
   return { ...{ height, lines, unit: lines[0]?.unit ?? '' }, ...rest }
 }
 
-/** A chart without its numbers. `label` is its name for a screen reader. */
+/** A chart without its numbers. `label` is for a screen reader. */
 export type Spec = { label: string; x: XAxis; lanes: readonly Lane[] }
 
 /** Makes a chart of powers by their duration. */
@@ -48,7 +48,7 @@ export function makePowerSpec(label: string, lines: readonly Line[]): Spec {
   return { label, x: makeDurationAxis(), lanes: [makeLane(280, lines, { fromZero: true, spanGaps: true })] }
 }
 
-/** A chart's numbers: `x` ascends, and every line has one value for each. */
+/** A chart's numbers: `x` ascends, and each line has as many values. */
 export type Columns = {
   x: readonly number[]
   lines: Readonly<Record<string, ReadonlyArray<number | null>>>
@@ -57,12 +57,12 @@ export type Columns = {
 /** A part of the x axis. */
 export type Range = { min: number; max: number }
 
-/** The lanes of one chart, which move together. */
+/** The lanes of one chart, which zoom together. */
 export type Lanes = ReturnType<typeof makeLanes>
 
 /**
- * Makes the lanes of a chart, each in its own element of `hosts`. They are drawn by `fit`, once the hosts have a width. `on` is
- * called with the index under the pointer, and with the part of x that is shown, undefined for all of it.
+ * Makes the lanes of a chart, each in its element of `hosts`, which `fit` draws once the width is known. `on` is called with the pointed
+ * index, and with the shown part of x (undefined: all).
  */
 export function makeLanes(
   hosts: readonly HTMLElement[],
@@ -87,7 +87,7 @@ export function makeLanes(
       const scale = other.scales.x
       if (other !== from && (scale?.min !== min || scale?.max !== max)) other.setScale('x', { min, max })
     }
-    // Drawing a chart anew sets its scale, too.
+    // A new drawing sets its scale too.
     if (from !== charts[0] && charts[0] !== undefined) return
     const shown = min <= whole.min && max >= whole.max ? undefined : { min, max }
     if (shown?.min === last?.min && shown?.max === last?.max) return
@@ -104,9 +104,9 @@ export function makeLanes(
   }
 
   return {
-    /** the first lane, for its scale; undefined before anything is drawn */
+    /** the first lane, for its scale; undefined before the first drawing */
     lead: () => charts[0],
-    /** Draws the lanes, or fits them to their present width. */
+    /** Draws the lanes, or fits them to the present width. */
     fit() {
       const width = hosts[0]?.parentElement?.clientWidth ?? 0
       if (width === 0) return
@@ -125,7 +125,7 @@ export function makeLanes(
       })
       hidden = keys
     },
-    /** Points at the value of that index. */
+    /** Points at that index. */
     point(index: number) {
       for (const chart of charts) {
         const x = chart.data[0][index]
@@ -144,7 +144,7 @@ export function makeLanes(
   }
 }
 
-/** Room for four digits, the same in every lane, so that their x axes lie below each other. */
+/** Width of four digits, the same in every lane, so that their x axes align. */
 const Y_AXIS_WIDTH = 46
 const FEW_VALUES = 12
 const DAY_OF_UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC')
@@ -195,7 +195,7 @@ function seriesOf(lane: Lane, line: Line): number {
   return drawOrderOf(lane).indexOf(line) + 1
 }
 
-/** Makes a lane's numbers in the order of the library: x, then each line as it is drawn. */
+/** Makes a lane's numbers in the order of the library: x, then the lines as drawn. */
 function makeRows(lane: Lane, { x, lines }: Columns): uPlot.AlignedData {
   const drawn = drawOrderOf(lane).map((line) => {
     if (!lane.stacked) return [...(lines[line.key] ?? [])]
@@ -205,7 +205,7 @@ function makeRows(lane: Lane, { x, lines }: Columns): uPlot.AlignedData {
   return [[...x], ...drawn]
 }
 
-/** Sums are drawn from the highest down, so that each part shows above the one before. */
+/** Sums are drawn from the highest down, so that every part is visible. */
 function drawOrderOf(lane: Lane): readonly Line[] {
   return lane.stacked ? lane.lines.toReversed() : lane.lines
 }
@@ -221,7 +221,7 @@ function makeSeries({ lane, line, values }: { lane: Lane; line: Line; values: nu
     ...(line.look === 'dashed' && { dash: [6, 4] }),
     ...(filled && { fill: () => colour(line.look === 'bars' ? line.colour : `${line.colour}-fill`) }),
     ...(line.look === 'bars' && makeBars()),
-    // One value makes no line, and many need no points.
+    // One value makes no line; many need no points.
     points: { show: line.look !== 'bars' && values <= FEW_VALUES },
   }
 }
@@ -236,13 +236,13 @@ function makeYAxis({ lines }: Lane): uPlot.Axis {
   return {
     ...baseAxis(),
     size: Y_AXIS_WIDTH,
-    // A fifth of a low lane leaves room for two values at least, because a step is at most twice the smallest that fits.
+    // A fifth of a low lane shows at least two labels, as a step is at most twice the smallest that fits.
     space: (_chart, _axis, _min, _max, height) => Math.min(36, height / 5),
     values: (_chart, splits) => splits.map(write),
   }
 }
 
-/** Computes the range of a y axis with a margin above, and below unless it begins at zero; [0, 1] without any value. */
+/** Computes the range of a y axis with a margin above, and below unless it begins at zero; [0, 1] without values. */
 function rangeOf(lane: Lane, min: number | null, max: number | null): [number, number] {
   if (min === null || max === null) return [0, 1]
   if (lane.fromZero) return [Math.min(0, min), Math.max(max * 1.08, 1)]
