@@ -1,0 +1,41 @@
+import { CommanderError } from 'commander'
+import { makeProgram } from '../../src/cli/cli.ts'
+import { EXIT } from '../../src/cli/context.ts'
+import { EXIT_MEANINGS, verbsOf } from '../../src/cli/help.ts'
+import { defaultDataDir } from '../../src/config/data-dir.ts'
+import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+
+/** Describes the verbs by their help, the variables and the exit codes. */
+export function describeProgram(): string {
+  const names = Object.keys(VARIABLES) as Array<keyof typeof VARIABLES>
+  const readFromFile: readonly string[] = FROM_FILE
+  const codes = Object.entries(EXIT) as Array<[keyof typeof EXIT, number]>
+  return [
+    '## exit codes\n',
+    ...codes.map(([kind, code]) => `${code} ${EXIT_MEANINGS[kind]}`),
+    '\n## variables\n',
+    ...names.map((name) => {
+      const fallback = defaultOf(name)?.replace(defaultDataDir(), '<data directory of the system>') ?? 'unset'
+      return `${name} (${fallback})${readFromFile.includes(name) ? `, ${name}_FILE` : ''}`
+    }),
+    '\n## help\n',
+    helpOf([]),
+    ...verbsOf(makeProgram(async () => undefined)).map(([verb]) => helpOf(verb.split(' '))),
+  ].join('\n')
+}
+
+function helpOf(verb: readonly string[]): string {
+  const program = makeProgram(async () => undefined)
+  const parts: string[] = []
+  const output = { writeOut: (part: string) => void parts.push(part), getOutHelpWidth: () => 100 }
+  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
+    command.configureOutput(output)
+  let code: number | undefined
+  try {
+    program.parse([...verb, '--help'], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    code = error.exitCode
+  }
+  return `musette ${[...verb, '--help'].join(' ')} ends with ${code}:\n${parts.join('')}`
+}
