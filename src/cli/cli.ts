@@ -4,21 +4,58 @@ import { addCompletionVerb } from './completion.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { addHelp } from './help.ts'
 import { escapeControls } from './output.ts'
+import type { AddVerb } from './verb.ts'
 import { addChangesVerb } from './verbs/changes.ts'
 import { addConfigVerb } from './verbs/config.ts'
-import { addDbUrlVerbs, addReaderVerb } from './verbs/connections.ts'
-import { addDatabaseVerbs } from './verbs/database.ts'
+import { addDbHoldVerb, addDbUrlVerb, addReaderVerb } from './verbs/connections.ts'
+import { addBackupVerb, addMigrateVerb, addRestoreVerb } from './verbs/database.ts'
 import { addDoctorVerb } from './verbs/doctor.ts'
-import { addExportVerb, addWorkoutVerbs } from './verbs/export.ts'
-import { addKeyVerbs } from './verbs/key.ts'
-import { addAccountsVerbs, addLoginVerbs } from './verbs/login.ts'
+import { addExportVerb, addWorkoutExportVerb, addWorkoutListVerb } from './verbs/export.ts'
+import { addKeyRotateVerb } from './verbs/key.ts'
+import { addAccountsListVerb, addAccountsSetVerb, addLoginVerb, addLogoutVerb } from './verbs/login.ts'
 import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
 import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
 import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
 import { addStatusVerb } from './verbs/status.ts'
 import { addRebuildVerb, addResyncVerb, addSyncVerb, addVerifyVerb } from './verbs/sync.ts'
 import { addAttachVerb, addUploadVerb } from './verbs/upload.ts'
-import { addWebhookVerb } from './verbs/webhook.ts'
+import { addWebhookTestVerb } from './verbs/webhook.ts'
+
+/** The verbs in the order of the help. */
+const VERBS: readonly AddVerb[] = [
+  addStartVerb,
+  addLoginVerb,
+  addLogoutVerb,
+  addAccountsListVerb,
+  addAccountsSetVerb,
+  addSyncVerb,
+  addUploadVerb,
+  addAttachVerb,
+  addResyncVerb,
+  addVerifyVerb,
+  addRebuildVerb,
+  addExportVerb,
+  addWorkoutListVerb,
+  addWorkoutExportVerb,
+  addStatusVerb,
+  addDoctorVerb,
+  addConfigVerb,
+  addSqlVerb,
+  addMcpVerb,
+  addChangesVerb,
+  addMigrateVerb,
+  addBackupVerb,
+  addRestoreVerb,
+  addDbUrlVerb,
+  addDbHoldVerb,
+  addReaderVerb,
+  addKeyRotateVerb,
+  addWebhookTestVerb,
+  addHealthcheckVerb,
+  addSandboxVerb,
+  addDemoVerb,
+  addCompletionVerb,
+]
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
@@ -58,32 +95,7 @@ export function makeProgram(run: Run): Command {
     .addOption(new Option('--env-file <file>', 'the same as --settings').hideHelp())
     .exitOverride()
     .showHelpAfterError('(musette --help lists the verbs)')
-  addStartVerb(program, run)
-  addLoginVerbs(program, run)
-  addAccountsVerbs(program, run)
-  addSyncVerb(program, run)
-  addUploadVerb(program, run)
-  addAttachVerb(program, run)
-  addResyncVerb(program, run)
-  addVerifyVerb(program, run)
-  addRebuildVerb(program, run)
-  addExportVerb(program, run)
-  addWorkoutVerbs(program, run)
-  addStatusVerb(program, run)
-  addDoctorVerb(program, run)
-  addConfigVerb(program, run)
-  addSqlVerb(program, run)
-  addMcpVerb(program, run)
-  addChangesVerb(program, run)
-  addDatabaseVerbs(program, run)
-  addDbUrlVerbs(program, run)
-  addReaderVerb(program, run)
-  addKeyVerbs(program, run)
-  addWebhookVerb(program, run)
-  addHealthcheckVerb(program, run)
-  addSandboxVerb(program, run)
-  addDemoVerb(program, run)
-  addCompletionVerb(program)
+  for (const addVerb of VERBS) addVerb(program, run)
   addHelp(program)
   return program
 }

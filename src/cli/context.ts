@@ -46,7 +46,7 @@ export type Context = {
 /** The work of a verb; it resolves to the exit code, undefined for 0. */
 type Verb = (context: Context) => Promise<number | undefined>
 
-type VerbOptions = {
+export type VerbOptions = {
   /** logs its work; the others log warnings only */
   logsWork?: boolean
   /** takes a wrong configuration, of which the wrong variables have their defaults; for the others it is an error */

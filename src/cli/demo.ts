@@ -19,12 +19,12 @@ import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import type { Context } from './context.ts'
 import { tableOf } from './sql-formats.ts'
-import { withProgress } from './with-app.ts'
+import type { Tools } from './verb.ts'
 
 export type DemoOptions = { once?: boolean; activities: number }
 
 /** Runs the demo: stand-in service, embedded Postgres, daemon, upload and SQL; then waits for the signal, unless `once` is set. */
-export async function demo(context: Context, options: DemoOptions): Promise<undefined> {
+export async function demo(context: Tools<'nothing'>, options: DemoOptions): Promise<undefined> {
   const release = makeReleaseStack()
   const startedAt = Date.now()
   try {
@@ -40,7 +40,7 @@ export async function demo(context: Context, options: DemoOptions): Promise<unde
     await followBackfill(context, daemon, new Date(startedAt))
     await followUpload(context, daemon)
     await printQueries(context, daemon.app)
-    context.note(`everything above took ${((Date.now() - startedAt) / 1_000).toFixed(1)} s`)
+    context.note(`everything above took ${(context.took() / 1_000).toFixed(1)} s`)
     context.print(`\ndatabase:  ${await readSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
     if (options.once) {
@@ -87,26 +87,24 @@ const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
 /** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
-export function followBackfill(context: Context, daemon: Daemon, since: Date): Promise<void> {
-  return withProgress(context, 'activities', async (line) => {
-    for (;;) {
-      const [account] = (await findStatus(daemon.app)).accounts
-      if (account?.polled_at && account.polled_at >= since) {
-        const { activities, wanted, mirrored, samples } = account
-        line.show({ done: activities - wanted, total: activities })
-        if (wanted === 0)
-          return line.finish(`mirrored ${mirrored} activities, ${formatCount(samples)} samples`)
-      }
-      await sleep(LOOK_EVERY_MS, context.signal)
+async function followBackfill(context: Tools<'nothing'>, daemon: Daemon, since: Date): Promise<void> {
+  const line = context.beginProgress('activities')
+  for (;;) {
+    const [account] = (await findStatus(daemon.app)).accounts
+    if (account?.polled_at && account.polled_at >= since) {
+      const { activities, wanted, mirrored, samples } = account
+      line.show({ done: activities - wanted, total: activities })
+      if (wanted === 0) return line.finish(`mirrored ${mirrored} activities, ${formatCount(samples)} samples`)
     }
-  })
+    await sleep(LOOK_EVERY_MS, context.signal)
+  }
 }
 
 /**
  * Makes a FIT file that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
  * `upload_not_mirrored` after two minutes.
  */
-export async function followUpload(context: Context, daemon: Daemon): Promise<void> {
+async function followUpload(context: Context, daemon: Daemon): Promise<void> {
   const { dir } = daemon.app.config.drop
   const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
   const fileName = `demo-${startedAt.toISOString().replace(/[:.]/g, '-')}.fit`
@@ -167,10 +165,7 @@ group by 1 order by 1`,
 ]
 
 /** Prints some questions, each with its SQL and the result. */
-export async function printQueries(
-  context: Pick<Context, 'print'>,
-  app: Pick<App, 'databaseUrl'>,
-): Promise<void> {
+async function printQueries(context: Pick<Context, 'print'>, app: Pick<App, 'databaseUrl'>): Promise<void> {
   for (const { question, sql } of QUERIES) {
     const [result] = await queryApp(app, sql)
     context.print(`\n${question}`)

@@ -1,42 +1,34 @@
-import type { Command } from 'commander'
 import type { Change } from '../../store/feed/change-rows.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
+import { EXIT } from '../context.ts'
 import { wholeNumber } from '../output.ts'
-import { withLocalApp } from '../with-app.ts'
-
-type ChangesOptions = { since: number; follow?: boolean; account?: string; json?: boolean }
+import { defineVerb, flag, option } from '../verb.ts'
 
 /** As many columns of a change as are shown with their values. */
 const SHOWN = 3
 
-/** Adds the verb `changes` to the program. */
-export function addChangesVerb(program: Command, run: Run): void {
-  program
-    .command('changes')
-    .description('show what became different in the mirror, oldest first')
-    .option('--since <number>', 'only changes after the one with this number', wholeNumber, 0)
-    .option('--follow', 'go on with the changes to come')
-    .option('--account <name>', 'only the changes of this account')
-    .option('--json', 'each change as one line of JSON')
-    .action((options: ChangesOptions) => run((context) => changes(context, options)))
-}
-
-async function changes(context: Context, options: ChangesOptions): Promise<number> {
-  const { since, follow = false, account, json } = options
-  const { accountNamed } = await import('../../app/local-app.ts')
-  const { readChanges } = await import('../../app/change-feed.ts')
-  return withLocalApp(context, async (app) => {
-    const accountId = account === undefined ? undefined : (await accountNamed(app, account)).accountId
-    const { signal } = context
+export const addChangesVerb = defineVerb({
+  name: 'changes',
+  description: 'show what became different in the mirror, oldest first',
+  options: {
+    since: option('--since <number>', 'only changes after the one with this number', wholeNumber, 0),
+    follow: flag('--follow', 'go on with the changes to come'),
+    only: option('--account <name>', 'only the changes of this account'),
+    json: flag('--json', 'each change as one line of JSON'),
+  },
+  needs: 'database',
+  async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
+    const { accountNamed } = await import('../../app/local-app.ts')
+    const { readChanges } = await import('../../app/change-feed.ts')
+    const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {
       for (const change of page) {
-        if (json) context.printJson(toJson(change))
-        else context.print(lineOf(change))
+        if (json) printJson(toJson(change))
+        else print(lineOf(change))
       }
     }
     return signal.aborted && !follow ? EXIT.interrupted : EXIT.done
-  })
-}
+  },
+})
 
 function toJson({ changeId, accountId, ...change }: Change) {
   return { change_id: changeId, account_id: accountId, ...change }

@@ -1,9 +1,7 @@
-import type { Command } from 'commander'
 import type { Settings } from '../../config/config.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
+import { type Context, EXIT } from '../context.ts'
 import { printTable } from '../output.ts'
-
-type ConfigOptions = { json?: boolean }
+import { defineVerb, flag } from '../verb.ts'
 
 /** A setting as it is printed: `value` is masked where it holds a secret. */
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
@@ -21,27 +19,23 @@ const SECRET: readonly string[] = [
   'MUSETTE_MQTT_CERT',
 ]
 
-/** Adds the verb `config` to the program. */
-export function addConfigVerb(program: Command, run: Run): void {
-  program
-    .command('config')
-    .description('show every setting, its value, where it was set and its default; secrets are hidden')
-    .option('--json', 'as one JSON object')
-    .action((options: ConfigOptions) =>
-      run((context) => printConfig(context, options), {
-        takesProblems: true,
-        withoutDataDir: true,
-      }),
-    )
-}
+export const addConfigVerb = defineVerb({
+  name: 'config',
+  description: 'show every setting, its value, where it was set and its default; secrets are hidden',
+  options: { json: flag('--json', 'as one JSON object') },
+  needs: 'nothing',
+  takesProblems: true,
+  withoutDataDir: true,
+  run: (tools, options) => printConfig(tools, options),
+})
 
 export async function printConfig(
   context: Pick<Context, 'settings' | 'print' | 'printJson' | 'note'>,
-  options: ConfigOptions,
+  { json }: { json?: boolean },
 ): Promise<number> {
   const { problems } = context.settings
   const settings = await listSettings(context.settings)
-  if (options.json) context.printJson({ settings, problems: problems.map(sentenceOf) })
+  if (json) context.printJson({ settings, problems: problems.map(sentenceOf) })
   else {
     printTable(
       context,

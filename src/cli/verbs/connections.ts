@@ -1,83 +1,70 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { ReaderLogin } from '../../app/reader.ts'
 import type { Config } from '../../config/config.ts'
 import { parseDuration } from '../../kit/time.ts'
-import type { Context, Run } from '../context.ts'
 import { readInput } from '../prompt.ts'
+import { defineVerb, flag, option } from '../verb.ts'
 
-type ReaderOptions = { account?: string; passwordStdin?: boolean; statementTimeout?: number }
+export const addDbUrlVerb = defineVerb({
+  name: 'db-url',
+  description:
+    'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last one disconnects',
+  options: {
+    withPassword: flag('--with-password', 'include the password, for a program that reads no password file'),
+  },
+  needs: 'nothing',
+  async run(tools, options): Promise<undefined> {
+    const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
+    tools.print(await shareDatabaseUrl(tools, { ...options, signal: tools.signal }))
+    const mismatch = await findSharedMismatch(tools.config)
+    if (mismatch !== undefined) tools.note(`musette: ${mismatch}`)
+  },
+})
 
-/** Adds the verb `db-url`, and the hidden verb `db-hold`, which `db-url` starts as a background process. */
-export function addDbUrlVerbs(program: Command, run: Run): void {
-  program
-    .command('db-url')
-    .description(
-      'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last one disconnects',
-    )
-    .option('--with-password', 'include the password, for a program that reads no password file')
-    .action((options: { withPassword?: boolean }) =>
-      run(async (context) => {
-        const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
-        context.print(await shareDatabaseUrl(context, { ...options, signal: context.signal }))
-        const mismatch = await findSharedMismatch(context.config)
-        if (mismatch !== undefined) context.note(`musette: ${mismatch}`)
-      }),
-    )
-  program
-    .command('db-hold', { hidden: true })
-    .description('keep the embedded Postgres running while another program is connected')
-    .action(() =>
-      run(
-        async (context) => {
-          const { holdDatabase } = await import('../../app/shared-database.ts')
-          // The parent process waits for one message; it may have ended.
-          const report = (message: object) => void (process.connected && process.send?.(message))
-          await holdDatabase({ ...context, report }, { signal: context.signal })
-        },
-        { withoutDataDir: true },
-      ),
-    )
-}
+/** The background process of `db-url`. */
+export const addDbHoldVerb = defineVerb({
+  name: 'db-hold',
+  description: 'keep the embedded Postgres running while another program is connected',
+  hidden: true,
+  needs: 'nothing',
+  withoutDataDir: true,
+  async run(tools): Promise<undefined> {
+    const { holdDatabase } = await import('../../app/shared-database.ts')
+    // The parent process waits for one message; it may have ended.
+    const report = (message: object) => void (process.connected && process.send?.(message))
+    await holdDatabase({ ...tools, report }, { signal: tools.signal })
+  },
+})
 
-/** Adds the verb `reader` to the program. */
-export function addReaderVerb(program: Command, run: Run): void {
-  program
-    .command('reader [name]')
-    .description(
-      'make a login that reads schema training and nothing else, or give it a new password; print its URL',
-    )
-    .option('--account <account>', 'the only account whose rows it sees; needs Postgres 15')
-    .option('--password-stdin', 'read the password from standard input; else it is generated')
-    .option(
+export const addReaderVerb = defineVerb({
+  name: 'reader [name]',
+  description:
+    'make a login that reads schema training and nothing else, or give it a new password; print its URL',
+  options: {
+    account: option('--account <account>', 'the only account whose rows it sees; needs Postgres 15'),
+    passwordStdin: flag('--password-stdin', 'read the password from standard input; else it is generated'),
+    statementTimeoutMs: option(
       '--statement-timeout <duration>',
       'how long one statement may take, 5m unless given',
       parseTimeout,
+    ),
+  },
+  needs: 'nothing',
+  // The URL alone goes to standard output.
+  async run({ config, log, signal, print, note }, input): Promise<undefined> {
+    const { name = 'analyst', account, passwordStdin, statementTimeoutMs } = input
+    const password = passwordStdin
+      ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
+      : undefined
+    const { upsertReader } = await import('../../app/reader.ts')
+    const reader = await upsertReader(config, log, { name, password, statementTimeoutMs, account, signal })
+    note(
+      `musette: login "${name}" reads ${account === undefined ? 'schema training' : `the rows of account "${account}" in schema training`}; its password stands in this URL and is not shown again`,
     )
-    .action((name: string | undefined, options: ReaderOptions) =>
-      run((context) => printReader(context, name ?? 'analyst', options)),
-    )
-}
-
-/** Makes the login and prints its URL on standard output; everything else goes to standard error. */
-async function printReader(context: Context, name: string, options: ReaderOptions): Promise<undefined> {
-  const { config, log, signal } = context
-  const password = options.passwordStdin
-    ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
-    : undefined
-  const { upsertReader } = await import('../../app/reader.ts')
-  const reader = await upsertReader(config, log, {
-    name,
-    password,
-    statementTimeoutMs: options.statementTimeout,
-    account: options.account,
-    signal,
-  })
-  context.note(
-    `musette: login "${name}" reads ${options.account === undefined ? 'schema training' : `the rows of account "${options.account}" in schema training`}; its password stands in this URL and is not shown again`,
-  )
-  context.print(reader.url)
-  for (const line of adviceFor(name, config, reader)) context.note(line)
-}
+    print(reader.url)
+    for (const line of adviceFor(name, config, reader)) note(line)
+  },
+})
 
 function adviceFor(
   name: string,

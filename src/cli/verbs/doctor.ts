@@ -1,9 +1,7 @@
-import type { Command } from 'commander'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import type { ProblemKind } from '../../doctor/finding.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
-
-type DoctorOptions = { json?: boolean }
+import { EXIT } from '../context.ts'
+import { defineVerb, flag } from '../verb.ts'
 
 /** The kinds of problem in the order of repair: without a configuration no other check is possible. */
 const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
@@ -16,34 +14,30 @@ const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [
 const LINGER_MS = 2_000
 
 /**
- * Adds the verb `doctor` to the program. The exit code is 0 without problems (warnings are allowed), else that of the gravest
- * one: 2 for the configuration of musette, its machine, key or database, 4 for an unreachable server, 3 for logins, 1 for others.
+ * The exit code is 0 without problems (warnings are allowed), else that of the gravest one: 2 for the configuration of musette, its
+ * machine, key or database, 4 for an unreachable server, 3 for logins, 1 for others.
  */
-export function addDoctorVerb(program: Command, run: Run): void {
-  program
-    .command('doctor')
-    .description('check everything that musette needs; print each problem and the command that mends it')
-    .option('--json', 'as one JSON object')
-    .action((options: DoctorOptions) =>
-      // A wrong variable is one of the findings and does not end the program.
-      run((context) => doctor(context, options), { takesProblems: true }),
-    )
-}
-
-async function doctor(context: Context, options: DoctorOptions): Promise<number> {
-  const { config, log, settings } = context
-  const { diagnose } = await import('../../doctor/doctor.ts')
-  const findings: Diagnosis[] = []
-  for await (const finding of diagnose({ log }, { config, problems: settings.problems })) {
-    findings.push(finding)
-    if (!options.json) context.print(lineOf(finding))
-    context.signal.throwIfAborted()
-  }
-  const code = codeOf(findings)
-  if (options.json) context.printJson({ exit_code: code, findings })
-  setTimeout(() => process.exit(code), LINGER_MS).unref()
-  return code
-}
+export const addDoctorVerb = defineVerb({
+  name: 'doctor',
+  description: 'check everything that musette needs; print each problem and the command that mends it',
+  options: { json: flag('--json', 'as one JSON object') },
+  needs: 'nothing',
+  // A wrong variable is one of the findings and does not end the program.
+  takesProblems: true,
+  async run({ config, log, settings, signal, print, printJson }, { json }) {
+    const { diagnose } = await import('../../doctor/doctor.ts')
+    const findings: Diagnosis[] = []
+    for await (const finding of diagnose({ log }, { config, problems: settings.problems })) {
+      findings.push(finding)
+      if (!json) print(lineOf(finding))
+      signal.throwIfAborted()
+    }
+    const code = codeOf(findings)
+    if (json) printJson({ exit_code: code, findings })
+    setTimeout(() => process.exit(code), LINGER_MS).unref()
+    return code
+  },
+})
 
 function lineOf({ check, state, found, run }: Diagnosis): string {
   return `${state.replace('_', ' ').padEnd(8)}  ${check}: ${found}${run === undefined ? '' : `; run: ${run}`}`

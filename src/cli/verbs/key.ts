@@ -1,31 +1,27 @@
-import type { Command } from 'commander'
 import type { Rotation } from '../../app/key-rotation.ts'
-import { EXIT, type Run } from '../context.ts'
-import { withLocalApp } from '../with-app.ts'
+import { EXIT } from '../context.ts'
+import { defineVerb, option } from '../verb.ts'
 
-/** Adds the verb `key rotate` to the program. */
-export function addKeyVerbs(program: Command, run: Run): void {
-  const key = program.command('key').description('manage the key that seals the tokens')
-  key
-    .command('rotate')
-    .description('seal every login with a new key')
-    .option(
+export const addKeyRotateVerb = defineVerb({
+  group: { name: 'key', description: 'manage the key that seals the tokens' },
+  name: 'rotate',
+  description: 'seal every login with a new key',
+  options: {
+    to: option(
       '--to <file>',
       'when MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
-    )
-    .action((options: { to?: string }) =>
-      run(async (context) => {
-        const { rotateKey } = await import('../../app/key-rotation.ts')
-        return withLocalApp(context, async (app) => {
-          const rotation = await rotateKey(app, { to: options.to })
-          context.print(sentenceOf(rotation))
-          context.print(backupsOf(rotation))
-          for (const { message } of rotation.unreadable) context.note(`musette: ${message}`)
-          return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
-        })
-      }),
-    )
-}
+    ),
+  },
+  needs: 'database',
+  async run({ app, print, note }, { to }) {
+    const { rotateKey } = await import('../../app/key-rotation.ts')
+    const rotation = await rotateKey(app, { to })
+    print(sentenceOf(rotation))
+    print(backupsOf(rotation))
+    for (const { message } of rotation.unreadable) note(`musette: ${message}`)
+    return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
+  },
+})
 
 function backupsOf({ old }: Rotation): string {
   const kept = old ? `, which is kept in ${old}; put a copy of that` : ': put a copy of that'

@@ -1,70 +1,66 @@
-import { type Command, Option } from 'commander'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
+import { EXIT } from '../context.ts'
 import { widthOf } from '../output.ts'
 import { readInput } from '../prompt.ts'
 import type { Printer } from '../sql-formats.ts'
 import { writeTo } from '../standard-streams.ts'
+import { defineVerb, flag, option } from '../verb.ts'
 
-type SqlOptions = { csv?: boolean; json?: boolean; expanded?: boolean; write?: boolean }
+export const addSqlVerb = defineVerb({
+  name: 'sql [query]',
+  description: 'run SQL against the mirror; without a query it is read from standard input',
+  options: {
+    json: flag('--json', 'one JSON array of rows for each statement').conflicts('csv'),
+    csv: flag('--csv', 'CSV with a line of names, as psql writes it'),
+    expanded: flag('-x, --expanded', 'one value a line, for long values and many columns'),
+    table: flag('--no-expanded', 'always a table; on a terminal, long values are cut to its width'),
+    write: flag('--write', 'allow statements that change the database'),
+  },
+  needs: 'nothing',
+  async run({ config, log, signal, note }, { query, write = false, ...form }) {
+    const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, signal))
+    if (text === undefined || text.trim() === '') {
+      throw new ConfigError(
+        'no_query',
+        'no query; run: musette sql "select count(*) from training.activities"',
+      )
+    }
+    const { openQueries } = await import('../../app/open-database.ts')
+    const printer = await printerFor(form)
+    const onNotice = ({ severity, message, ...remarks }: Notice) =>
+      note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
+    try {
+      return await closeAfter(
+        await openQueries(config, log, { write, signal, onNotice }),
+        async (queries) => {
+          await printAnswers({ queries, output: process.stdout, signal }, text, printer)
+          return EXIT.done
+        },
+      )
+    } catch (error) {
+      if (!isAbort(error, signal)) throw withPlace(error)
+      note('musette: stopped; the statement was cancelled')
+      return EXIT.interrupted
+    }
+  },
+})
 
-/** Adds the verb `sql` to the program. */
-export function addSqlVerb(program: Command, run: Run): void {
-  program
-    .command('sql [query]')
-    .description('run SQL against the mirror; without a query it is read from standard input')
-    .addOption(new Option('--json', 'one JSON array of rows for each statement').conflicts('csv'))
-    .addOption(new Option('--csv', 'CSV with a line of names, as psql writes it'))
-    .option('-x, --expanded', 'one value a line, for long values and many columns')
-    .option('--no-expanded', 'always a table; on a terminal, long values are cut to its width')
-    .option('--write', 'allow statements that change the database')
-    .action((query: string | undefined, options: SqlOptions) =>
-      run((context) => sql(context, query, options)),
+export const addMcpVerb = defineVerb({
+  name: 'mcp',
+  description: 'answer an assistant on standard input and output (Model Context Protocol); it only reads',
+  options: { account: option('--account <name>', 'the database shows this account alone') },
+  needs: 'nothing',
+  async run({ config, log, signal }, { account }): Promise<undefined> {
+    const { makeAssistantReader } = await import('../../app/open-database.ts')
+    const { serveStandardStreams } = await import('../../mcp/stdio.ts')
+    await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
+      serveStandardStreams({ log, reader, version: VERSION }, signal),
     )
-}
-
-/** Adds the verb `mcp` to the program. */
-export function addMcpVerb(program: Command, run: Run): void {
-  program
-    .command('mcp')
-    .description('answer an assistant on standard input and output (Model Context Protocol); it only reads')
-    .option('--account <name>', 'the database shows this account alone')
-    .action(({ account }: { account?: string }) => run((context) => mcp(context, account)))
-}
-
-async function mcp({ config, log, signal }: Context, account: string | undefined): Promise<undefined> {
-  const { makeAssistantReader } = await import('../../app/open-database.ts')
-  const { serveStandardStreams } = await import('../../mcp/stdio.ts')
-  await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
-    serveStandardStreams({ log, reader, version: VERSION }, signal),
-  )
-}
-
-async function sql(context: Context, query: string | undefined, options: SqlOptions): Promise<number> {
-  const { config, log, signal } = context
-  const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, signal))
-  if (text === undefined || text.trim() === '') {
-    throw new ConfigError('no_query', 'no query; run: musette sql "select count(*) from training.activities"')
-  }
-  const { openQueries } = await import('../../app/open-database.ts')
-  const printer = await printerFor(options)
-  const onNotice = ({ severity, message, ...remarks }: Notice) =>
-    context.note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
-  const queries = await openQueries(config, log, { write: options.write ?? false, signal, onNotice })
-  try {
-    await printAnswers({ queries, output: process.stdout, signal }, text, printer)
-    return EXIT.done
-  } catch (error) {
-    if (!isAbort(error, signal)) throw withPlace(error)
-    context.note('musette: stopped; the statement was cancelled')
-    return EXIT.interrupted
-  } finally {
-    await queries.close()
-  }
-}
+  },
+})
 
 /** The most characters of a line that are shown around a mistake, and those of them that stand before it. */
 const SHOWN = { all: 60, before: 40 }
@@ -91,7 +87,8 @@ function remarkLines({ detail, hint }: Remarks): string[] {
   return [...(detail ? [`DETAIL:  ${detail}`] : []), ...(hint ? [`HINT:  ${hint}`] : [])]
 }
 
-async function printerFor({ csv, json, expanded }: SqlOptions): Promise<Printer> {
+async function printerFor(form: { csv?: boolean; json?: boolean; expanded?: boolean }): Promise<Printer> {
+  const { csv, json, expanded } = form
   const { makeCsvPrinter, makeJsonPrinter, makeTablePrinter } = await import('../sql-formats.ts')
   if (csv) return makeCsvPrinter()
   if (json) return makeJsonPrinter()

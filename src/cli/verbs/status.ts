@@ -1,29 +1,23 @@
-import type { Command } from 'commander'
 import type { Status } from '../../app/status-report.ts'
 import { formatCount } from '../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../kit/time.ts'
-import { type Context, noteUnreadableLogins, type Run } from '../context.ts'
+import { type Context, noteUnreadableLogins } from '../context.ts'
 import { printTable } from '../output.ts'
-import { withLocalApp } from '../with-app.ts'
+import { defineVerb, flag } from '../verb.ts'
 
-/** Adds the verb `status` to the program. */
-export function addStatusVerb(program: Command, run: Run): void {
-  program
-    .command('status')
-    .description('show logins, mirrored activities, waiting files, uploads and failures')
-    .option('--json', 'as one JSON object')
-    .action((options: { json?: boolean }) => run((context) => status(context, options)))
-}
-
-async function status(context: Context, options: { json?: boolean }): Promise<undefined> {
-  const { findStatus } = await import('../../app/status-report.ts')
-  return withLocalApp<undefined>(context, async (app) => {
+export const addStatusVerb = defineVerb({
+  name: 'status',
+  description: 'show logins, mirrored activities, waiting files, uploads and failures',
+  options: { json: flag('--json', 'as one JSON object') },
+  needs: 'database',
+  async run({ app, ...context }, { json }): Promise<undefined> {
+    const { findStatus } = await import('../../app/status-report.ts')
     const keyProblem = await noteUnreadableLogins(context, app)
     const report = await findStatus(app)
-    if (options.json) context.printJson({ ...report, key_problem: keyProblem ?? null })
+    if (json) context.printJson({ ...report, key_problem: keyProblem ?? null })
     else printStatus(context, report)
-  })
-}
+  },
+})
 
 function printStatus(context: Pick<Context, 'print'>, status: Status): void {
   context.print(`database: ${status.database}, queue: ${status.queue}`)

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts, VerifyCounts } from '../../app/sync-account.ts'
@@ -6,61 +5,41 @@ import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import type { Verified } from '../../mirror/compare-activities.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
-import type { ProgressLine } from '../progress.ts'
-import { tuneForPass } from '../tune-for-pass.ts'
-import { type Chosen, withAccount, withLocalAccount, withProgress } from '../with-app.ts'
+import { type Context, EXIT } from '../context.ts'
+import { defineVerb, flag, option } from '../verb.ts'
 
-type SyncOptions = { full?: boolean; acceptRemovals?: boolean; wait?: boolean; json?: boolean }
-
-/** Adds the verb `sync` to the program. */
-export function addSyncVerb(program: Command, run: Run): void {
-  program
-    .command('sync [account]')
-    .description('mirror every known change in one pass, in this process, without the queue')
-    .option(
+export const addSyncVerb = defineVerb({
+  name: 'sync [account]',
+  description: 'mirror every known change in one pass, in this process, without the queue',
+  options: {
+    full: flag(
       '--full',
       'also compare the whole list with the mirror: finds removals, and edits that were missed',
-    )
-    .option('--accept-removals', 'with --full: accept any number of removed activities')
-    .option('--wait', 'when another process mirrors the account, begin after that')
-    .option('--json', 'print the counts as one JSON object')
-    .action((account: string | undefined, options: SyncOptions) =>
-      run((context) => sync(context, account, options)),
-    )
-}
-
-async function sync(context: Context, account: string | undefined, options: SyncOptions): Promise<number> {
-  const { full = false, acceptRemovals = false, wait = false, json = false } = options
-  if (acceptRemovals && !full)
-    throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
-  const startedAt = Date.now()
-  const { asPass, syncAccount } = await import('../../app/sync-account.ts')
-  return asPassOf(context, { account, verb: 'sync' }, async (app, name, line) => {
-    const { signal } = context
-    const done = await asPass(app, { name, wait, signal, onWait: noteOnce(context) }, () =>
+    ),
+    acceptRemovals: flag('--accept-removals', 'with --full: accept any number of removed activities'),
+    wait: flag('--wait', 'when another process mirrors the account, begin after that'),
+    json: flag('--json', 'print the counts as one JSON object'),
+  },
+  needs: 'app',
+  isPass: true,
+  before(_context, { acceptRemovals, full }) {
+    if (acceptRemovals && !full)
+      throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
+  },
+  async run(tools, { account: name, full = false, acceptRemovals = false, wait = false, json }) {
+    const { app, signal } = tools
+    const { asPass, syncAccount } = await import('../../app/sync-account.ts')
+    const line = tools.beginProgress('activities')
+    const done = await asPass(app, { name, wait, signal, onWait: noteOnce(tools) }, () =>
       syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
     line.finish(`account "${name}": ${done ? sentenceOf(name, done) : runningSentence(name)}`)
     const { listed, fetched, unchanged, absent, failed, pending, unfetched } = done ?? NO_COUNTS
     const result = { account: name, listed, fetched, unchanged, absent, failed, pending }
-    const duration = Date.now() - startedAt
-    if (json) context.printJson({ ...result, duration_ms: duration, ...(!done && { running: true }) })
+    if (json) tools.printJson({ ...result, duration_ms: tools.took(), ...(!done && { running: true }) })
     return failed + unfetched > 0 ? EXIT.partial : EXIT.done
-  })
-}
-
-/** Runs a verb that requests activities of one account and shows how far it is. */
-async function asPassOf(
-  context: Context,
-  chosen: Chosen,
-  work: (app: App, account: string, line: ProgressLine) => Promise<number>,
-): Promise<number> {
-  await tuneForPass()
-  return withAccount(context, chosen, (app, name) =>
-    withProgress(context, 'activities', (line) => work(app, name, line)),
-  )
-}
+  },
+})
 
 const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0, unfetched: 0 }
 
@@ -69,7 +48,7 @@ function runningSentence(name: string): string {
 }
 
 /** Makes the function that says once that a pass waits. */
-function noteOnce(context: Context): () => void {
+function noteOnce(context: Pick<Context, 'note'>): () => void {
   let isNoted = false
   return () => {
     if (!isNoted) context.note('musette: waits until the pass of another process has ended')
@@ -105,38 +84,34 @@ function countActivities(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'activity' : 'activities'}`
 }
 
-type ResyncOptions = { since?: Date; account?: string; json?: boolean }
-
-/** Adds the verb `resync` to the program. */
-export function addResyncVerb(program: Command, run: Run): void {
-  program
-    .command('resync [paths...]')
-    .description('fetch activities again, every sample of them, and rewrite them')
-    .option('--since <day>', 'every activity that started on this day of its own clock or later', readDay)
-    .option('--account <account>', 'whose activities')
-    .option('--json', 'print the counts as one JSON object')
-    .action((paths: string[], options: ResyncOptions) => run((context) => resync(context, paths, options)))
-}
-
-async function resync(context: Context, paths: readonly string[], options: ResyncOptions): Promise<number> {
-  const { since } = options
-  if (paths.length > 0 === (since !== undefined)) {
-    throw new ConfigError(
-      'bad_usage',
-      'name the paths of the activities, or the first day with --since; run: musette resync --help',
-    )
-  }
-  const startedAt = Date.now()
-  const { asPass, resyncAccount } = await import('../../app/sync-account.ts')
-  return asPassOf(context, { account: options.account, verb: 'resync' }, async (app, account, line) => {
-    const { signal } = context
-    const done = await asPass(app, { name: account, wait: true, signal, onWait: noteOnce(context) }, () =>
-      resyncAccount(app, {
-        name: account,
-        choice: since ? { since } : { paths },
-        signal,
-        onProgress: line.show,
-      }),
+export const addResyncVerb = defineVerb({
+  name: 'resync [paths...]',
+  description: 'fetch activities again, every sample of them, and rewrite them',
+  options: {
+    since: option(
+      '--since <day>',
+      'every activity that started on this day of its own clock or later',
+      readDay,
+    ),
+    account: option('--account <account>', 'whose activities'),
+    json: flag('--json', 'print the counts as one JSON object'),
+  },
+  needs: 'app',
+  isPass: true,
+  before(_context, { paths, since }) {
+    if (paths.length > 0 === (since !== undefined))
+      throw new ConfigError(
+        'bad_usage',
+        'name the paths of the activities, or the first day with --since; run: musette resync --help',
+      )
+  },
+  async run(tools, { paths, since, account, json }) {
+    const { app, signal } = tools
+    const { asPass, resyncAccount } = await import('../../app/sync-account.ts')
+    const line = tools.beginProgress('activities')
+    const choice = since ? { since } : { paths }
+    const done = await asPass(app, { name: account, wait: true, signal, onWait: noteOnce(tools) }, () =>
+      resyncAccount(app, { name: account, choice, signal, onProgress: line.show }),
     )
     if (!done) throw new Error('a pass that waits has an end')
     const { reason, ...counts } = done
@@ -147,10 +122,10 @@ async function resync(context: Context, paths: readonly string[], options: Resyn
       ...some(counts.failed, `failed${why}; run: musette status`),
     ]
     line.finish(parts.join('; '))
-    if (options.json) context.printJson({ account, ...counts, duration_ms: Date.now() - startedAt })
+    if (json) tools.printJson({ account, ...counts, duration_ms: tools.took() })
     return counts.failed > 0 ? EXIT.partial : EXIT.done
-  })
-}
+  },
+})
 
 function readDay(text: string): Date {
   const day = parseDay(text)
@@ -161,50 +136,38 @@ function readDay(text: string): Date {
   )
 }
 
-type RebuildOptions = { account?: string; json?: boolean }
-
-/** Adds the verb `rebuild` to the program. */
-export function addRebuildVerb(program: Command, run: Run): void {
-  program
-    .command('rebuild [paths...]')
-    .description(
-      'make samples, curves, zones and summaries from the stored answers and FIT files again, without the service',
-    )
-    .option('--account <account>', 'whose activities')
-    .option('--json', 'print the counts as one JSON object')
-    .action((paths: string[], options: RebuildOptions) => run((context) => rebuild(context, paths, options)))
-}
-
-async function rebuild(
-  context: Context,
-  paths: readonly string[],
-  { account: name, json }: RebuildOptions,
-): Promise<number> {
-  const startedAt = Date.now()
-  const { rebuildAccount } = await import('../../app/rebuild-account.ts')
-  await tuneForPass()
-  return withLocalAccount(context, { account: name, verb: 'rebuild' }, (app, account) =>
-    withProgress(context, 'activities', async (line) => {
-      const counts = await rebuildAccount(app, {
-        name: account,
-        paths: paths.length > 0 ? paths : undefined,
-        signal: context.signal,
-        onProgress: line.show,
-      })
-      line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
-      const { failures, fitFiles, withoutDocument, ...rest } = counts
-      const numbers = {
-        ...rest,
-        fit_files: fitFiles,
-        without_document: withoutDocument.length,
-        failed: failures.length,
-      }
-      if (json) context.printJson({ account, ...numbers, failures, duration_ms: Date.now() - startedAt })
-      const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
-      return unmet > 0 ? EXIT.partial : EXIT.done
-    }),
-  )
-}
+export const addRebuildVerb = defineVerb({
+  name: 'rebuild [paths...]',
+  description:
+    'make samples, curves, zones and summaries from the stored answers and FIT files again, without the service',
+  options: {
+    account: option('--account <account>', 'whose activities'),
+    json: flag('--json', 'print the counts as one JSON object'),
+  },
+  needs: 'database',
+  isPass: true,
+  async run(tools, { paths, account, json }) {
+    const { rebuildAccount } = await import('../../app/rebuild-account.ts')
+    const line = tools.beginProgress('activities')
+    const counts = await rebuildAccount(tools.app, {
+      name: account,
+      paths: paths.length > 0 ? paths : undefined,
+      signal: tools.signal,
+      onProgress: line.show,
+    })
+    line.finish(`account "${account}": ${rebuiltSentenceOf(counts, account)}`)
+    const { failures, fitFiles, withoutDocument, ...rest } = counts
+    const numbers = {
+      ...rest,
+      fit_files: fitFiles,
+      without_document: withoutDocument.length,
+      failed: failures.length,
+    }
+    if (json) tools.printJson({ account, ...numbers, failures, duration_ms: tools.took() })
+    const unmet = failures.length + (paths.length > 0 ? withoutDocument.length : 0)
+    return unmet > 0 ? EXIT.partial : EXIT.done
+  },
+})
 
 /** The most activities that a sentence names. */
 const MOST_NAMED = 10
@@ -233,33 +196,57 @@ function named(paths: readonly string[], between: string): string {
   return paths.slice(0, MOST_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
 }
 
-type VerifyOptions = {
-  report?: string
-  sample?: number
-  all?: boolean
-  repair?: boolean
-  account?: string
-  json?: boolean
-}
-
 /** How many activities are compared when nothing else is said: a few minutes at the usual pace. */
 const SAMPLE = 20
 /** A value of a field as a person reads it. */
 const VALUE_CHARACTERS = 60
 
-/** Adds the verb `verify` to the program. */
-export function addVerifyVerb(program: Command, run: Run): void {
-  program
-    .command('verify [paths...]')
-    .description('compare activities with the service, every value of every sample; nothing is written')
-    .option('--sample <n>', `some at random; ${SAMPLE} when nothing else is said`, readCount)
-    .option('--all', 'every mirrored activity')
-    .option('--repair', 'record what the service says where it differs')
-    .option('--report <file>', 'write what a maintainer needs to know of the service, without your data')
-    .option('--account <account>', 'whose activities')
-    .option('--json', 'one JSON object an activity, then one with the counts')
-    .action((paths: string[], options: VerifyOptions) => run((context) => verify(context, paths, options)))
-}
+export const addVerifyVerb = defineVerb({
+  name: 'verify [paths...]',
+  description: 'compare activities with the service, every value of every sample; nothing is written',
+  options: {
+    sample: option('--sample <n>', `some at random; ${SAMPLE} when nothing else is said`, readCount),
+    all: flag('--all', 'every mirrored activity'),
+    repair: flag('--repair', 'record what the service says where it differs'),
+    report: option(
+      '--report <file>',
+      'write what a maintainer needs to know of the service, without your data',
+    ),
+    account: option('--account <account>', 'whose activities'),
+    json: flag('--json', 'one JSON object an activity, then one with the counts'),
+  },
+  needs: 'app',
+  isPass: true,
+  before(_context, { paths, sample, all }) {
+    if (Number(paths.length > 0) + Number(sample !== undefined) + Number(all ?? false) > 1)
+      throw new ConfigError('bad_usage', 'name paths, or --sample, or --all; run: musette verify --help')
+  },
+  async run(tools, { paths, sample = SAMPLE, all, repair = false, report, account, json }) {
+    const { app, signal, print, printJson } = tools
+    const { verifyAccount } = await import('../../app/sync-account.ts')
+    const ends: Verified[] = []
+    const differing: Record<string, number> = {}
+    const line = tools.beginProgress('activities')
+    const counts = await verifyAccount(app, {
+      name: account,
+      choice: paths.length > 0 ? { paths } : all ? { all } : { sample },
+      repair,
+      signal,
+      onEnd(end, progress) {
+        if (end.result === 'different')
+          for (const { field } of end.differences) differing[field] = (differing[field] ?? 0) + 1
+        if (json) printJson(end)
+        else if (end.result !== 'equal') ends.push(end)
+        line.show(progress)
+      },
+    })
+    line.finish(`account "${account}": ${verifiedSentence(account, counts, repair)}`)
+    for (const end of ends) print(differenceLines(end).join('\n'))
+    if (json) printJson({ account, ...counts })
+    if (report !== undefined) await writeReport(tools, app, { account, path: report, counts, differing })
+    return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
+  },
+})
 
 function readCount(text: string): number {
   const count = Number(text)
@@ -268,36 +255,6 @@ function readCount(text: string): number {
     'bad_usage',
     '--sample takes a whole number of activities; run: musette verify --help',
   )
-}
-
-async function verify(context: Context, paths: readonly string[], options: VerifyOptions): Promise<number> {
-  const { sample, all = false, repair = false, json = false } = options
-  if (Number(paths.length > 0) + Number(sample !== undefined) + Number(all) > 1)
-    throw new ConfigError('bad_usage', 'name paths, or --sample, or --all; run: musette verify --help')
-  const { verifyAccount } = await import('../../app/sync-account.ts')
-  const ends: Verified[] = []
-  const differing: Record<string, number> = {}
-  return asPassOf(context, { account: options.account, verb: 'verify' }, async (app, account, line) => {
-    const counts = await verifyAccount(app, {
-      name: account,
-      choice: paths.length > 0 ? { paths } : all ? { all } : { sample: sample ?? SAMPLE },
-      repair,
-      signal: context.signal,
-      onEnd(end, progress) {
-        if (end.result === 'different')
-          for (const { field } of end.differences) differing[field] = (differing[field] ?? 0) + 1
-        if (json) context.printJson(end)
-        else if (end.result !== 'equal') ends.push(end)
-        line.show(progress)
-      },
-    })
-    line.finish(`account "${account}": ${verifiedSentence(account, counts, repair)}`)
-    for (const end of ends) context.print(differenceLines(end).join('\n'))
-    if (json) context.printJson({ account, ...counts })
-    if (options.report !== undefined)
-      await report(context, app, { account, path: options.report, counts, differing })
-    return counts.failed + counts.different > 0 ? EXIT.partial : EXIT.done
-  })
 }
 
 function verifiedSentence(account: string, counts: VerifyCounts, repair: boolean): string {
@@ -329,8 +286,8 @@ function formatValue(value: unknown): string {
   return shorten(JSON.stringify(value), VALUE_CHARACTERS)
 }
 
-async function report(
-  context: Context,
+async function writeReport(
+  context: Pick<Context, 'note'>,
   app: App,
   input: { account: string; path: string; counts: VerifyCounts; differing: Record<string, number> },
 ): Promise<void> {

@@ -1,56 +1,43 @@
-import type { Command } from 'commander'
 import type { Webhook } from '../../config/webhooks-file.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import type { Answer } from '../../webhooks/send.ts'
-import { type Context, EXIT, type Run } from '../context.ts'
+import { type Context, EXIT } from '../context.ts'
+import { defineVerb, flag } from '../verb.ts'
 
-type TestOptions = { json?: boolean }
-
-/** Adds the verb `webhook test` to the program. */
-export function addWebhookVerb(program: Command, run: Run): void {
-  program
-    .command('webhook')
-    .description('the receivers of messages that MUSETTE_WEBHOOKS names')
-    .command('test [name]')
-    .description('send one message to a webhook, or to each of them, and print what came back')
-    .option('--json', 'as one JSON array')
-    .action((name: string | undefined, options: TestOptions) =>
-      run((context) => testWebhooks(context, name, options)),
-    )
-}
-
-async function testWebhooks(
-  context: Context,
-  name: string | undefined,
-  { json = false }: TestOptions,
-): Promise<number> {
-  const chosen = chooseWebhooks(context, name)
-  const { makeReceivers, sendTestMessage } = await import('../../webhooks/send.ts')
-  const { signal, config } = context
-  const dispatcher = makeReceivers(config.proxies)
-  const answers = await Promise.all(
-    chosen.map(async (webhook) => ({
-      webhook: webhook.name,
-      ...(await sendTestMessage(webhook, { signal, dispatcher })),
-    })),
-  ).finally(() => dispatcher.destroy())
-  if (json)
-    context.printJson(
-      answers.map(({ webhook, status, failure, ms, beginning }) => ({
-        webhook,
-        delivered: failure === undefined,
-        status: status ?? null,
-        error: failure ?? null,
-        ms,
-        answer: beginning,
+export const addWebhookTestVerb = defineVerb({
+  group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },
+  name: 'test [name]',
+  description: 'send one message to a webhook, or to each of them, and print what came back',
+  options: { json: flag('--json', 'as one JSON array') },
+  needs: 'nothing',
+  async run({ config, signal, print, printJson }, { name, json }) {
+    const chosen = chooseWebhooks({ config }, name)
+    const { makeReceivers, sendTestMessage } = await import('../../webhooks/send.ts')
+    const dispatcher = makeReceivers(config.proxies)
+    const answers = await Promise.all(
+      chosen.map(async (webhook) => ({
+        webhook: webhook.name,
+        ...(await sendTestMessage(webhook, { signal, dispatcher })),
       })),
-    )
-  else for (const { webhook, ...answer } of answers) context.print(lineOf(webhook, answer))
-  const codes = new Set(answers.map(codeOf))
-  const [code = EXIT.done] = codes
-  return codes.size === 1 ? code : EXIT.partial
-}
+    ).finally(() => dispatcher.destroy())
+    if (json)
+      printJson(
+        answers.map(({ webhook, status, failure, ms, beginning }) => ({
+          webhook,
+          delivered: failure === undefined,
+          status: status ?? null,
+          error: failure ?? null,
+          ms,
+          answer: beginning,
+        })),
+      )
+    else for (const { webhook, ...answer } of answers) print(lineOf(webhook, answer))
+    const codes = new Set(answers.map(codeOf))
+    const [code = EXIT.done] = codes
+    return codes.size === 1 ? code : EXIT.partial
+  },
+})
 
 function chooseWebhooks({ config }: Pick<Context, 'config'>, name: string | undefined): readonly Webhook[] {
   if (!config.webhooks)
