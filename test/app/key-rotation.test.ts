@@ -33,7 +33,7 @@ const LOGIN = { clientId: 'c', clientSecret: 's', pair: pairAt(0) }
 const waitsForLock = (url: string, count: number) =>
   eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === count)
 
-test('a rotation seals all of a login with the new key and changes nothing else', async () => {
+test('a rotation seals the whole login with the new key and changes nothing else', async () => {
   const { vault, vaultOn, store, accountId, next, rotate } = await openRotatable()
   const notBefore = new Date('2024-06-01T13:00:00Z')
   await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
@@ -46,7 +46,7 @@ test('a rotation seals all of a login with the new key and changes nothing else'
   await expect(vaultOn(store).read(accountId)).rejects.toMatchObject(refusal)
 })
 
-test('a rotation leaves alone a login that was sealed with a key that is not at hand, and names it', async () => {
+test('a rotation keeps and names a login sealed with an unknown key', async () => {
   const { store, vaultOn, accountId, next, rotate } = await openRotatable()
   await vaultOn(store, randomBytes(32)).saveLogin({ ...ACCOUNT, name: 'other' }, LOGIN)
   const other = () =>
@@ -60,7 +60,7 @@ test('a rotation leaves alone a login that was sealed with a key that is not at 
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(0))
 })
 
-test('a rotation changes nothing when no login was sealed with a key that is at hand', async () => {
+test('a rotation changes nothing when every login was sealed with an unknown key', async () => {
   const { store, vaultOn } = await openRotatable()
   const rows = () => rowsOf(store, 'SELECT c::text FROM musette.credentials c ORDER BY account_id')
   const before = await rows()
@@ -71,7 +71,7 @@ test('a rotation changes nothing when no login was sealed with a key that is at 
   expect(await rows()).toEqual(before)
 })
 
-test('a rotation is followed by a process that began with the key before, when it reads and when it refreshes', async () => {
+test('a process with the old key follows a rotation when it reads or refreshes', async () => {
   const { following, vaultOn, store, accountId, next, rotate } = await openRotatable()
   expect(await following.read(accountId)).toMatchObject(pairAt(0))
   await rotate()
@@ -80,7 +80,7 @@ test('a rotation is followed by a process that began with the key before, when i
   expect(await vaultOn(store, next).read(accountId)).toMatchObject({ ...pairAt(5), password: 'pässword' })
 })
 
-test('a rotation waits for a refresh under way, takes its tokens along, and keeps the next one waiting', async () => {
+test('a rotation waits for a running refresh, includes its tokens, and delays the next one', async () => {
   const { url, following, vaultOn, store, accountId, next, rotate } = await openRotatable()
   const order: string[] = []
   let release: () => void = () => undefined
@@ -109,7 +109,7 @@ test('a rotation waits for a refresh under way, takes its tokens along, and keep
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(9))
 })
 
-test('a rotation lets a first login that comes meanwhile wait, and seals it with the key that stays', async () => {
+test('a first login waits for a rotation and is sealed with the new key', async () => {
   const { url, vault, vaultOn, store, accountId, following, disk, next } = await openRotatable()
   await vault.forget(accountId)
   let login: Promise<unknown> | undefined
@@ -123,7 +123,7 @@ test('a rotation lets a first login that comes meanwhile wait, and seals it with
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(3))
 })
 
-test('a rotation puts spooled tokens in place first, and removes their file', async () => {
+test('a rotation first stores spooled tokens and removes their file', async () => {
   const { vaultOn, store, accountId, spoolDir, next, rotate, url } = await openRotatable()
   // A spool file whose tokens the table has not: written by a process that lost the database at once.
   const cutting = vaultOn({
@@ -143,7 +143,7 @@ test('a rotation puts spooled tokens in place first, and removes their file', as
   expect(await vaultOn(store, next).read(accountId)).toMatchObject(pairAt(7))
 })
 
-test('a rotation is not held up by an old spool file that was sealed with the key before', async () => {
+test('a rotation ignores an outdated spool file sealed with an older key', async () => {
   const { vault, vaultOn, store, accountId, spoolDir, next, rotate } = await openRotatable()
   const [row] = await rowsOf(store, 'SELECT * FROM musette.credentials')
   await rotate()

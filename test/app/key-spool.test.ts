@@ -40,7 +40,7 @@ async function loseDatabaseWhileRefreshing(): Promise<void> {
   await connections(true)
 }
 
-it('tokens that the database did not take are put in place by the next sync, which asks for no others', async () => {
+it('the next sync stores spooled tokens and requests no others', async () => {
   await loseDatabaseWhileRefreshing()
   const before = await grants()
   expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
@@ -48,7 +48,7 @@ it('tokens that the database did not take are put in place by the next sync, whi
   expect(await spools()).toEqual([])
 })
 
-it('tokens that the database did not take are sealed with the new key by a rotation', async () => {
+it('a rotation seals spooled tokens with the new key', async () => {
   await loseDatabaseWhileRefreshing()
   const before = await grants()
   expect(await rig.musette(['key', 'rotate'])).toMatchObject({ code: 0 })

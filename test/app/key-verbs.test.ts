@@ -28,7 +28,7 @@ describe('a key in the data directory', () => {
   })
   afterEach(close)
 
-  it('is replaced under a running daemon, which goes on polling and refreshing with the new one', async () => {
+  it('is replaced under a running daemon, which polls and refreshes with the new one', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     const polls = async () =>
       Number(
@@ -64,7 +64,7 @@ describe('a key in the data directory', () => {
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
   })
 
-  it('that is lost is mended by a login', async () => {
+  it('that is lost is replaced by a login', async () => {
     const env = { MUSETTE_SECRET_KEY: makeKeyText() }
     expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
     expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
@@ -76,7 +76,7 @@ describe('a key file that is lost', () => {
   beforeAll(open)
   afterAll(close)
 
-  it('is told by each verb and made by none while logins wait for it, and its copy opens them again', async () => {
+  it('is named and not replaced by any verb while logins need it, and its copy opens them', async () => {
     for (const name of ['default', 'partner'])
       await rig.musette(['login', name, ...LOGIN.slice(1)], { input: 'rider' })
     const path = join(rig.dataDir, 'secret.key')
@@ -105,7 +105,7 @@ describe('a key file that is lost', () => {
     expect(existsSync(path)).toBe(true)
   })
 
-  it('before a rotation is kept beside the new one, and opens the logins of a backup from then', async () => {
+  it('replaced by a rotation is kept, and opens the logins of an older backup', async () => {
     await queryOnce(rig.databaseUrl, 'create table before as select * from musette.credentials')
     const old = await readFile(join(rig.dataDir, 'secret.key'), 'utf8')
     const { stdout } = await rig.musette(['key', 'rotate'])
@@ -129,7 +129,7 @@ describe('a key in the data directory that cannot be used or moved', () => {
   })
   afterAll(close)
 
-  it('is not written elsewhere', async () => {
+  it('stays in its place', async () => {
     const elsewhere = await rig.musette(['key', 'rotate', '--to', 'elsewhere.key'])
     expect(elsewhere.code).toBe(2)
     expect(elsewhere.stderr).toContain('run: musette key rotate')
@@ -137,7 +137,7 @@ describe('a key in the data directory that cannot be used or moved', () => {
   })
 
   it.each(['start', 'sync', 'upload ride.fit', 'key rotate --to next.key'])(
-    'that does not fit is reported at once by %s, and nothing is changed',
+    'that does not fit is reported at once by %s, without a change',
     async (verb) => {
       await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
       const all = () =>
@@ -166,7 +166,7 @@ describe('a key from the environment', () => {
   })
   afterEach(close)
 
-  it('is only replaced when a file for the new one is named', async () => {
+  it('is replaced only with a file for the new one', async () => {
     const before = await sealed()
     const nowhere = await rotate()
     expect(nowhere.code).toBe(2)
@@ -174,7 +174,7 @@ describe('a key from the environment', () => {
     expect(await sealed()).toEqual(before)
   })
 
-  it('is replaced by one that is made in that file, and the command can be given again', async () => {
+  it('is replaced by a new one in that file, and the command can be repeated', async () => {
     const path = join(rig.dataDir, 'next.key')
     const rotated = await rotate('--to', 'next.key')
     expect(rotated).toMatchObject({ code: 0, stderr: '' })

@@ -36,7 +36,7 @@ describe('passes at the same time', () => {
   })
   afterEach(() => scene.close())
 
-  it('of one account are one: it requests each activity once, and the others leave', async () => {
+  it('of one account become one, which requests each activity once', async () => {
     const ends = await Promise.all([pass(), pass(), pass(), pass()])
     expect(ends.filter((end) => end !== undefined)).toMatchObject([{ fetched: 2, created: 2 }])
     expect(await scene.requests()).toMatchObject({ 'GET /oauth/activity/:path': 2 })
@@ -44,7 +44,7 @@ describe('passes at the same time', () => {
     expect(await pass()).toMatchObject({ fetched: 0 })
   })
 
-  it('wait for each other when they are told to, and of several accounts in any case', async () => {
+  it('wait for each other on request, and always with several accounts', async () => {
     const other = await scene.signIn('second')
     const foreign = await openForeignPass(scene.databaseUrl, other.accountId)
     const waits: string[] = []
@@ -63,7 +63,7 @@ describe('passes at the same time', () => {
     expect(await ends).toMatchObject([{ fetched: 2 }, { failed: 0 }])
   })
 
-  it('leave nothing to the daemon, which goes on when they have ended', async () => {
+  it('make the daemon wait until they end', async () => {
     await syncAccount(scene.app, { name: 'default' })
     await scene.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
     const enqueued: string[] = []
@@ -98,7 +98,7 @@ describe('musette sync beside a pass of its account', () => {
   })
   afterEach(() => rig.close())
 
-  it('says so and what to type, and ends with 0', async () => {
+  it('says so with the command to type, and ends with 0', async () => {
     const foreign = await openForeignPass(rig.databaseUrl, 1)
     const { code, stdout, stderr } = await rig.musette(['sync', '--json'])
     expect([code, JSON.parse(stdout)]).toEqual([
@@ -117,7 +117,7 @@ describe('musette sync beside a pass of its account', () => {
   })
 })
 
-it('a command that runs the embedded Postgres keeps it until the pass of another one has ended, unless it is told to stop', async () => {
+it('a command keeps its embedded Postgres until the pass of another command ends, unless it is stopped', async () => {
   const folder = await openTempDir('embedded-pass')
   const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
   try {

@@ -45,7 +45,7 @@ const comparisons = async () => {
 }
 
 describe('another rider', () => {
-  it('is refused at a login, which changes nothing, with the commands to type', async () => {
+  it('is refused at a login, with the commands to type', async () => {
     const before = [await held(), await tokens()]
     const error = await signInWithPassword(rig.app, SECOND).catch((reason: unknown) => reason)
     expect(error).toMatchObject(REFUSED)
@@ -72,7 +72,7 @@ describe('another rider', () => {
     })
   })
 
-  it('whose tokens were put in place by hand writes nothing by any work, until the right one signs in', async () => {
+  it('with tokens put into the database writes nothing until the right one signs in', async () => {
     await putInPlace('second')
     const before = await held()
     const { app, account } = rig
@@ -110,13 +110,13 @@ describe('another rider', () => {
     }
   })
 
-  it('goes on with --same-rider, from the beginning', async () => {
+  it('is mirrored from the beginning with --same-rider', async () => {
     await signInWithPassword(rig.app, { ...SECOND, sameRider: true })
     expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 3, failed: 0 })
     expect((await rig.rows('select count(*)::int as n from training.activities'))[0]?.n).toBe(6)
   })
 
-  it('is found at the first pass when the service was away at the login, which succeeds', async () => {
+  it('is detected at the first pass when the service was away at the login', async () => {
     await rig.steer('POST', 'faults', {
       path: '^/oauth/activity$',
       kind: 'status',
@@ -134,7 +134,7 @@ describe('another rider', () => {
 })
 
 describe('the same rider', () => {
-  it('is known by an activity where the name tells nothing, and goes on where it was', async () => {
+  it('is recognized by an activity without a known name, and continues', async () => {
     for (const change of [
       `update musette.riders set name_hash = 'x'`,
       'update musette.riders set name_hash = null',
@@ -147,7 +147,7 @@ describe('the same rider', () => {
     }
   })
 
-  it('is known by its name alone when it has deleted everything', async () => {
+  it('is recognized by its name after deleting everything', async () => {
     for (const { path } of await rig.rows('select path from training.activities'))
       await rig.steer('DELETE', `activities/${path}`)
     await signInWithPassword(rig.app, RIDER)
@@ -156,7 +156,7 @@ describe('the same rider', () => {
     await signInWithPassword(rig.app, { ...RIDER, sameRider: true })
   })
 
-  it('is compared once for each pair: a refresh and another key need no second comparison', async () => {
+  it('is compared once, also over a refresh and a new key', async () => {
     await rig.rows('delete from musette.riders')
     const first = await comparisons()
     await syncAccount(rig.app, { name: 'default' })
@@ -173,7 +173,7 @@ describe('the same rider', () => {
     ).toEqual([{ same: true }])
   })
 
-  it('leaves no user name in clear, and the same hash for no other account', async () => {
+  it('leaves no user name in clear, and another hash in each account', async () => {
     await signInWithPassword(rig.app, { ...RIDER, name: 'again' })
     const rows = await rig.rows(
       'select username, name_hash from musette.riders r join musette.credentials using (account_id)',
@@ -189,7 +189,7 @@ describe('the same rider', () => {
   })
 })
 
-it('an account without activities has nothing to compare; only another name is refused once it has a rider’s data', async () => {
+it('an account without activities refuses only another name, once it has a rider’s data', async () => {
   await rig.rows('delete from training.activities')
   await expect(signInWithPassword(rig.app, SECOND)).rejects.toMatchObject(REFUSED)
   await rig.rows('delete from training.training_info')
@@ -197,7 +197,7 @@ it('an account without activities has nothing to compare; only another name is r
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 3, failed: 0 })
 })
 
-it('a user name tells nothing more once another login was accepted without a name', async () => {
+it('an accepted login without a name makes the last user name void', async () => {
   await rig.rows('delete from training.activities')
   await signInInBrowser('second')
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 3, failed: 0 })

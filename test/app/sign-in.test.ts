@@ -34,7 +34,7 @@ it('an account mirrors from the beginning when it signs in to another service', 
   }
 })
 
-it('a login to another address that fails half way leaves the previous one as it was, and tells that address nothing', async () => {
+it('a login that fails half way leaves the previous one unchanged', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
   const app = await openApp(readConfig(env), makeSilentLog())
@@ -69,7 +69,7 @@ it('a login to another address that fails half way leaves the previous one as it
   }
 })
 
-it('no tokens are sent to an address that a row names and that did not make them', async () => {
+it('no tokens are sent to an address that did not issue them', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   try {
     await rig.rows('update training.accounts set base_url = $1', [other.url])
@@ -80,7 +80,7 @@ it('no tokens are sent to an address that a row names and that did not make them
   }
 })
 
-it('an account mirrors from the beginning when another rider signs in on purpose, and goes on where it was for the same one', async () => {
+it('an account is mirrored from the beginning when another rider signs in on purpose, and continues for the same one', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
   await signInWithPassword(rig.app, login)
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 0 })
@@ -89,7 +89,7 @@ it('an account mirrors from the beginning when another rider signs in on purpose
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ listed: 2, fetched: 2 })
 })
 
-it('a login keeps a password only when asked to, and then signs in again with it when the grant is gone', async () => {
+it('a login keeps a password only on request, and then uses it when the grant is revoked', async () => {
   const login = { name: 'default', username: 'rider', password: 'rider' }
   await signInWithPassword(rig.app, { ...login, keepPassword: true })
   await rig.steer('POST', 'tokens/revoke')

@@ -16,7 +16,7 @@ describe('sync', () => {
   })
   afterEach(() => scene.close())
 
-  it('brings training info, the workout of the day and the workouts after the activities', async () => {
+  it('fetches training info, the workout of the day and the workouts after the activities', async () => {
     expect(await sync()).toMatchObject({ listed: 2, fetched: 2, failed: 0 })
     const counts = await scene.rows(
       `select (select count(*) from training.training_info)::int as infos,
@@ -30,7 +30,7 @@ describe('sync', () => {
     expect(new Set(runs.map((run) => run.outcome))).toEqual(new Set(['done']))
   })
 
-  it('asks for the lists alone when it has just been done, and brings a workout that was added since', async () => {
+  it('requests only the lists when repeated, and fetches a new workout', async () => {
     await sync()
     await scene.requests()
     await sync()
@@ -42,7 +42,7 @@ describe('sync', () => {
     )
   })
 
-  it('measures the activities that an earlier version mirrored, without fetching them', async () => {
+  it('measures activities of an earlier version without fetching them', async () => {
     await sync()
     const measures = () => scene.rows('select * from training.ride_measures order by activity_id')
     const before = await measures()
@@ -74,7 +74,7 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 1 })
   })
 
-  it('asks for a workout list again at once after it failed', async () => {
+  it('requests a failed workout list again at once', async () => {
     await scene.fault('^/oauth/workouts$', { kind: 'html' })
     expect(await sync()).toMatchObject({ failed: 1 })
     await scene.heal()
@@ -83,13 +83,13 @@ describe('sync', () => {
     expect(await scene.requests()).toMatchObject({ 'GET /oauth/workouts': 1 })
   })
 
-  it('waits as told when the service asks to', async () => {
+  it('waits as long as the service requires', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'status', status: 429, retry_after: 1, times: 1 })
     expect(await sync()).toMatchObject({ failed: 0 })
     expect(await scene.rows('select 1 as one from training.training_info')).toHaveLength(1)
   })
 
-  it('stops when it is told to', async () => {
+  it('stops at the signal', async () => {
     await sync()
     const stopped = AbortSignal.abort()
     const input = { name: 'default', training: true, full: true, signal: stopped }

@@ -11,7 +11,7 @@ describe('the rooms of src', () => {
     expect(listViolations(sources)).toEqual([])
   })
 
-  it('would be caught crossing a wall', () => {
+  it('fail the check with a planted violation', () => {
     const planted = [
       parseSource('service/planted.ts', `import { openStore } from '../store/store.ts'\n`),
       parseSource('normalize/planted.ts', `import { openService } from '../service/service.ts'\n`),
@@ -50,7 +50,7 @@ describe('the rooms of src', () => {
     expect(findCycle(sources)).toBeUndefined()
   })
 
-  it('would be caught in a cycle', () => {
+  it('fail the check with a planted cycle', () => {
     const planted = [
       parseSource('kit/a.ts', `import type { B } from './b.ts'\n`),
       parseSource('kit/b.ts', `export { a } from './a.ts'\n`),
@@ -80,7 +80,7 @@ describe('the rooms of src', () => {
     expect(strays).toEqual([])
   })
 
-  it('connect to Postgres by the client that does not give the password away', () => {
+  it('connect to Postgres by the client that hides the password', () => {
     const strays = sources.filter(
       ({ text }) =>
         /new (?:pg\.)?Client\(/.test(text) || /new pg\.Pool\((?!.*Client: PostgresClient)/.test(text),
@@ -88,7 +88,7 @@ describe('the rooms of src', () => {
     expect(strays.map((file) => file.path)).toEqual([])
   })
 
-  it('join signals and end waits in time by joinSignals alone, because Node 20 forgets what AbortSignal makes', () => {
+  it('combine signals and timeouts only with joinSignals, because Node 20 collects those of AbortSignal', () => {
     const forgets = /AbortSignal\.(?:any|timeout)\(/
     // In a browser nothing is forgotten.
     const strays = sources.filter(({ path, text }) => forgets.test(text) && !path.startsWith('web/shared/'))
@@ -96,7 +96,7 @@ describe('the rooms of src', () => {
     expect(forgets.test('const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])')).toBe(true)
   })
 
-  it('take only such parts of undici as the built program has', () => {
+  it('use only the parts of undici that the built program has', () => {
     const parts: object = createRequire(import.meta.url)('../../config/undici.cjs')
     const imported = sources.flatMap(({ text }) =>
       [...text.matchAll(/^import \{([^}]*)\} from 'undici'/gm)].flatMap(([, names = '']) =>
@@ -108,7 +108,7 @@ describe('the rooms of src', () => {
     expect(taken.filter((name) => !Object.hasOwn(parts, name))).toEqual([])
   })
 
-  it('have files of a size that reads well: none over 400 lines, nine in ten under 250, half between 80 and 150', () => {
+  it('have readable files: none over 400 lines, nine in ten under 250, half between 80 and 150', () => {
     const lines = sources.map((file) => file.text.split('\n').length).sort((a, b) => a - b)
     const at = (share: number) => lines[Math.floor((lines.length - 1) * share)]
     expect(lines.at(-1)).toBeLessThanOrEqual(400)
@@ -126,7 +126,7 @@ describe('the rooms of src', () => {
 })
 
 describe('the names in src', () => {
-  it('are words of the trade', () => {
+  it('are common words', () => {
     expect(listRetiredNames(sources)).toEqual([])
   })
 
@@ -138,7 +138,7 @@ describe('the names in src', () => {
     expect(listTwinNames(sources)).toEqual([])
   })
 
-  it('would be caught when they do not', () => {
+  it('fail the check with planted names', () => {
     const planted = [
       parseSource('store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`),
       parseSource('upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`),

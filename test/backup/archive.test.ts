@@ -59,7 +59,7 @@ async function expectRefused(bytes: Buffer, what: string): Promise<void> {
 }
 
 describe('an archive', () => {
-  it('is read to its end when it is whole', async () => {
+  it('is read to its end', async () => {
     await expect(readThrough(whole)).resolves.toBeUndefined()
   })
 
@@ -76,14 +76,14 @@ describe('an archive', () => {
     }
   })
 
-  it('with more behind its end, or with a part that is missing, is refused', async () => {
+  it('with more behind its end, or without a part, is refused', async () => {
     await expectRefused(Buffer.concat([whole, Buffer.alloc(1)]), 'a byte more')
     // A part of a small table is one header and one block.
     const at = whole.indexOf('training.sync_runs/000001.copy.gz')
     await expectRefused(Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1024)]), 'a part less')
   })
 
-  it('that is damaged leaves the database empty, and the whole one can be restored after it', async () => {
+  it('that is damaged leaves the database empty, so that a whole one can be restored', async () => {
     const before = await contentOf(empty.url)
     for (const place of [700, whole.length >> 1, whole.length - 1500]) {
       const flipped = Buffer.from(whole)
@@ -96,7 +96,7 @@ describe('an archive', () => {
     expect(await contentOf(empty.url)).toEqual(await contentOf(source.url))
   })
 
-  it('holds all tables as they were at one moment, whatever others commit while it is written', async () => {
+  it('holds all tables at one moment, whatever is committed meanwhile', async () => {
     const busy = await openTestDatabase()
     const restored = await openTestDatabase()
     try {
@@ -137,7 +137,7 @@ describe('an archive', () => {
 })
 
 describe('a restored database', () => {
-  it('has the planner statistics, index summaries and next numbers of one that was synced', async () => {
+  it('has planner statistics, index summaries and next numbers as after a sync', async () => {
     const [{ analyzed, summaries } = {}] = await queryOnce(
       empty.url,
       `select (select reltuples from pg_class where oid = 'training.samples'::regclass) as analyzed,

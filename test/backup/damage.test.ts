@@ -114,7 +114,7 @@ describe('a backup is called damaged, and nothing of it is restored,', () => {
     expect(await contentOf(target.url)).toEqual(before)
   })
 
-  it('with a part that says more bytes than any has', async () => {
+  it('with a part that claims too many bytes', async () => {
     const at = small.indexOf(OTHER)
     for (const size of [2 ** 26 + 1, 2 ** 31, 2 ** 33 - 1]) {
       const archive = Buffer.from(small)

@@ -37,7 +37,7 @@ async function makeRole(): Promise<string> {
   return role
 }
 
-test('of a new mirror nothing is named, also after reading logins were made and limited to one account', async () => {
+test('nothing is named in a new mirror, also with reading logins', async () => {
   expect(await findParts()).toEqual([])
   const name = `reader_${new URL(database.url).pathname.slice(6)}`
   roles.push(name)
@@ -129,12 +129,9 @@ test.each([
     'alter default privileges in schema training grant insert on tables to OTHER',
     ['grant INSERT on all later objects of schema training to OTHER'],
   ],
-])(
-  'of a mirror with something of its owner is named what is not in a backup: %s',
-  async (statement, parts) => {
-    const role = statement.includes('OTHER') ? await makeRole() : 'OTHER'
-    await queryOnce(database.url, statement.replaceAll('OTHER', role))
-    const found = await findParts()
-    expect(found.map((part) => part.replaceAll(role, 'OTHER'))).toEqual(parts)
-  },
-)
+])('an object of the owner is named as not in the backup: %s', async (statement, parts) => {
+  const role = statement.includes('OTHER') ? await makeRole() : 'OTHER'
+  await queryOnce(database.url, statement.replaceAll('OTHER', role))
+  const found = await findParts()
+  expect(found.map((part) => part.replaceAll(role, 'OTHER'))).toEqual(parts)
+})

@@ -45,7 +45,7 @@ describe.skipIf(leftOut)('an archive without musette', () => {
        where table_schema in ('training', 'musette')`,
     )
 
-  it('is loaded by tar, gunzip and psql, row for row, with types, keys, indexes, comments and the next numbers', async () => {
+  it('is loaded by tar, gunzip and psql, row for row', async () => {
     const target = await openPlain()
     expect(await restore(target.url)).toEqual({ code: 0, stdout: '', stderr: '' })
     const ofMigrations = /^musette\.migrations/
@@ -74,7 +74,7 @@ describe.skipIf(leftOut)('an archive without musette', () => {
     expect(await queryOnce(target.url, next)).toEqual([{ id: 2 }])
   })
 
-  it('says how it is used, and refuses a database that has these tables, which it leaves as it is', async () => {
+  it('explains its use, and refuses a database with these tables unchanged', async () => {
     expect(await restore()).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('usage: sh restore.sh'),
@@ -87,7 +87,7 @@ describe.skipIf(leftOut)('an archive without musette', () => {
     expect(await contentOf(source.url)).toEqual(before)
   })
 
-  it('refuses a part that has changed, and one that cannot be unpacked; the database stays empty', async () => {
+  it('refuses a changed part, and one that cannot be unpacked; the database stays empty', async () => {
     const target = await openPlain()
     const name = join(folder.path, 'training.samples', '000001.copy.gz')
     const whole = await readFile(name)

@@ -45,13 +45,13 @@ async function openTarget(options?: { migrated?: boolean }): Promise<TestDatabas
   return database
 }
 
-test('a backup goes into a database that was never migrated, and equals the old one row for row', async () => {
+test('a backup restored into an empty database equals the old one row for row', async () => {
   const target = await openTarget({ migrated: false })
   await restoreInto(target.url, whole)
   expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
 })
 
-test('the change feed says a restore, and gives no number twice, in two databases that one backup was restored into', async () => {
+test('the change feed shows a restore, and repeats no number in two databases of one backup', async () => {
   const feeds = []
   for (const _ of [1, 2]) {
     const { url } = await openTarget({ migrated: false })
@@ -77,7 +77,7 @@ test('the change feed says a restore, and gives no number twice, in two database
   expect(new Set(numbers).size).toBe(4)
 })
 
-test('databases that one backup was restored into keep its identity, and each has a line of its own, which the feed says', async () => {
+test('databases restored from one backup keep its identity and have separate lines, as the feed shows', async () => {
   const lines = []
   for (const _ of [1, 2]) {
     const { url } = await openTarget({ migrated: false })
@@ -95,7 +95,7 @@ test('databases that one backup was restored into keep its identity, and each ha
   expect(manifest.database).toEqual({ identity: before?.identity, line: before?.line })
 })
 
-test('a backup of before databases had an identity gets one by its restore', async () => {
+test('a backup without an identity gets one by its restore', async () => {
   const older = await forge(whole, (manifest) => {
     manifest.tables = manifest.tables.filter(({ name }) => name !== 'training.database')
     delete manifest.database

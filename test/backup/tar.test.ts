@@ -56,7 +56,7 @@ describe('an entry of an archive', () => {
     expect(ARCHIVE_END).toEqual(Buffer.alloc(1024))
   })
 
-  it('is read as it was made, however the bytes come, with the longest name and no padding for whole blocks', async () => {
+  it('is read as it was made in any pieces, with the longest name and no padding for whole blocks', async () => {
     const sizes = [0, 1, 511, 512, 513, 1024]
     const made = sizes.map((size, index) => ({
       name: `${index}`.padEnd(99, 'x'),
@@ -75,7 +75,7 @@ describe('an entry of an archive', () => {
     })
   })
 
-  it('is no larger than 64 MB, which its header is refused for', async () => {
+  it('is refused by its header above 64 MB', async () => {
     const read = (size: number) => {
       const entry = makeEntry({ name: 'a', bytes: Buffer.alloc(0) }, 0)
       entry.write(size.toString(8).padStart(11, '0'), 124, 'latin1')
@@ -90,7 +90,7 @@ describe('an entry of an archive', () => {
 })
 
 describe('the parts of a table', () => {
-  it('are cut at 4 MiB wherever the pieces end, are gzip each, and give the same bytes in their order', async () => {
+  it('are cut at 4 MiB, gzipped separately, and give the same bytes in order', async () => {
     expect(PART_BYTES).toBe(4 * 1024 * 1024)
     const text = Buffer.alloc(PART_BYTES * 2 + 1, 'a row of some text ')
     for (const [bytes, sizes] of [
@@ -106,7 +106,7 @@ describe('the parts of a table', () => {
     }
   })
 
-  it('are compressed when that is worth it, by their beginning, and else stored', async () => {
+  it('are compressed or stored, decided by their beginning', async () => {
     const [packed] = await listOf(compressParts(streamOf(Buffer.alloc(200_000, 'abc'))))
     expect(packed?.length).toBeLessThan(2_000)
     const random = randomBytes(64 * 1024)
@@ -121,7 +121,7 @@ describe('the parts of a table', () => {
     expect([await mixed(2_000), await mixed(8_000)]).toEqual([false, true])
   })
 
-  it('that are damaged or too large throw what is made of the error, after those before them', async () => {
+  it('that are damaged or too large throw after the parts before them', async () => {
     const [good] = await listOf(compressParts(streamOf(Buffer.from('good'))))
     const large = await listOf(compressParts(streamOf(Buffer.alloc(PART_BYTES), Buffer.alloc(1))))
     for (const bad of [Buffer.from('no gzip'), Buffer.concat(large)]) {
@@ -161,7 +161,7 @@ describe('a folder of scheduled backups', () => {
     }
   }
 
-  it('keeps the newest of its line by their names, and touches no other file', async () => {
+  it('keeps the newest of its line by name, and changes no other file', async () => {
     expect(nameOf(6)).toBe('musette-20240131T060203Z-0b5e7a3c.tar')
     const { schedule, list } = await openBackups(
       ...[5, 9, 7, 8].map((at) => nameOf(at)),
@@ -178,7 +178,7 @@ describe('a folder of scheduled backups', () => {
     expect(await list()).toEqual([...[7, 8, 9].map((at) => nameOf(at)), ...OTHERS, 'mine.tar'].sort())
   })
 
-  it('knows the backup that was written last, whatever its name says', async () => {
+  it('knows the last written backup, whatever its name', async () => {
     const { schedule } = await openBackups(nameOf(7), nameOf(8), ...OTHERS)
     for (const [name, at] of [
       [nameOf(7), hour(12)],
@@ -190,7 +190,7 @@ describe('a folder of scheduled backups', () => {
     expect(await readNewestBackup(schedule)).toEqual({ path, doneAt: hour(12), bytes: nameOf(7).length })
   })
 
-  it('is made when it is missing, and empty until then', async () => {
+  it('is created when missing, and counts as empty before', async () => {
     const { schedule } = await openBackups()
     const missing = { ...schedule, dir: join(schedule.dir, 'missing') }
     expect([await readNewestBackup(missing), await readBackupsOfOthers(missing)]).toEqual([undefined, []])

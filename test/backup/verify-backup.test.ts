@@ -48,7 +48,7 @@ describe('a backup that is verified', () => {
     return join(folder.path, name)
   }
 
-  it('is restored and compared beside the database, of which nothing changes, and nothing is left', async () => {
+  it('is restored and compared without a change of the database, and removed', async () => {
     const before = await contentOf(source.url)
     const manifest = await verify()
     expect(manifest.tables.find(({ name }) => name === 'training.samples')).toMatchObject({ rows: 6_000 })
@@ -57,7 +57,7 @@ describe('a backup that is verified', () => {
     expect(await readdir(folder.path)).toEqual(['musette.tar'])
   })
 
-  it('says so on the command line, and refuses what is damaged, cut off or something else', async () => {
+  it('says so on the command line; a damaged, cut or other file is refused', async () => {
     const env = { DATABASE_URL: source.url, MUSETTE_DATA_DIR: join(folder.path, 'data') }
     const run = (path: string) => runVerb(['backup', '--verify', path], { env, cwd: folder.path })
     const good = await run('musette.tar')
@@ -81,7 +81,7 @@ describe('a backup that is verified', () => {
     await expectLeft([])
   })
 
-  it('is refused when its restored rows are others than those that it holds', async () => {
+  it('is refused when its restored rows differ from its content', async () => {
     const target = await openTestDatabase()
     onTestFinished(() => target.close())
     // A type that gives every value blanks at its end.
@@ -92,7 +92,7 @@ describe('a backup that is verified', () => {
     })
   })
 
-  it('goes into an embedded Postgres where no database can be made, and where there is none', async () => {
+  it('uses an embedded Postgres where no database can be created', async () => {
     const role = `small_${Date.now()}`
     await queryOnce(source.url, `create role ${role} login password 'x' nocreatedb`)
     onTestFinished(async () => void (await queryOnce(source.url, `drop role ${role}`)))
@@ -105,7 +105,7 @@ describe('a backup that is verified', () => {
     }
   })
 
-  it('removes what verifications that were killed have left, and nothing that is in use', async () => {
+  it('removes the remains of killed verifications, and nothing in use', async () => {
     const old = `musette_verify_${Date.now() - 7_200_000}_ab`
     const young = `musette_verify_${Date.now()}_cd`
     for (const name of [old, young]) await queryOnce(source.url, `create database ${name}`)

@@ -42,14 +42,14 @@ it.each(VERBS.map((verb) => [verb('NAME').join(' '), verb] as const))(
   },
 )
 
-it('a login says the rule', async () => {
+it('a login explains the rule', async () => {
   for (const name of REFUSED) {
     const { code, stderr } = await rig.musette(['login', '--', name])
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(RULE) })
   }
 })
 
-it('a folder whose name no account can have waits, and its reason advises no login', async () => {
+it('a folder with an impossible account name waits, and its reason suggests no login', async () => {
   await mkdir(join(rig.dataDir, 'drop', 'my rides'), { recursive: true })
   await writeFile(join(rig.dataDir, 'drop', 'my rides', 'ride.fit'), makeRide())
   const daemon = rig.start(['start'])

@@ -50,7 +50,7 @@ describe('a verb of one account, without its name,', () => {
   })
   afterAll(() => rig.close())
 
-  it('is one of these', () => {
+  it('is in this list', () => {
     const verbs = verbsOf(makeProgram(async () => undefined))
     expect(verbs.toSorted()).toEqual([...Object.keys(VERBS), ...OTHERS].toSorted())
   })
@@ -76,7 +76,7 @@ describe('a verb of one account, without its name,', () => {
     expect(uploads).toBe(1)
   }, 120_000)
 
-  it('names the accounts and what to type where there are several and none is the default', async () => {
+  it('names the accounts and the command with several accounts and no default', async () => {
     await signIn('rider1')
     await signIn('rider2')
     for (const verb of Object.keys(VERBS)) {
@@ -94,7 +94,7 @@ describe('a verb of one account, without its name,', () => {
     )
   }, 120_000)
 
-  it('takes the default one beside others', async () => {
+  it('uses the default one of several', async () => {
     await signIn('default')
     for (const verb of ['sync', 'rebuild', 'accounts set', 'logout']) {
       const { code, stdout, stderr } = await rig.musette(lineOf(verb))

@@ -40,7 +40,7 @@ async function openTarget(): Promise<string> {
 }
 
 describe('a backup', () => {
-  it('that is made while the daemon fetches is one moment of the mirror, and a sync completes the restored one', async () => {
+  it('made while the daemon fetches is one moment of the mirror, and a sync completes the restored one', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_LOG_LEVEL: 'debug' } })
     release.defer('daemon', () => daemon.kill('SIGKILL'))
     await eventually(async () => {
@@ -63,7 +63,7 @@ describe('a backup', () => {
     expect(synced.stderr).toContain('12 activities here')
   }, 120_000)
 
-  it('is restored on a bare machine by one command, row for row, and both commands speak of the key', async () => {
+  it('is restored on a bare machine by one command, row for row; both commands mention the key', async () => {
     await rig.musette(['sync'])
     const made = await rig.musette(['backup', file])
     expect(made.stderr).toMatch(/\d+ tables with [\d,]+ rows are in .*mirror\.tar, [\d.]+ [kM]B/)
@@ -104,7 +104,7 @@ describe('a backup', () => {
     expect(await contentOf(url)).toEqual(await contentOf(rig.databaseUrl))
   })
 
-  it('names what is not of musette and therefore not in it', async () => {
+  it('names foreign objects that are not in it', async () => {
     await queryOnce(rig.databaseUrl, 'create index mine on training.activities (name)')
     const named = await rig.musette(['backup', file])
     await queryOnce(rig.databaseUrl, 'drop index training.mine')

@@ -20,7 +20,7 @@ describe('the login in a browser', () => {
     expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
   })
 
-  it('signs in by pasting the address that the browser ended at', async () => {
+  it('signs in with the pasted address of the browser', async () => {
     const login = rig.start(['login', 'pasted', '--paste', ...CLIENT], { typed: true })
     login.type(await consent(await login.waitForLine(/^http:.*authorize/)))
     expect(await login.finished).toMatchObject({ code: 0 })
@@ -40,7 +40,7 @@ describe('the login in a browser', () => {
     )
   })
 
-  it('listens on the port of a redirect address, and ends though a connection without a request is open', async () => {
+  it('listens on the port of a redirect address, and ends despite an open connection without a request', async () => {
     const port = await freePort()
     const redirectUri = `http://127.0.0.1:${port}/back`
     const login = rig.start(['login', 'fixed', '--browser', ...CLIENT, '--redirect-uri', redirectUri])
@@ -61,7 +61,7 @@ describe('the login in a browser', () => {
     expect(login.stderr).toContain('musette login --browser --paste')
   })
 
-  it('outlives a request that is not an address', async () => {
+  it('survives a request without a valid address', async () => {
     const login = rig.start(['login', 'probed', '--browser', ...CLIENT])
     const address = new URL(await login.waitForLine(/^http:.*authorize/))
     const { port } = new URL(address.searchParams.get('redirect_uri') ?? '')
@@ -71,7 +71,7 @@ describe('the login in a browser', () => {
     expect(await login.finished).toMatchObject({ code: 0 })
   })
 
-  it('takes no answer that carries another state', async () => {
+  it('accepts no answer with another state', async () => {
     const login = rig.start(['login', 'forged', '--browser', ...CLIENT])
     const address = new URL(await login.waitForLine(/^http:.*authorize/))
     const redirect = address.searchParams.get('redirect_uri')

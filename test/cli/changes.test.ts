@@ -42,7 +42,7 @@ describe('musette changes', () => {
     )
   }
 
-  it('gives what the history is made of, one line of JSON each, in the order of the numbers', async () => {
+  it('prints the changes in order, one line of JSON each', async () => {
     const lines = await readAll()
     const ids = lines.map(({ change_id }) => change_id)
     expect(ids).toEqual(ids.toSorted((a, b) => a - b))
@@ -63,7 +63,7 @@ describe('musette changes', () => {
     expect(lines[0]?.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/)
   })
 
-  it('goes on after the number that its reader names', async () => {
+  it('continues after a given number', async () => {
     const known = await readAll()
     const last = known.at(-1)?.change_id ?? 0
     await rename('Renamed here')
@@ -73,14 +73,14 @@ describe('musette changes', () => {
     expect(known.slice(2)).toEqual((await readAll(['--since', String(known[1]?.change_id)])).slice(0, -1))
   })
 
-  it('reads as text for a person', async () => {
+  it('prints text for a person', async () => {
     const { stdout } = await rig.musette(['changes'])
     expect(stdout).toMatch(
       /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}default {2}login\.restored {2}account "default"$/m,
     )
   })
 
-  it('refuses a number that this database has not given, and an account that is not there', async () => {
+  it('refuses an unknown number and an unknown account', async () => {
     const ahead = await rig.musette(['changes', '--since', '999999'])
     expect(ahead).toMatchObject({ code: 2, stdout: '' })
     expect(ahead.stderr).toContain('999999 is of another database, or of this one before a restore')
@@ -89,7 +89,7 @@ describe('musette changes', () => {
     )
   })
 
-  it('--follow tells the next change at once, outlives its connections, and ends cleanly when its reader goes away', async () => {
+  it('--follow prints the next change at once, survives lost connections, and ends with its reader', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
     const args = ['changes', '--follow', '--json', '--since', String(row?.last)]
     const pipe = startNode([distPath('main.js'), ...args], {

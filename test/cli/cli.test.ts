@@ -14,20 +14,20 @@ describe('the command line', () => {
   })
   afterAll(() => rig.close())
 
-  it('asks for a login before anything else, with the command to type', async () => {
+  it('requires a login before anything else, with the command to type', async () => {
     const sync = await rig.musette(['sync'])
     expect(sync).toMatchObject({ code: 3, stdout: '' })
     expect(sync.stderr).toContain('run: musette login')
   })
 
-  it('says in one line that a password is wrong', async () => {
+  it('rejects a wrong password in one line', async () => {
     const login = await rig.musette(LOGIN, { input: 'wrong\n' })
     expect(login).toMatchObject({ code: 3, stdout: '' })
     expect(login.stderr.trim().split('\n')).toHaveLength(1)
     expect(login.stderr).not.toContain('wrong\n')
   })
 
-  it('signs in, mirrors everything, and then asks for almost nothing', async () => {
+  it('signs in, mirrors everything, and then requests almost nothing', async () => {
     expect(await rig.musette(LOGIN, { input: 'rider\n' })).toMatchObject({ code: 0 })
     const first = await rig.musette(['sync', '--json'])
     expect(first.code).toBe(0)
@@ -67,7 +67,7 @@ describe('the command line', () => {
     expect(accounts).toMatchObject([{ account: 'default', base_url: rig.sandboxUrl, needs_login: false }])
   })
 
-  it('says which days are UTC and what to type, and sets the home', async () => {
+  it('names days in UTC with the command to type, and sets the home', async () => {
     const rows = (text: string) => queryOnce(rig.databaseUrl, text)
     const clocks = () => rows('select distinct timezone, timezone_source from training.activities')
     await rows(
@@ -104,7 +104,7 @@ describe('the command line', () => {
     )
   })
 
-  it('sets the heart rates of a rider, keeps the other one, and takes one back', async () => {
+  it('sets one heart rate of a rider, keeps the other, and clears one', async () => {
     const set = (...options: string[]) => rig.musette(['accounts', 'set', 'default', ...options])
     const rates = () => queryOnce(rig.databaseUrl, 'select resting_hr, max_hr from training.accounts')
     expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, highest not set')
@@ -191,7 +191,7 @@ describe('the command line', () => {
 })
 
 describe('a database of the user', () => {
-  it('that is not at this version is refused with the command that mends it', async () => {
+  it('of another version is refused with the command to type', async () => {
     const rig = await openCliRig({ activities: 1, migrated: false })
     try {
       const before = await rig.musette(['status'])
@@ -204,7 +204,7 @@ describe('a database of the user', () => {
     }
   })
 
-  it('that an earlier musette made is refused by every verb that uses it', async () => {
+  it('of an earlier musette is refused by every verb that uses it', async () => {
     const rig = await openCliRig({ activities: 1 })
     const file = join(rig.dataDir, 'ride.fit')
     await writeFile(file, '')

@@ -11,7 +11,7 @@ const musette = async (env: Record<string, string>, args: readonly string[] = []
   return runNode([distPath('main.js'), ...args, 'config'], { cwd: folder.path, env })
 }
 
-it('shows every setting with its place and its default, and no secret', async () => {
+it('shows every setting with its source and default, and no secret', async () => {
   const env = {
     DATABASE_URL: 'postgres://rider:hunter2@db/training',
     MUSETTE_HTTP_TOKEN: 'a-token-of-17-chars',
@@ -47,7 +47,7 @@ it('names the file of a setting', async () => {
   expect(older.stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +(${file}|environment) +1h`))
 })
 
-it('is warned of unknown names by every verb, which works on', async () => {
+it('is warned of unknown names by every verb, which continues', async () => {
   const { code, stderr } = await musette({ MUSETTE_POL_EVERY: '1m' })
   expect(code).toBe(0)
   expect(stderr).toBe(

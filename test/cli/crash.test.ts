@@ -22,7 +22,7 @@ describe('a process that is killed', () => {
     return Number(row?.n)
   }
 
-  it('in the middle of a sync, again and again, leaves what the next one completes', async () => {
+  it('repeatedly during a sync leaves a mirror that the next one completes', async () => {
     // So slow that a busy machine sees it before it is done.
     await rig.steer('PATCH', 'settings', { latency_ms: 600 })
     for (const least of [1, 5, 9]) {
@@ -46,7 +46,7 @@ describe('a process that is killed', () => {
 })
 
 describe('a sync that is stopped', () => {
-  it('by SIGINT says so with exit code 130, and the next one goes on', async () => {
+  it('by SIGINT says so with exit code 130, and the next one continues', async () => {
     const rig = await openCliRig({ activities: ACTIVITIES })
     try {
       await rig.signIn()
@@ -76,7 +76,7 @@ describe('the daemon', () => {
   })
   afterAll(() => rig.close())
 
-  it('mirrors the history by itself, follows an edit, and ends at SIGTERM with exit code 0', async () => {
+  it('mirrors the history, follows an edit, and ends at SIGTERM with exit code 0', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     await eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
     const [row] = await queryOnce(rig.databaseUrl, 'select path from training.activities limit 1')
@@ -90,7 +90,7 @@ describe('the daemon', () => {
     expect(end).toMatchObject({ code: 0, signal: null })
   })
 
-  it('may be killed in the middle of the backfill, and the next one completes it', async () => {
+  it('may be killed during the backfill, which the next one completes', async () => {
     await queryOnce(
       rig.databaseUrl,
       'truncate training.activities, training.samples, training.sync_cursors cascade',

@@ -32,7 +32,7 @@ const config = () => readConfig(env())
 const dbUrl = (...args: string[]) => runNode([distPath('main.js'), 'db-url', ...args], { env: env() })
 
 describe('db-url', () => {
-  it('names a file with the password, from which psql signs in, and never the password', async () => {
+  it('names a password file for psql, and never the password', async () => {
     const { code, stdout } = await dbUrl()
     expect(code).toBe(0)
     const { port, password } = JSON.parse(await readFile(join(folder.path, 'postgres.json'), 'utf8'))
@@ -68,7 +68,7 @@ describe('db-url', () => {
     expect(await listProcesses('db-hold')).toMatchObject([{ pid: holder?.pid }])
   })
 
-  it('starts another holder when the one there was killed', async () => {
+  it('starts a new holder when the last one was killed', async () => {
     const first = await dbUrl()
     for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGKILL')
     const second = await dbUrl()
@@ -76,7 +76,7 @@ describe('db-url', () => {
     expect(await listProcesses('db-hold')).toHaveLength(1)
   })
 
-  it('and sql read what a newer musette has made, with a warning, and change nothing of it', async () => {
+  it('and sql read the database of a newer musette with a warning, and change nothing', async () => {
     const made = await openDatabase(config(), log)
     await queryOnce(
       made.url,
@@ -110,7 +110,7 @@ describe('the process that holds the database', () => {
   const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 
-  it('ends when no other program is connected, also while a musette is', async () => {
+  it('ends when no program but musette is connected', async () => {
     const daemon = await openDatabase(config(), log)
     await hold(40)
     expect(await queryOnce(daemon.url, 'select 1 as one')).toEqual([{ one: 1 }])

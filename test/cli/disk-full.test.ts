@@ -42,7 +42,7 @@ describe('a sync', () => {
     expect(roomy.code).toBe(0)
   }, 180_000)
 
-  it('that finds nothing new says so, and how many activities are mirrored', async () => {
+  it('that finds nothing new says so, with the number of mirrored activities', async () => {
     const rig = await openCliRig({ activities: 3 })
     release.defer('rig', () => rig.close())
     await rig.signIn()
@@ -100,7 +100,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
   }, 180_000)
 
-  it('an answer whose last bytes have no room on it is not taken for whole', async () => {
+  it('an answer whose last bytes do not fit does not count as whole', async () => {
     const disk = await openSmallDisk(1)
     const rig = await openCliRig({ activities: 1 })
     release.defer('rig', () => rig.close())
@@ -112,7 +112,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(code).toBe(4)
   }, 180_000)
 
-  it('a server that does not become ready is not waited for', async () => {
+  it('does not wait for a server that cannot become ready', async () => {
     const disk = await openSmallDisk(40)
     expect(await readDiskFull(disk)).toBeUndefined()
     const { bavail, bsize } = await statfs(disk)

@@ -54,7 +54,7 @@ describe('an exported activity', () => {
   }
   const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
 
-  it('has in CSV the samples that the service has, to the digits that the table holds', async () => {
+  it('has the samples of the service in CSV, to the digits of the table', async () => {
     for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
       const text = await textOf(path, 'csv')
       expect(text.endsWith('\n')).toBe(true)
@@ -66,7 +66,7 @@ describe('an exported activity', () => {
     }
   })
 
-  it('has the same in JSON, with the activity and with the fields that have no column', async () => {
+  it('has the same in JSON, with the activity and fields without a column', async () => {
     let extras = 0
     for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
       const { activity, samples } = await jsonOf(path)
@@ -87,7 +87,7 @@ describe('an exported activity', () => {
     expect(extras).toBeGreaterThan(0)
   })
 
-  it('has in Parquet the values of the table, NULL where the table has NULL, and the fields that have no column', async () => {
+  it('has the values of the table in Parquet, including NULL and fields without a column', async () => {
     const extras = new Set<string>()
     for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
       const rows = await rowsOf(path)
@@ -130,7 +130,7 @@ describe('an exported activity', () => {
     }
   })
 
-  it('keeps rare values: infinities, finer times, no time at all, and two samples at one time', async () => {
+  it('keeps rare values: infinities, fine times, missing times, and two samples at one time', async () => {
     const path = await makeRareRide(rig)
     const lines = (await textOf(path, 'csv')).trimEnd().split('\n').slice(1)
     expect(lines.map((line) => line.split(',').slice(2, 4))).toEqual([
@@ -161,7 +161,7 @@ describe('an exported activity', () => {
     expect(line.startsWith(`${await idOf(path)},"a ""b"", c",,Infinity,`)).toBe(true)
   })
 
-  it('keeps the extra fields of each of two samples at one time when rows of the table have moved', async () => {
+  it('keeps the extra fields of two samples at one time apart after rows have moved', async () => {
     const path = await makeRareRide(rig, 'moved')
     const before = await jsonOf(path)
     await rig.rows(
@@ -170,7 +170,7 @@ describe('an exported activity', () => {
     expect(await jsonOf(path)).toEqual(before)
   })
 
-  it('waits for its reader without end, though a transaction may be idle for minutes only', async () => {
+  it('waits for its reader without a limit, despite the limit of an idle transaction', async () => {
     const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
     const show = 'show idle_in_transaction_session_timeout'
     const [seen] = await rig.app.store.read(async (tx) => {
@@ -188,7 +188,7 @@ describe('an exported activity', () => {
     await expect(bytesOf(String(ride?.path), 'csv', stopped)).rejects.toBe(stopped.reason)
   })
 
-  it('is not written when it has no samples, and the reason is given', async () => {
+  it('is not written without samples, with the reason', async () => {
     for (const [state, reason] of [
       ['wanted', 'run: musette sync'],
       ['awaiting_samples', 'fetches it again by itself'],

@@ -32,7 +32,7 @@ describe('musette export', () => {
     expect(JSON.parse(json.stdout).samples).toHaveLength(csv.stdout.trimEnd().split('\n').length - 1)
   })
 
-  it('ends quietly when its reader has had enough', async () => {
+  it('ends quietly when its reader stops', async () => {
     const command = `("${process.execPath}" "${distPath('main.js')}" export ${path} --format json; echo "code $?" >&2) | head -c 9`
     const env = { PATH: process.env.PATH, ...rig.env }
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { env })
@@ -50,7 +50,7 @@ describe('musette export', () => {
     expect(format.stderr).toContain('csv, json, parquet, fit')
   })
 
-  it('writes the whole history into a folder, says what it did, and refuses what it cannot mean', async () => {
+  it('writes the whole history into a folder, reports it, and refuses contradicting options', async () => {
     const all = ['export', '--all', '--format', 'parquet', '--to']
     const first = await rig.musette([...all, 'history'])
     expect(first).toMatchObject({ code: 0, stdout: '' })

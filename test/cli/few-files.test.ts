@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { distPath } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
-it('a process that may open too few files says so in one sentence, and how many it needs', async () => {
+it('a process with a low limit of open files says so in one sentence, with the number it needs', async () => {
   const folder = await openTempDir('few-files')
   onTestFinished(() => folder.close())
   const env = {

@@ -25,7 +25,7 @@ describe('the help of every verb', () => {
     }
   })
 
-  it('has examples that the program understands', async () => {
+  it('has valid examples', async () => {
     for (const [name, { examples }] of Object.entries(HELP)) {
       for (const example of examples) {
         const ran: string[] = []
@@ -45,7 +45,7 @@ describe('the help of every verb', () => {
     expect(others).toEqual(['MUSETTE_LOG_LEVEL'])
   })
 
-  it('means by each exit code what docs/troubleshooting.md says', () => {
+  it('has the exit codes of docs/troubleshooting.md', () => {
     for (const [kind, code] of Object.entries(EXIT))
       expect(readTop('docs/troubleshooting.md')).toContain(
         `| ${code} | ${EXIT_MEANINGS[kind as keyof typeof EXIT]} |`,
@@ -53,7 +53,7 @@ describe('the help of every verb', () => {
   })
 })
 
-it('every setting says what it is for, and has the default that its help shows', () => {
+it('every setting has a purpose, and the default of its help', () => {
   for (const [name, variable] of Object.entries(VARIABLES)) {
     expect(variable.description, name).toMatch(/^[a-z]/)
     const fallback = defaultOf(name as keyof typeof VARIABLES)

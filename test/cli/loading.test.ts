@@ -54,7 +54,7 @@ describe('a process of the command line', () => {
     })
   })
 
-  it('runs SQL with little more than the driver of Postgres', async () => {
+  it('runs SQL with few modules beside the Postgres driver', async () => {
     const { packages, rooms } = await loadedBy('sql', 'select 1')
     const few = [...SETTINGS, 'commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino']
     expect(packages).toEqual(few.sort())
@@ -96,7 +96,7 @@ describe('a process of the command line', () => {
     expect(source.split('\n')[Number(line) - 1], stack).toContain('line.length')
   })
 
-  it('names lines of src in the stack trace of an error, and those of a library as they are', async () => {
+  it('names lines of src in the stack trace of an error, and keeps those of a library', async () => {
     const plant = `Object.defineProperty(process.stdout, 'write', { get() { throw new TypeError('planted') } })`
     const planted = ['--import', `data:text/javascript,${encodeURIComponent(plant)}`]
     const env = { MUSETTE_DATA_DIR: folder.path }

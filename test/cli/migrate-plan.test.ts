@@ -43,7 +43,7 @@ async function useFitFiles(): Promise<string> {
 }
 
 describe('migrate --plan', () => {
-  it('says of an older database what is missing, which tables wait and for how long, and what to type, and changes nothing', async () => {
+  it('shows missing migrations, locked tables with times and the command, and changes nothing', async () => {
     const url = await useFitFiles()
     await queryOnce(url, `update musette.migrations set musette = '0.0.9'`)
     const stateOf = async () => ({ schema: await schemaOf(url), content: await contentOf(url) })
@@ -99,7 +99,7 @@ describe('migrate --plan', () => {
     expect(lines.at(-2)).toBe('nothing is changed yet; run: musette migrate')
   })
 
-  it('as JSON has the sizes and an estimate that follows from them', async () => {
+  it('as JSON has sizes and an estimate', async () => {
     const url = await useFitFiles()
     const plan = JSON.parse((await musette(url, 'migrate', '--plan', '--json')).stdout)
     const sizeOf = async (table: string) => {
@@ -126,7 +126,7 @@ describe('migrate --plan', () => {
     )
   })
 
-  it('says of a database of this version that there is nothing to do, and of one that was just migrated', async () => {
+  it('has nothing to do for a database of this version', async () => {
     const nothing = { code: 0, stdout: expect.stringMatching(/^nothing to do: .+ needs it\n$/), stderr: '' }
     expect(await musette(await use(openTestDatabase()), 'migrate', '--plan')).toMatchObject(nothing)
     const url = await use(openOlderDatabase('0012_heartbeat_runs'))
@@ -134,7 +134,7 @@ describe('migrate --plan', () => {
     expect(await musette(url, 'migrate', '--plan')).toMatchObject(nothing)
   })
 
-  it('says of an empty database that its tables would be made, and leaves it empty', async () => {
+  it('says that an empty database would get its tables, and leaves it empty', async () => {
     const url = await use(openTestDatabase({ migrated: false }))
     const { code, stdout } = await musette(url, 'migrate', '--plan')
     expect(code).toBe(0)
@@ -148,7 +148,7 @@ describe('migrate --plan', () => {
     ['a newer musette', `insert into musette.migrations (hash, created_at) values ('x', 9999999999999)`],
     ['before the first release', `insert into musette.migrations (hash, created_at) values ('x', 5)`],
     ['another program', `alter schema musette rename to elsewhere`],
-  ])('refuses a database of %s with the words of migrate', async (_, change) => {
+  ])('refuses a database of %s as migrate does', async (_, change) => {
     const url = await use(openTestDatabase())
     await queryOnce(url, change)
     const [planned, migrated] = [await musette(url, 'migrate', '--plan'), await musette(url, 'migrate')]
@@ -168,7 +168,7 @@ describe('migrate --plan', () => {
     )
   })
 
-  it('is needed for --json, which does not migrate', async () => {
+  it('is required for --json, which does not migrate', async () => {
     const url = await use(openOlderDatabase('0015_database_identity'))
     const refused = await musette(url, 'migrate', '--json')
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--json goes with --plan') })

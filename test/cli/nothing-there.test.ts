@@ -47,7 +47,7 @@ const musette = (args: readonly string[], env: Record<string, string> = {}) =>
   runNode([distPath('main.js'), ...args], { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env } })
 
 describe('a folder without data', () => {
-  it.each([...ASKING, ...CONNECTING])('stays as it is, and %s %s says what to type', async (...args) => {
+  it.each([...ASKING, ...CONNECTING])('stays unchanged, and %s %s says what to type', async (...args) => {
     const { code, stdout, stderr } = await musette(args)
     const dataDir = join(folder.path, '.musette')
     expect(stderr).toContain(`musette: there is no data in ${dataDir}; run: musette login, or musette demo`)
@@ -56,14 +56,14 @@ describe('a folder without data', () => {
     expect(await listProcessesNaming(folder.path)).toEqual([])
   })
 
-  it.each(LOOKING)('stays as it is after %s %s', async (...args) => {
+  it.each(LOOKING)('stays unchanged after %s %s', async (...args) => {
     const { stdout, stderr } = await musette(args)
     expect(stderr).toBe('')
     expect(stdout).toContain('MUSETTE_BASE_URL')
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  it('that MUSETTE_DATA_DIR names is not made', async () => {
+  it('from MUSETTE_DATA_DIR is not created', async () => {
     const dataDir = join(folder.path, 'far', 'away')
     const { code, stderr } = await musette(['status'], { MUSETTE_DATA_DIR: dataDir })
     expect({ code, stderr }).toMatchObject({
@@ -73,14 +73,14 @@ describe('a folder without data', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  it('names the data of the demo, when that is all there is', async () => {
+  it('makes verbs name the data of the demo, if only that exists', async () => {
     await mkdir(join(folder.path, '.musette/demo/postgres'), { recursive: true })
     const { code, stderr } = await musette(['status'])
     expect(stderr).toMatch(/the data of the demo is read with MUSETTE_DATA_DIR="\S+\/\.musette\/demo"/)
     expect(code).toBe(3)
   })
 
-  it('stays as it is while an assistant asks, who gets the sentence as the answer', async () => {
+  it('stays unchanged by an assistant, who gets the sentence as the answer', async () => {
     const client = await connectStdio({ MUSETTE_DATA_DIR: join(folder.path, 'data') })
     const answer = await client.callTool({ name: 'run_query', arguments: { sql: 'select 1' } })
     expect(answer).toMatchObject({ isError: true })
@@ -90,7 +90,7 @@ describe('a folder without data', () => {
 })
 
 describe('an empty database of the user', () => {
-  it('stays empty, and each asking verb says what to type', async () => {
+  it('stays empty, and each reading verb says what to type', async () => {
     const rig = await openCliRig({ activities: 1, migrated: false })
     release.defer('rig', () => rig.close())
     for (const args of ASKING) {
@@ -111,7 +111,7 @@ describe('an empty database of the user', () => {
 })
 
 describe('a database of the user with data, on a machine that has none of its own', () => {
-  it('is read without a file there', async () => {
+  it('is read without creating a file', async () => {
     const rig = await openCliRig({ activities: 1 })
     release.defer('rig', () => rig.close())
     await rig.signIn()

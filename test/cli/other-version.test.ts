@@ -46,7 +46,7 @@ describe.each([
     })
   })
 
-  it('tells its URL, with one line of warning', async () => {
+  it('has its URL printed, with one line of warning', async () => {
     expect(await run('db-url')).toMatchObject({
       code: 0,
       stdout: `${databases[which]?.url}\n`,
@@ -54,7 +54,7 @@ describe.each([
     })
   })
 
-  it('is not backed up, with a sentence that names the version that does', async () => {
+  it('is not backed up, with a sentence that names the right version', async () => {
     const file = join(folder.path, `${which}.tar`)
     const refused = await run('backup', file)
     expect(refused.code).toBe(2)

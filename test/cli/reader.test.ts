@@ -13,7 +13,7 @@ const musette = (args: readonly string[], options: { env: Record<string, string>
   runVerb(args, options)
 
 describe('musette reader', () => {
-  it('prints the URL alone, once, on a database named by a file', async () => {
+  it('prints only the URL, once, for a database named by a file', async () => {
     const { name, url } = await openReaderLogin()
     const folder = await openTempDir('reader')
     onTestFinished(() => folder.close())

@@ -14,7 +14,7 @@ function printed(options: TableOptions, fields: readonly Field[], ...batches: Ro
 }
 
 describe('a table', () => {
-  it('aligns wide, combining and emoji characters by what they take on a terminal', () => {
+  it('aligns wide, combining and emoji characters by their width on a terminal', () => {
     const names = ['漢字', 'e\u0301te\u0301', '👩‍🚒 5', '한글', '\u1112\u1161\u11ab', 'ab']
     expect(names.map(widthOf)).toEqual([4, 3, 4, 4, 2, 2])
     const lines = printed(
@@ -35,7 +35,7 @@ describe('a table', () => {
     ])
   })
 
-  it('shows one value a line on a terminal that is narrower, and cuts nothing elsewhere', () => {
+  it('shows one value a line on a narrower terminal, and cuts nothing elsewhere', () => {
     const fields = [text('name'), text('why')]
     const rows: Row[] = [
       ['a', `${'long '.repeat(10)}\nend`],
@@ -58,7 +58,7 @@ describe('a table', () => {
     expect(printed({ expanded: true }, fields, rows)[2]).toBe(`why   ${'long '.repeat(10)}`)
   })
 
-  it('is never wider than the terminal, also in rows that come after its widths are known', () => {
+  it('is never wider than the terminal, even in later rows', () => {
     const first: Row[] = Array.from({ length: 1_000 }, (_, index) => ['x', String(index)])
     const late: Row[] = [
       ['漢'.repeat(50), '1'],
@@ -74,7 +74,7 @@ describe('a table', () => {
     )
   })
 
-  it('keeps its columns after a late value that is longer than its own', () => {
+  it('keeps its columns after a late longer value', () => {
     const first: Row[] = Array.from({ length: 1_000 }, () => ['x', '10000', 'z'])
     const lines = printed({}, [text('a'), number('n'), text('c')], first, [
       ['longer', '7', 'z'],
@@ -90,7 +90,7 @@ describe('a table', () => {
 })
 
 describe('the text of a cell', () => {
-  it('holds nothing that a terminal obeys', () => {
+  it('has no control sequences', () => {
     expect(escapeControls('\u001b]0;x\u0007\r\n\u009b\u007f\ta')).toBe(
       '\\x1B]0;x\\x07\\r\n\\u009B\\x7F      a',
     )
@@ -117,7 +117,7 @@ describe('the text of a cell', () => {
 })
 
 describe('the names of JSON', () => {
-  it('are each their own, and what comes once keeps its name', () => {
+  it('are unique, and a name that is unique already stays', () => {
     expect(uniqueNames(['max', 'max', 'max_2', 'max', 'n'])).toEqual(['max', 'max_3', 'max_2', 'max_4', 'n'])
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_2', 'a_2_2', 'a_3', 'b', '')), (names) => {

@@ -37,7 +37,7 @@ describe.runIf(hasPsql)('musette sql beside psql', () => {
     }
   })
 
-  it(`gives a cell the same text, width and side for a sample of them (seed ${SEED})`, async () => {
+  it(`formats cells of some of them alike (seed ${SEED})`, async () => {
     const selects = fc.sample(narrowSelect, { seed: SEED, numRuns: TABLES })
     const theirs = await askPsql(database.url, ['--pset=footer=off', '--pset=linestyle=ascii'], selects)
     for (const [index, select] of selects.entries()) {

@@ -60,14 +60,14 @@ async function stop(started: Running, signal: NodeJS.Signals) {
 }
 
 describe('musette sql', () => {
-  it('shows every column, also those that share a name', async () => {
+  it('shows every column, also those of one name', async () => {
     const query = "select 187 as max, 160 as max, 0 as min, 'x' as max_2"
     expect(await print(query)).toBe('max  max  min  max_2\n───  ───  ───  ─────\n187  160    0  x\n(1 row)\n')
     expect(await print('--csv', query)).toBe('max,max,min,max_2\n187,160,0,x\n')
     expect(await print('--json', query)).toBe('[{"max":187,"max_3":160,"min":0,"max_2":"x"}]\n')
   })
 
-  it('writes JSON without loss: what JavaScript would round or does not know is a string', async () => {
+  it('writes JSON without loss: values that JavaScript would round are strings', async () => {
     const query = `select 12345678901234567890 as n, 9007199254740993 as b, 'NaN'::float8 as f, 0.1::float4 as r, true as t,
       null as z, '{"a":  1.00}'::json as j, array[1,2] as list, chr(155) as c`
     expect(await print('--json', query)).toBe(
@@ -91,7 +91,7 @@ describe('musette sql', () => {
     MANY_MS,
   )
 
-  it('ends quietly when its reader has had enough', async () => {
+  it('ends quietly when its reader stops', async () => {
     const { stdout, stderr } = await inShell('("$@"; echo "code $?" >&2) | head -n 1', ['--csv', MANY])
     expect({ stdout, stderr }).toEqual({ stdout: 'i,sums\n', stderr: 'code 0\n' })
   })
@@ -128,7 +128,7 @@ describe('musette sql', () => {
   })
 
   it(
-    'writes nothing without --write, whatever the URL, the session or the statements say',
+    'writes nothing without --write, whatever URL, session or statements',
     async () => {
       await queryOnce(database.url, 'create table if not exists public.kept (a int)')
       const options = '-c default_transaction_read_only=off -c statement_timeout=77s'
@@ -195,7 +195,7 @@ describe('musette sql', () => {
     expect(stdout).toContain('(1 row)')
   })
 
-  it('answers the commands of psql for tables and columns from the catalogue, and says what to type for others', async () => {
+  it('answers the commands of psql for tables and columns, and suggests a command for others', async () => {
     const all = await sql(['--csv', '\\d'])
     expect(all.stdout).toMatch(/^training,accounts,table,/m)
     expect(all.stdout).toMatch(/^training,daily_load,view,/m)
@@ -220,13 +220,13 @@ describe('musette sql', () => {
     expect(inText.code).toBe(0)
   })
 
-  it('prints what COPY writes, and no JSON of it', async () => {
+  it('prints the output of COPY, but not as JSON', async () => {
     const copy = 'copy (values (1, null), (2, null)) to stdout'
     expect(await print(copy)).toBe('1\t\\N\n2\t\\N\n')
     expect(await sql(['--json', copy])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('takes one format', async () => {
+  it('accepts one format', async () => {
     expect(await sql(['--json', '--csv', 'select 1'])).toMatchObject({ code: 2, stdout: '' })
   })
 })

@@ -58,7 +58,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
     }
   })
 
-  it('changes neither the answer nor the exit code of a verb when it is only its messages that are lost', async () => {
+  it('does not change the answer or the exit code of a verb when only messages are lost', async () => {
     expect(await run(2, ['status', '--json'])).toMatchObject({ code: 0 })
     expect(await run(2, ['export', 'nowhere'])).toMatchObject({ code: 2 })
     expect(JSON.parse((await run(2, ['sync', '--json'])).stdout)).toMatchObject({ account: 'default' })

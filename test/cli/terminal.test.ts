@@ -37,7 +37,7 @@ describe('Ctrl-C on a terminal', () => {
     await steer('settings', { latency_ms: 50 }, 'PATCH')
   })
 
-  it('while sync shows its progress ends it with 130 and a sentence, and leaves no run at running', async () => {
+  it('during the progress of sync ends it with 130 and a sentence, and ends its run', async () => {
     const sync = type(['sync'])
     await eventually(() => /activities: [1-9]\d* of/.test(sync.screen()))
     sync.press(CTRL_C)
@@ -50,7 +50,7 @@ describe('Ctrl-C on a terminal', () => {
     expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
   })
 
-  it('that comes twice, as npx passes it on, is one Ctrl-C: a token refresh in flight is finished', async () => {
+  it('that npx sends twice counts once: a running token refresh finishes', async () => {
     await steer('settings', { reuse_revokes_grant: true }, 'PATCH')
     await steer('faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 2_000 })
     await steer('tokens/expire', {})
@@ -103,7 +103,7 @@ describe('Ctrl-C and Ctrl-D at a prompt', () => {
 })
 
 describe('a login on a terminal', () => {
-  it('asks for the time zone of the home, and offers that of the machine', async () => {
+  it('asks for the time zone of the home, and offers the one of the machine', async () => {
     const login = type(['login', '--username', 'rider'], 100, { TZ: 'Asia/Tokyo' })
     await eventually(() => login.screen().includes('Password'))
     login.press('rider\r')
@@ -120,8 +120,8 @@ describe('a login on a terminal', () => {
   })
 })
 
-describe('a login on a machine that knows no place', () => {
-  it('offers no time zone that an empty answer would not set', async () => {
+describe('a login on a machine without a time zone', () => {
+  it('offers no time zone', async () => {
     const login = type(['login', 'utc', '--username', 'rider'], 100, { TZ: 'UTC' })
     await eventually(() => login.screen().includes('Password'))
     login.press('rider\r')
@@ -169,7 +169,7 @@ describe('the progress on a terminal', () => {
     expect(restore.screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
   }, 180_000)
 
-  it.each([10, 40, 88, 102, 200])('fits into %i columns whatever it says', (columns) => {
+  it.each([10, 40, 88, 102, 200])('fits into %i columns with any text', (columns) => {
     const written: string[] = []
     let now = 0
     const terminal = { columns, write: (text: string) => written.push(text) }

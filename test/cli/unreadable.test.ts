@@ -29,7 +29,7 @@ async function damage(): Promise<void> {
   )
 }
 
-it('accounts whose tokens cannot be read are told by doctor and accounts', async () => {
+it('doctor and accounts name accounts whose tokens cannot be read', async () => {
   await damage()
   const doctor = await rig.musette(['doctor', '--json'])
   const findings: Array<{ state: string; found: string; run: string }> = JSON.parse(doctor.stdout).findings
@@ -47,7 +47,7 @@ it('accounts whose tokens cannot be read are told by doctor and accounts', async
   ])
 })
 
-it('accounts whose tokens cannot be read are told by sync, which goes on for another one', async () => {
+it('sync names accounts whose tokens cannot be read, and continues with others', async () => {
   expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
   const shut = await rig.musette(['sync', 'anna'])
   expect(shut.code).toBe(2)
@@ -55,7 +55,7 @@ it('accounts whose tokens cannot be read are told by sync, which goes on for ano
   expect((await rig.musette(['status'])).stdout).toContain('run: musette login anna')
 })
 
-it('accounts whose tokens cannot be read are told by a rotation of the key, and mended by a login', async () => {
+it('a rotation names accounts whose tokens cannot be read, and a login repairs them', async () => {
   const rotated = await rig.musette(['key', 'rotate'])
   expect(rotated.code).toBe(5)
   expect(rotated.stdout).toContain('2 logins are sealed with a new key')

@@ -22,7 +22,7 @@ describe('musette upload', () => {
   const fault = (body: Record<string, unknown>) =>
     rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...body })
 
-  it('wants a file that is there, and an account', async () => {
+  it('requires an existing file and an account', async () => {
     const missing = await rig.musette(['upload', 'nothing.fit'])
     expect(missing).toMatchObject({ code: 2, stdout: '' })
     expect(missing.stderr).toContain('nothing.fit')
@@ -32,7 +32,7 @@ describe('musette upload', () => {
     expect(nobody.stderr).toContain('run: musette login')
   })
 
-  it('says where the activity is, knows the content again, and sends it again only by force', async () => {
+  it('names the activity, recognizes the content, and sends it again only by force', async () => {
     await rig.signIn()
     const first = await rig.musette(['upload', 'ride.fit', '--name', 'By hand'])
     expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -51,7 +51,7 @@ describe('musette upload', () => {
     expect(await rig.steer<{ uploads: object }>('GET', 'counts')).toMatchObject({ uploads: { accepted: 2 } })
   })
 
-  it('keeps the file, which export gives back byte for byte', async () => {
+  it('keeps the file, which export returns byte for byte', async () => {
     await rig.musette(['sync'])
     const [kept] = await queryOnce(
       rig.databaseUrl,
@@ -74,7 +74,7 @@ describe('musette upload', () => {
     expect(mixed.stdout).toMatch(/^second\.fit: accepted, activity /m)
   })
 
-  it('ends with 4 at once when the service is away, and with the same command goes on later', async () => {
+  it('ends with 4 at once when the service is away, and continues with the same command', async () => {
     await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
     await fault({ kind: 'status', status: 429, retry_after: 3600 })
     const away = await rig.musette(['upload', 'third.fit'])
@@ -91,7 +91,7 @@ describe('musette upload', () => {
     expect(lost.stdout).toMatch(/^fourth\.fit: accepted, activity /m)
   })
 
-  it('is not needed for a ride that came another way: attach joins its file, sends nothing, and goes on where it stopped', async () => {
+  it('is replaced by attach for a known ride: attach joins its file, sends nothing, and can be continued', async () => {
     await mkdir(join(rig.dataDir, 'years', '2026'), { recursive: true })
     await write('years/2026/seventh.fit', makeRide({ seed: 7, start: '2026-05-09T08:00:00Z' }))
     await write('years/elsewhere.fit', makeRide({ seed: 8, start: '2026-05-10T08:00:00Z' }))
@@ -127,7 +127,7 @@ describe('musette upload', () => {
     expect(await rig.musette(['attach', 'nowhere'])).toMatchObject({ code: 2 })
   })
 
-  it('that is killed while the answer is awaited is settled by the next one without sending again', async () => {
+  it('that is killed before the answer is completed by the next one without sending again', async () => {
     await write('fifth.fit', makeRide({ seed: 5, start: '2026-05-07T08:00:00Z' }))
     await rig.steer('POST', 'counts/reset')
     await fault({ kind: 'slow', duration_ms: 60_000 })
@@ -148,7 +148,7 @@ describe('musette upload', () => {
     expect(await rig.steer('GET', 'counts')).toMatchObject({ uploads: { accepted: 1 } })
   })
 
-  it('and the daemon that is killed between sending and answer leave one activity', async () => {
+  it('and a daemon killed before the answer make one activity', async () => {
     const drop = join(rig.dataDir, 'drop')
     await mkdir(drop, { recursive: true })
     await writeFile(join(drop, 'sixth.fit'), makeRide({ seed: 6, start: '2026-05-08T08:00:00Z' }))

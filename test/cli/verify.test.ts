@@ -10,7 +10,7 @@ describe('musette verify', () => {
   })
   afterAll(() => rig?.close())
 
-  it('says what to type before the first sync, and that all is the same after it', async () => {
+  it('names the command before the first sync, and finds no difference after it', async () => {
     await rig.signIn()
     expect(await rig.musette(['verify'])).toMatchObject({
       code: 0,
@@ -24,7 +24,7 @@ describe('musette verify', () => {
     path = String(row?.path)
   })
 
-  it('shows each field that differs with both values, writes nothing, ends with 5, and repairs when it is told to', async () => {
+  it('shows each differing field with both values, ends with 5, and repairs only on request', async () => {
     await queryOnce(
       rig.databaseUrl,
       `update training.samples set hr = hr + 1 where activity_id = (select activity_id from training.activities where path = '${path}')`,
@@ -62,7 +62,7 @@ describe('musette verify', () => {
     expect(await rig.musette(['verify', '--sample', '3'])).toMatchObject({ code: 0 })
   })
 
-  it('names what it cannot compare, and what to type', async () => {
+  it('names what it cannot compare, with the command to type', async () => {
     const sentenceOf = async (...args: string[]) => {
       const { code, stderr } = await rig.musette(['verify', ...args])
       return [code, stderr] as const

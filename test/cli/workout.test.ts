@@ -14,7 +14,7 @@ describe('musette workout', () => {
     await rig.close()
   })
 
-  it('lists what is mirrored, and says what to type before the first', async () => {
+  it('lists mirrored workouts, and names the command before the first', async () => {
     expect((await rig.musette(['workout', 'list'])).stderr).toContain('musette login')
     await rig.signIn()
     expect((await rig.musette(['workout', 'list'])).stdout).toContain('musette sync')
@@ -45,7 +45,7 @@ describe('musette workout', () => {
     expect(readFitWorkout(await readFile(join(folder, 'Easy Spin.fit'))).watts).toHaveLength(2_700)
   })
 
-  it('writes all of the own list into a folder, again only what has changed, and keeps what a person made', async () => {
+  it('writes the own list into a folder, again only changes, and keeps files of a person', async () => {
     const folder = join(rig.dataDir, 'all')
     const all = (format: string) =>
       rig.musette(['workout', 'export', '--all', '--format', format, '--to', folder])

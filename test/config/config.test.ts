@@ -75,7 +75,7 @@ describe('the configuration', () => {
     expect(complaintOf({ REDIS_URL_FILE: join(folder, 'missing') })).toContain('REDIS_URL_FILE')
   })
 
-  it('refuses certificates, keys and addresses that the broker of MQTT could not be reached with', () => {
+  it('refuses certificates, keys and addresses that cannot work with an MQTT broker', () => {
     const made = generateKeyPairSync('ed25519', {
       privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -105,28 +105,25 @@ describe('the configuration', () => {
     )
   })
 
-  it.runIf(findBinary(['openssl']))(
-    'refuses certificates for a broker without TLS, where they would not count',
-    async () => {
-      await makeCertificates(folder)
-      const certificates = {
-        MUSETTE_MQTT_CA: readFileSync(join(folder, 'ca.crt'), 'utf8'),
-        MUSETTE_MQTT_CERT: readFileSync(join(folder, 'server.crt'), 'utf8'),
-        MUSETTE_MQTT_KEY: readFileSync(join(folder, 'server.key'), 'utf8'),
-      }
-      for (const protocol of ['mqtt', 'ws'])
-        for (const [variable, text] of Object.entries(certificates))
-          expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
-            `${variable} counts only with TLS`,
-          )
-      for (const protocol of ['mqtts', 'wss'])
-        expect(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates }).mqtt).toMatchObject({
-          ca: certificates.MUSETTE_MQTT_CA,
-        })
-    },
-  )
+  it.runIf(findBinary(['openssl']))('refuses certificates for a broker without TLS', async () => {
+    await makeCertificates(folder)
+    const certificates = {
+      MUSETTE_MQTT_CA: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+      MUSETTE_MQTT_CERT: readFileSync(join(folder, 'server.crt'), 'utf8'),
+      MUSETTE_MQTT_KEY: readFileSync(join(folder, 'server.key'), 'utf8'),
+    }
+    for (const protocol of ['mqtt', 'ws'])
+      for (const [variable, text] of Object.entries(certificates))
+        expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
+          `${variable} counts only with TLS`,
+        )
+    for (const protocol of ['mqtts', 'wss'])
+      expect(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates }).mqtt).toMatchObject({
+        ca: certificates.MUSETTE_MQTT_CA,
+      })
+  })
 
-  it('takes an empty variable for one that is not set, as compose files make them', () => {
+  it('treats an empty variable as not set, as compose files need', () => {
     expect(readConfig({ REDIS_URL: '', MUSETTE_POLL_EVERY: '' }).mirror.pollEveryMs).toBe(900_000)
   })
 
@@ -165,7 +162,7 @@ describe('the files of settings', () => {
     expect(origins.get('MUSETTE_LAG')?.source).toBe(join(dataDir, 'musette.env'))
   })
 
-  it('take no part in a setting that a stronger place has, with or without _FILE', () => {
+  it('do not override a stronger place, with or without _FILE', () => {
     const dataDir = join(folder, 'weaker')
     const url = write('weaker-url', 'postgres://u:p@file/db')
     write('weaker/musette.env', `DATABASE_URL_FILE=${url}\n`)
@@ -255,7 +252,7 @@ const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>,
   ]
 
 describe('each line of a settings file', () => {
-  it.each(LINES)('sets something, or is told and stops the start: %j', (text, sets, told = []) => {
+  it.each(LINES)('sets something, or stops the start with its number: %j', (text, sets, told = []) => {
     const dataDir = mkdtempSync(join(folder, 'lines-'))
     const path = join(dataDir, 'musette.env')
     writeFileSync(path, text, { mode: 0o600 })

@@ -58,7 +58,7 @@ describe('the URL of a database', () => {
     }
   })
 
-  it.each(REFUSED)('is refused, and no part of it is shown: %s', async (text, sentence) => {
+  it.each(REFUSED)('is refused without a part of it in the message: %s', async (text, sentence) => {
     const [, name = 'DATABASE_URL', value = text] = /^([A-Z_]+)=(.*)$/.exec(text) ?? []
     const settings = readSettings({ [name]: value })
     const shown: string[] = []

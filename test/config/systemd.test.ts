@@ -12,7 +12,7 @@ const UNITS = ['musette', 'musette-user'] as const
 const readUnit = (name: string) => readFile(`config/systemd/${name}.service`, 'utf8')
 
 describe.each(UNITS)('the unit %s', (name) => {
-  it('starts again after a crash, waits for a person after a wrong setting, and has time to stop', async () => {
+  it('restarts after a crash, not after a wrong setting, and has time to stop', async () => {
     const unit = await readUnit(name)
     expect(unit).toMatch(/^ExecStart=\/usr\/bin\/env musette start$/m)
     expect(unit).toMatch(/^Restart=on-failure$/m)
@@ -24,7 +24,7 @@ describe.each(UNITS)('the unit %s', (name) => {
     expect(Number(timeout)).toBeGreaterThan(Number(within))
   })
 
-  it('gains no rights and may use no rights that it does not need', async () => {
+  it('gains no rights and has only the needed ones', async () => {
     const unit = await readUnit(name)
     for (const line of ['NoNewPrivileges=yes', 'UMask=0077', 'SystemCallFilter=~@privileged @resources'])
       expect(unit.split('\n')).toContain(line)
@@ -54,7 +54,7 @@ describe.skipIf(!analyze)('systemd-analyze (left out where it is not installed)'
     expect(about).toEqual([])
   })
 
-  it('judges the unit of the machine as docs/installing.md says', async () => {
+  it('gives the unit of the machine the score in docs/installing.md', async () => {
     const { stdout } = await ask('musette', ['security', '--offline=true'])
     const [, exposure] = /exposure level for musette\.service: ([\d.]+)/.exec(stdout) ?? []
     const docs = await readFile('docs/installing.md', 'utf8')

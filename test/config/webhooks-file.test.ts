@@ -49,7 +49,7 @@ describe('the file of the webhooks', () => {
     return problems.map(({ sentence }) => sentence)
   }
 
-  it('names receivers of both styles; without a choice they get the events of the first release and none that came later', async () => {
+  it('has receivers of both styles; without a choice they get the events of the first release only', async () => {
     const phone = {
       name: 'phone',
       style: 'ntfy',
@@ -66,11 +66,11 @@ describe('the file of the webhooks', () => {
     expect(config.webhooks?.isReadableByOthers).toBe(false)
   })
 
-  it('that others may read is marked', async () => {
+  it('is reported when others may read it', async () => {
     expect((await read([HOME], 0o644)).config.webhooks?.isReadableByOthers).toBe(true)
   })
 
-  it('is refused with all its faults, and none of its values', async () => {
+  it('is refused with all its faults, without its values', async () => {
     const faults = await faultsOf([
       { ...HOME, url: 'ftp://hidden', secret: 'whsec_hidden' },
       { name: 'a b', style: 'ntfy', url: 'https://ntfy.sh/', events: [] },

@@ -56,7 +56,7 @@ const ours = services.filter(([, { image }]) => isOurs(image))
 const of = (name: string): Service => compose.services[name] as Service
 
 describe('the compose file', () => {
-  it('runs every program of ours without rights, on a root that cannot be written, under an init', () => {
+  it('runs all our programs without capabilities, on a read-only root, under an init', () => {
     expect(ours.map(([name]) => name).sort()).toEqual(['musette', 'worker'])
     for (const [name, service] of ours) expect(service, name).toMatchObject({ init: true, read_only: true })
     for (const [name, service] of services) {
@@ -66,21 +66,21 @@ describe('the compose file', () => {
     }
   })
 
-  it('gives every program of ours the time that its stop takes', () => {
+  it('gives all our programs enough time to stop', () => {
     const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/verbs/start.ts')) ?? []
     for (const [name, service] of ours) {
       expect(Number.parseInt(String(service.stop_grace_period), 10), name).toBeGreaterThan(Number(given))
     }
   })
 
-  it('builds one image for every program of ours, and names a version of each other one', () => {
+  it('builds one image for all our programs, and names a version for each other image', () => {
     expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['musette'])
     expect(of('musette').build).toBe('.')
     for (const [name, { image }] of services)
       if (!isOurs(image)) expect(image, name).toMatch(/^[\w./-]+:\d+(\.\d+)*(-\w+)?$/)
   })
 
-  it('starts everything in order: a database and a Redis that answer, then us, who make the tables', () => {
+  it('starts in order: database and Redis until they answer, then musette', () => {
     const { depends_on } = of('musette')
     expect(depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
@@ -98,7 +98,7 @@ describe('the compose file', () => {
     expect(settings).toContain('--maxmemory-policy noeviction')
   })
 
-  it('asks for a password before it talks to Redis, and shows it in no list of processes', () => {
+  it('requires a password for Redis, and shows it in no process list', () => {
     const { command, healthcheck } = of('redis') as Service & { healthcheck: { test: string[] } }
     expect(command.slice(0, 2)).toEqual(['redis-server', '/run/secrets/redis_settings'])
     expect(healthcheck.test.join(' ')).not.toContain('--pass')
@@ -110,7 +110,7 @@ describe('the compose file', () => {
     expect(of('postgres').volumes).toEqual([{ source: 'postgres', target: '/var/lib/postgresql' }])
   })
 
-  it('is open to this machine only, and what others could reach asks for a token', () => {
+  it('is open to this machine only, and requires a token beyond', () => {
     const ports = services.flatMap(([, service]) => service.ports)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
     expect(of('musette').environment).toMatchObject({
@@ -121,7 +121,7 @@ describe('the compose file', () => {
     expect(of('worker').environment).not.toHaveProperty('MUSETTE_HTTP')
   })
 
-  it('gives extra workers what they share with the daemon: the key, the folders, and a health check that answers', () => {
+  it('gives extra workers the key, the folders and a working health check', () => {
     expect(of('worker').profiles).toEqual(['workers'])
     expect(of('worker').volumes).toEqual(of('musette').volumes)
     expect(of('worker').ports).toEqual([])
@@ -185,7 +185,7 @@ describe('the compose file, held against the code,', () => {
     expect(readTop('.gitignore').split('\n')).toEqual(expect.arrayContaining(['secrets/', '.env']))
   })
 
-  it('mounts volumes that are declared and folders that the person makes, never ones that root made', () => {
+  it('mounts declared volumes and folders of the user, never folders made by root', () => {
     const mounts = services.flatMap(([, service]) => service.volumes)
     const volumes = mounts.map(({ source }) => source).filter((source) => !source.startsWith('./'))
     expect([...new Set(volumes)].sort()).toEqual(Object.keys(compose.volumes).sort())

@@ -16,7 +16,7 @@ describe('the Dockerfile', () => {
     expect(valuesOf(last, 'LABEL').join()).toContain('base.name="docker.io/library/node:24-bookworm-slim"')
   })
 
-  it('ends with a user who is not root, by number, so that any engine can tell', () => {
+  it('runs as a user that is not root, by number, which every engine understands', () => {
     expect(valuesOf(last, 'USER')).toEqual(['1000:1000'])
     const after = last.instructions.slice(last.instructions.findIndex(({ name }) => name === 'USER') + 1)
     expect(after.map(({ name }) => name)).toEqual([
@@ -28,12 +28,12 @@ describe('the Dockerfile', () => {
     ])
   })
 
-  it('asks the daemon itself for its health, and stops it with the signal it listens to', () => {
+  it('checks the health of the daemon, and stops it with its signal', () => {
     expect(valuesOf(last, 'HEALTHCHECK')).toEqual([expect.stringContaining('CMD ["musette", "healthcheck"]')])
     expect(valuesOf(last, 'STOPSIGNAL')).toEqual(['SIGTERM'])
   })
 
-  it('takes verbs as they are typed: docker compose run --rm musette login', () => {
+  it('accepts verbs as typed: docker compose run --rm musette login', () => {
     expect(valuesOf(last, 'ENTRYPOINT')).toEqual(['["musette"]'])
     expect(valuesOf(last, 'CMD')).toEqual(['["start"]'])
     expect(valuesOf(last, 'RUN').join()).toContain('ln -s /app/dist/musette.cjs /usr/local/bin/musette')

@@ -98,7 +98,7 @@ describe('the files of the image, with none of the libraries for development', (
     await queryOnce(rig.databaseUrl, `drop role ${name}`)
   })
 
-  it('say what to set when no database is named, for the image has none of its own', async () => {
+  it('name the setting for a database, which the image does not contain', async () => {
     const { DATABASE_URL_FILE: _, ...env } = options.env
     const { code, stderr } = await runNode([main, 'migrate'], { ...options, env })
     expect(code).toBe(2)
@@ -141,7 +141,7 @@ describe('the files of the image, with none of the libraries for development', (
     }
   })
 
-  it('write nothing beside data, drop and workouts', async () => {
+  it('write only into data, drop and workouts', async () => {
     expect((await readdir(join(folder.path, 'app'))).sort()).toEqual([
       'LICENSE',
       'config',

@@ -43,7 +43,7 @@ describe('every library', () => {
     expect(unnamed).toEqual([])
   })
 
-  it('that runs may be used and passed on freely', () => {
+  it('that runs has a free licence', () => {
     const others = [...readLocked()].filter(
       ([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''),
     )
@@ -67,7 +67,7 @@ describe('the audit', () => {
     }
   }
 
-  it('fails on any known vulnerability, and says what mends it', async () => {
+  it('fails on any known vulnerability, and names the fix', async () => {
     const via = ['deeper', { title: 'Reads what it should not' }]
     const finding = { name: 'shallow', severity: 'low', via, fixAvailable: true }
     expect(await audit({ vulnerabilities: { shallow: finding } })).toMatchObject({
@@ -83,7 +83,7 @@ describe('the audit', () => {
     })
   })
 
-  it('does not take a registry without an answer for one that knows no vulnerability', async () => {
+  it('fails when the registry does not answer', async () => {
     const silent = await audit({ message: '405 Method Not Allowed', statusCode: 405 })
     expect(silent).toMatchObject({ code: 0, stderr: expect.stringContaining('not to be asked') })
     expect(silent.stderr).toContain('405')

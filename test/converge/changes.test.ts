@@ -9,7 +9,7 @@ describe(`after any of ${RUNS} random plans and a quiet time, the database equal
   })
   afterAll(() => database.close())
 
-  it('whatever changes there, whatever the clocks show, however short its lists are', {
+  it('whatever changes there, whatever the clocks show, however short its lists', {
     timeout: TIMEOUT_MS,
   }, async () => {
     expect(await findDivergence(database, 'changes')).toBeUndefined()

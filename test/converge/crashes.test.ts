@@ -9,11 +9,11 @@ describe(`after any of ${RUNS} random plans and a quiet time, the database equal
   })
   afterAll(() => database.close())
 
-  it('at whatever statement the process dies or the database restarts', { timeout: TIMEOUT_MS }, async () => {
+  it('at whatever statement a process dies or the database restarts', { timeout: TIMEOUT_MS }, async () => {
     expect(await findDivergence(database, 'crashes')).toBeUndefined()
   })
 
-  it('whatever comes between a request and its answer, another worker too', {
+  it('whatever happens between a request and its answer, also by another worker', {
     timeout: TIMEOUT_MS,
   }, async () => {
     expect(await findDivergence(database, 'workers')).toBeUndefined()

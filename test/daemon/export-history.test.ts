@@ -45,13 +45,13 @@ describe('the daemon with a folder for the export', () => {
     return checkExport({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
   }
 
-  it('is told by the doctor to start when nothing was exported yet, and has no age', async () => {
+  it('is named by doctor before the first export, which has no age', async () => {
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await diagnose({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
     expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeNull()
   })
 
-  it('shows a failed export in its row, the doctor and the error, and goes on when that is mended', async () => {
+  it('shows a failed export in its row, doctor and error, and recovers', async () => {
     await writeFile(dir, 'a file in the place of the folder')
     await expect(exportHistory()).rejects.toMatchObject({
       code: 'export_folder',
@@ -82,7 +82,7 @@ describe('the daemon with a folder for the export', () => {
     expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeInstanceOf(Date)
   })
 
-  it('is found late by the doctor after two intervals and a while', async () => {
+  it('is late for doctor after more than two intervals', async () => {
     await rig.rows(
       `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'
        where resource = 'export'`,
@@ -100,7 +100,7 @@ describe('the daemon with a folder for the export', () => {
     })
   })
 
-  it('brings the folder up to date by itself', async () => {
+  it('keeps the folder up to date', async () => {
     const { config, log } = rig.app
     const stop = new AbortController()
     daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })

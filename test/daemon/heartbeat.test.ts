@@ -54,7 +54,7 @@ describe('the heartbeat of a round', () => {
       mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
     })
 
-  it('is not sent while nothing is known yet, and sent when all is in order', async () => {
+  it('is sent when all is in order, and not before that is known', async () => {
     answer = well
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await round(0)).toEqual([])
@@ -111,7 +111,7 @@ describe('the heartbeat of a round', () => {
     expect(late).toEqual([fails[0], expect.stringContaining('No poll of the service was good for')])
   })
 
-  it('fails in one sentence, without the address, when the monitor does not take it', async () => {
+  it('fails in one sentence without the address', async () => {
     answer = (response) => response.writeHead(500).end('no')
     const failure = await round().catch((error: unknown) => error)
     expect(failure).toMatchObject({
@@ -130,7 +130,7 @@ describe('the heartbeat of a round', () => {
     expect(JSON.stringify(await rig.rows('select * from training.sync_runs'))).not.toContain('hidden')
   })
 
-  it('comes from a daemon after its polls, again and again, and is a metric', async () => {
+  it('is sent by a daemon after its polls, and is a metric', async () => {
     answer = well
     const { mirror } = rig.app.config
     const config = { ...rig.app.config, mirror: { ...mirror, pollEveryMs: 1_000 } }
@@ -185,7 +185,7 @@ describe('the request of a heartbeat', () => {
     expect(makeHeartbeatRequest(address, problem)).toMatchObject({ method, url })
   })
 
-  it('ends after ten seconds with a monitor that says nothing, or without an end', {
+  it('ends after ten seconds with a silent or endless monitor', {
     timeout: 40_000,
   }, async () => {
     const silent = await openReceiver(() => undefined)

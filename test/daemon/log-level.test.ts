@@ -10,7 +10,7 @@ describe('the level of the log at run time', () => {
   })
   afterAll(() => rig.close())
 
-  it('becomes debug by SIGUSR2, and the configured level by the next', async () => {
+  it('becomes debug by SIGUSR2, and the configured one by the next SIGUSR2', async () => {
     const daemon = rig.start(['start'])
     await daemon.waitForLine(/"msg":"started"/)
     process.kill(daemon.pid, 'SIGUSR2')
@@ -22,7 +22,7 @@ describe('the level of the log at run time', () => {
     expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
   })
 
-  it('is written at every configured level, and comes back to it', () => {
+  it('is logged at every configured level, and returns to it', () => {
     for (const configured of ['trace', 'debug', 'info', 'warn', 'error', 'silent']) {
       const { log, lines } = makeTestLog(configured)
       const other = toggleDebug(log, configured)

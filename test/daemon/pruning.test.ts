@@ -18,7 +18,7 @@ const addOld = () =>
 const countOld = async () =>
   Number((await rig.rows(`select count(*) as n from training.sync_runs where ${OLD}`))[0]?.n)
 
-it('the sweep deletes old runs in batches until none is left, and looks again a day later', async () => {
+it('the sweep deletes old runs in batches until none is left, then again a day later', async () => {
   let now = Date.now()
   const app = { ...rig.app, mirror: { ...rig.app.mirror, now: () => new Date(now) } }
   const jobs = { enqueue: async () => undefined } as unknown as Jobs
@@ -39,7 +39,7 @@ it('the sweep deletes old runs in batches until none is left, and looks again a 
   expect(await countOld()).toBe(all + 1 - 10_000)
 })
 
-it('a pass by hand deletes old runs, too', async () => {
+it('a pass of a command deletes old runs too', async () => {
   await addOld()
   const before = await countOld()
   await syncAccount(rig.app, { name: 'default' })

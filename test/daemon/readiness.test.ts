@@ -9,7 +9,7 @@ import { openRig } from '../mirror/rig.ts'
 /** The threads that Node has for files. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 
-it('a daemon whose scan does not end, or whose disk does not answer, is not ready and says so', async () => {
+it('a daemon with an endless scan or a silent disk is not ready and says so', async () => {
   const rig = await openRig({ activities: 0 })
   onTestFinished(() => rig.close())
   const jobs = { counts: async () => ({ polls: {}, fetches: {} }) }

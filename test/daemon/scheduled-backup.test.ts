@@ -54,7 +54,7 @@ describe('scheduled backups', () => {
       mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
     })
 
-  it('are complete archives under their time, with a row that has their size', async () => {
+  it('are complete archives named by time, with a row and their size', async () => {
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     const made = await backUpAt(0)
     expect(await readdir(dir)).toEqual([own('20240131T060000Z')])
@@ -71,14 +71,14 @@ describe('scheduled backups', () => {
     await target.close()
   })
 
-  it('are not made anew at each restart, nor while another process makes one', async () => {
+  it('are not repeated at a restart, nor made by two processes at once', async () => {
     expect(await backUpAt(0.4)).toBeUndefined()
     const other = withExclusiveWork(rig.app.store, 'backup', () => backUpAt(5))
     expect(await other).toBeUndefined()
     expect(await runs()).toHaveLength(1)
   })
 
-  it('stay as many as are to be kept; files of others are not touched', async () => {
+  it('are kept up to their number; other files stay', async () => {
     const part = `${own('20230101T000000Z')}.01234567-89ab-cdef-0123-456789abcdef.part`
     await writeFile(join(dir, 'musette-before-the-move.tar'), 'mine')
     await writeFile(join(dir, 'holiday.tar.01234567-89ab-cdef-0123-456789abcdef.part'), 'mine')
@@ -93,7 +93,7 @@ describe('scheduled backups', () => {
     ])
   })
 
-  it('of other databases are neither removed nor counted nor verified, and are told', async () => {
+  it('of other databases are not removed, counted or verified', async () => {
     const others = [
       ...['musette-20230101T000000Z-00000000.tar', 'musette-20240131T103000Z-00000000.tar'],
       ...['musette-20230101T000000Z.tar', 'musette-20300101T000000Z-00000000.tar'],
@@ -117,7 +117,7 @@ describe('scheduled backups', () => {
     await rm(join(dir, own('20240131T103600Z')))
   })
 
-  it('that were just written stay, however many names lie in the future, which are told and left alone', async () => {
+  it('that were just written stay, even with names in the future, which are reported', async () => {
     const ahead = [own('20280101T000000Z'), own('20280102T000000Z'), own('20280103T000000Z')]
     for (const name of ahead) await writeFile(join(dir, name), 'made while the clock was ahead')
     await backUpAt(5)
@@ -132,7 +132,7 @@ describe('scheduled backups', () => {
     for (const name of ahead) await rm(join(dir, name))
   })
 
-  it('that are damaged or were removed are told by doctor and status, whatever the table says', async () => {
+  it('that are damaged or missing are shown by doctor and status, whatever the table says', async () => {
     const newest = join(dir, own('20240131T110000Z'))
     const whole = await readFile(newest)
     await writeFile(newest, 'no archive')
@@ -155,7 +155,7 @@ describe('scheduled backups', () => {
     expect(await diagnose()).toMatchObject([{ state: 'ok' }])
   })
 
-  it('are restored and compared once a week, which doctor and status tell', async () => {
+  it('are restored and compared once a week, as doctor and status show', async () => {
     const verifyAt = (days: number) => {
       const now = () => new Date(Date.now() + days * DAY)
       return verifyScheduledBackup(rig.app, { now, signal: new AbortController().signal })
@@ -212,7 +212,7 @@ describe('scheduled backups', () => {
     })
   })
 
-  it('that fail leave the old ones, a row, a finding of the doctor and a sentence in status', async () => {
+  it('that fail leave the old ones, a row, a finding of doctor and a sentence in status', async () => {
     const before = await readdir(dir)
     const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, before[1] as string) })
     const signal = new AbortController().signal

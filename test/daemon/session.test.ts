@@ -38,7 +38,7 @@ const answerOf = (stdout: string) => JSON.parse(stdout.replace('ready\n', ''))
 
 const tokens = async () => (await rig.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
 
-it('a token is refreshed once when 20 callers in each of 3 processes find it expired', async () => {
+it('20 callers in each of 3 processes refresh an expired token once', async () => {
   await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
   await rig.steer('POST', 'tokens/expire')
   // Long enough for each process to ask for a pair of its own, if it could.

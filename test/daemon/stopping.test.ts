@@ -51,7 +51,7 @@ const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() =>
 
 // How a queue stops is shown on both kinds of it in test/jobs.
 describe('a daemon that is told to stop', () => {
-  it('in the middle of a backfill leaves whole rides only, and the next one goes on where it was', async () => {
+  it('during a backfill leaves whole rides only, and the next one continues', async () => {
     await open({ activities: ACTIVITIES, queue: 'redis' })
     await signIn()
     await steer('PATCH', 'settings', { latency_ms: 60 })
@@ -75,7 +75,7 @@ describe('a daemon that is told to stop', () => {
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   }, 120_000)
 
-  it('while the database is away ends all the same, and the next one goes on', async () => {
+  it('while the database is away ends, and the next one continues', async () => {
     await open({ activities: 4 })
     await signIn()
     const line = await openLine(rig.databaseUrl)
@@ -131,7 +131,7 @@ describe('a daemon that is told to stop during an upload', () => {
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   }
 
-  it('whose body is half sent ends, and the next one uploads the file once', async () => {
+  it('with half a body ends, and the next one uploads the file once', async () => {
     narrow.stick()
     const daemon = await start()
     await drop(Buffer.concat([makeRide(), makeLargeFile()]))
@@ -143,7 +143,7 @@ describe('a daemon that is told to stop during an upload', () => {
     await expectOneInTheEnd()
   })
 
-  it('that is accepted, but not answered yet, ends, and the next one finds the activity and sends nothing', async () => {
+  it('that is accepted but not answered ends, and the next one finds the activity and sends nothing', async () => {
     await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
     const daemon = await start()
     await drop(makeRide())
@@ -154,7 +154,7 @@ describe('a daemon that is told to stop during an upload', () => {
     expect(await upload()).toMatchObject({ attempts: 1 })
   })
 
-  it('that is neither accepted nor answered ends, and the next one looks before it sends again', async () => {
+  it('that is neither accepted nor answered ends, and the next one checks before it sends', async () => {
     await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'stall' })
     const daemon = await start()
     await drop(makeRide())
@@ -167,7 +167,7 @@ describe('a daemon that is told to stop during an upload', () => {
 })
 
 describe('a daemon that is told to stop during a token refresh', () => {
-  it('waits for the answer, keeps the new pair, and the next one works with it', async () => {
+  it('waits for the answer and stores the new pair, which the next one uses', async () => {
     await open({ activities: 2 })
     await signIn()
     await steer('PATCH', 'settings', { reuse_revokes_grant: true })

@@ -22,7 +22,7 @@ describe('the jobs around training info and workouts', () => {
     expect(await run('poll-workouts')).toBeUndefined()
   })
 
-  it('leave an account alone that is gone or waits for a person', async () => {
+  it('skip an account that is gone or needs a login', async () => {
     expect(await run('poll-training-info', 4_711)).toBeUndefined()
     await scene.steer('POST', 'tokens/revoke')
     await expect(run('poll-training-info')).rejects.toThrow('run: musette login')

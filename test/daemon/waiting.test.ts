@@ -46,7 +46,7 @@ async function openEmpty(): Promise<string> {
 
 describeWithRedis('a daemon that starts before its servers', () => {
   it(
-    'waits for both, says for which in the log and in /readyz, and then sets the empty database up',
+    'waits for both, names them in the log and in /readyz, then sets up the empty database',
     async () => {
       const folder = await openTempDir('late')
       release.defer('folder of Postgres', () => folder.close())
@@ -143,7 +143,7 @@ describe('a daemon whose database', () => {
 
 describe('an empty database of the rider', () => {
   it(
-    'is set up once by several daemons and a login at the same time',
+    'is set up once by several daemons and a login at once',
     async () => {
       const url = await openEmpty()
       const env = { DATABASE_URL: url, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
@@ -163,7 +163,7 @@ describe('an empty database of the rider', () => {
     SLOW,
   )
 
-  it('is left as it is by verbs that only ask, which name the verb that sets it up', async () => {
+  it('is left empty by verbs that only read, which name the verb that sets it up', async () => {
     const env = { DATABASE_URL: await openEmpty() }
     for (const verb of ['status', 'accounts', 'changes']) {
       const { code, stderr } = await run([verb], env)

@@ -45,7 +45,7 @@ async function filesUnder(folder: string): Promise<string[]> {
 }
 
 describe('the daemon', () => {
-  it('brings a dropped file to SQL with samples and scores, and moves it to done', async () => {
+  it('mirrors a dropped file with samples and scores, and moves it to done', async () => {
     await start()
     await drop('Évening räce.fit', makeRide())
     await eventually(async () => (await rig.rows(STORY))[0]?.state === 'mirrored')
@@ -55,7 +55,7 @@ describe('the daemon', () => {
     await eventually(async () => (await filesUnder('done')).includes('Évening räce.fit'))
   })
 
-  it('says in failed/ why a file was refused, and sends it again when it is moved back', async () => {
+  it('writes the reason of a refusal to failed/, and sends the file again when it is moved back', async () => {
     await rig.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'status', status: 422 })
     await start()
     await drop('ride.fit', makeRide())
@@ -68,7 +68,7 @@ describe('the daemon', () => {
     await eventually(async () => (await filesUnder('done')).includes('ride.fit'))
   })
 
-  it('goes on by itself after a lost answer and a failing service', async () => {
+  it('recovers after a lost answer and a failing service', async () => {
     await rig.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'lost-answer' })
     await rig.steer('POST', 'faults', {
       path: '^/oauth/upload$',
@@ -85,7 +85,7 @@ describe('the daemon', () => {
     expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 2, refused: 0 })
   })
 
-  it('shares one folder with another daemon, and each file is sent once', async () => {
+  it('shares a folder with another daemon, and each file is sent once', async () => {
     await Promise.all([start(), start()])
     for (let day = 1; day <= 9; day++) {
       await drop(`ride-${day}.fit`, makeRide({ seed: day, start: `2026-05-0${day}T08:00:00Z` }))

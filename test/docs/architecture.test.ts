@@ -10,13 +10,13 @@ describe('the pages for a contributor', () => {
     ['ARCHITECTURE.md', 30],
     ['CONTRIBUTING.md', 12],
     ['docs/decisions.md', 15],
-  ])('name files and functions that there are: %s', (name, least) => {
+  ])('name existing files and functions: %s', (name, least) => {
     const { files, wrong } = findWrongNames(readTop(name))
     expect(wrong).toEqual([])
     expect(files).toBeGreaterThan(least)
   })
 
-  it('would be caught naming one that is gone', () => {
+  it('fail the check with a planted name', () => {
     const planted = [
       '1. In `src/kit/gone.ts` nothing is left.',
       '2. `src/kit/time.ts` `sleep()` and `gone()`; `within()` too.',

@@ -28,14 +28,14 @@ beforeAll(async () => {
 afterAll(() => database?.close())
 
 describe('the cookbook', () => {
-  it('has thirty-two questions, numbered and each asked once', () => {
+  it('has thirty-two numbered, different questions', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
     expect(numbers).toEqual(Array.from({ length: 32 }, (_, index) => index + 1))
     expect(new Set(recipes.map(({ question }) => question)).size).toBe(32)
     expect(markdown).toMatch(/^# Cookbook\n\nThirty-two questions /)
   })
 
-  it('is written from the questions in the code', () => {
+  it('is generated from the questions in the code', () => {
     const answers = recipes.map(({ answer }) => answer)
     expect(
       withRecipes(markdown, COOKBOOK, answers),
@@ -50,17 +50,17 @@ describe('the cookbook', () => {
     expect(answer).not.toContain('(0 rows)')
   })
 
-  it('asks nothing that depends on a search path, so that psql understands it, too', async () => {
+  it('has queries that do not depend on a search path, for psql', async () => {
     for (const { question, sql } of recipes) {
       expect(await queryOnce(database.url, sql), question).not.toEqual([])
     }
   })
 
-  it('asks in words that a shell leaves alone between double quotes', () => {
+  it('has queries without characters special in double quotes of a shell', () => {
     expect(recipes.filter(({ sql }) => /["$`\\!]/.test(sql))).toEqual([])
   })
 
-  it('takes the present day from training.today: the clock of the database knows no time zone of the rider', () => {
+  it('uses training.today for the present day, which is the one of the rider', () => {
     const asking = recipes.filter(({ sql }) => /\bnow\(|current_(date|time)|localtime/i.test(sql))
     expect(asking).toEqual([])
   })
@@ -78,7 +78,7 @@ describe('the cookbook', () => {
     }
   })
 
-  it('speaks of columns, tables and values that exist', async () => {
+  it('names existing columns, tables and values', async () => {
     const known = `${await read('docs/schema.md')} ${markdown.match(/```[\s\S]*?```/g)?.join(' ')}`
     const words = recipes.flatMap(({ reading }) =>
       [...reading.matchAll(/`([a-z0-9_]+)`/g)].map(([, word]) => word),
@@ -131,7 +131,7 @@ function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string)
 }
 
 describe('of a history with something amiss, the cookbook', () => {
-  it('leaves a week without rides without a form, and does not show the one of an earlier week', async () => {
+  it('shows no form for a week without rides', async () => {
     const rows = await askAfter(
       `update training.activities set absent_since = now() where started_at_local >= '2025-06-16' and started_at_local < '2025-06-30'`,
       2,
@@ -147,14 +147,14 @@ describe('of a history with something amiss, the cookbook', () => {
     ])
   })
 
-  it('divides by no weight and by no watts of a season', async () => {
+  it('handles a missing weight and a season without power', async () => {
     const rows = await askAfter('update training.training_info set weight_kg = 0', 17)
     expect(rows).toMatchObject([{ weight_kg: 0, ftp_w_per_kg: null, best_5_min_w_per_kg: null }])
     const bests = await askAfter('update training.power_curves set watts = 0', 3)
     expect(bests.map(({ change_pct: change }) => change)).toEqual(bests.map(() => null))
   })
 
-  it('reads the steps of a workout that no list holds from its file', async () => {
+  it('reads the steps of an unlisted workout from its file', async () => {
     const seconds = (rows: Record<string, unknown>[]) =>
       rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
     const resolved = await askAfter('select', 18)
@@ -164,7 +164,7 @@ describe('of a history with something amiss, the cookbook', () => {
     expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
   })
 
-  it('looks the samples of a question up by ride, and never reads all of them', async () => {
+  it('reads the samples of single rides, and never all of them', async () => {
     const asking = recipes.flatMap(({ sql }, index) =>
       /training\.(ride_)?samples/.test(sql) ? [index + 1] : [],
     )
@@ -208,7 +208,7 @@ describe('of what sensors recorded, the cookbook', () => {
       .sort((a, b) => a - b)
       .map((key) => ({ key, seconds: seconds.filter((second) => of(second) === key) }))
 
-  it('tells heat and balance as the means of the seconds that the file has', async () => {
+  it('has heat and balance as means of the recorded seconds', async () => {
     const seconds = await secondsOf()
     expect(seconds.length).toBeGreaterThan(3_000)
     const heat = groups(seconds, ({ temperature }) => Math.floor(temperature / 5) * 5)
@@ -231,7 +231,7 @@ describe('of what sensors recorded, the cookbook', () => {
     )
   })
 
-  it('tells the calmest two minutes of the heart as computed from the intervals of the file', async () => {
+  it('has the calmest two minutes of the heart, computed from the intervals of the file', async () => {
     const messages = await queryOnce(
       database.url,
       `select extract(epoch from m.t)::float8 as at, m.fields -> 'time' as intervals
@@ -270,7 +270,7 @@ describe('of what sensors recorded, the cookbook', () => {
     ])
   })
 
-  it('tells decoupling by month and the best climbs from the measures of each ride', async () => {
+  it('has decoupling by month and the best climbs from the measures of each ride', async () => {
     const rides = (
       await queryOnce(
         database.url,
@@ -325,7 +325,7 @@ async function askAfter(change: string, number: number, before = ''): Promise<Re
 const day = (value: unknown) => (value as Date).toLocaleDateString('sv')
 
 describe('the queries of the README', () => {
-  it('are understood, have rows, and give the answers that are printed there', async () => {
+  it('work, have rows, and give the printed answers', async () => {
     const readme = await read('README.md')
     const queries = [...readme.matchAll(/musette sql "([^"]+)"(?:\n\n((?: {4}.+\n)+))?/g)]
     expect(queries).not.toEqual([])
@@ -344,7 +344,7 @@ describe('the queries of the README', () => {
 describe('the document', () => {
   const section = '## 1. Why?\n\n```sql\nselect 1 as one\n```\n\n```text\nold\n```\n\nRead `one`.\n'
 
-  it('takes new answers in the place of the old ones and keeps the rest', () => {
+  it('gets new answers in place of the old ones', () => {
     const written = withRecipes(`# Top\n\n${section}`, parseRecipes(section), ['one\n───\n  1'])
     expect(written).toBe(`# Top\n\n${section.replace('old', 'one\n───\n  1')}`)
     expect(parseRecipes(written)).toEqual([

@@ -6,7 +6,7 @@ import { dateOf, makeManPage } from './man-page.ts'
 
 const page = await readFile('docs/musette.1', 'utf8')
 
-it('docs/musette.1 says what the help of the verbs and the settings say', () => {
+it('docs/musette.1 equals the help of verbs and settings', () => {
   expect(page, 'run: npm run docs').toBe(makeManPage(dateOf(page)))
 })
 

@@ -19,7 +19,7 @@ describe('a page', () => {
     ['ARCHITECTURE.md', 2_500],
     ['CONTRIBUTING.md', 900],
     ['docs/installing.md', 2_000],
-  ])('as long as one reads: %s has %i words at most', (page, most) => {
+  ])('is short: %s has at most %i words', (page, most) => {
     expect(readTop(page).split(/\s+/).length).toBeLessThanOrEqual(most)
   })
 })
@@ -34,7 +34,7 @@ describe('the pages of an operator', () => {
     expect(settings.map(({ name }) => name).sort()).toEqual(Object.keys(VARIABLES).sort())
   })
 
-  it('names the defaults that hold', () => {
+  it('names the right defaults', () => {
     const env = Object.fromEntries(
       settings.flatMap(({ name, fallback }) => {
         const value = /^`([^`]+)`(?: for both)?$/.exec(fallback)?.[1]
@@ -45,7 +45,7 @@ describe('the pages of an operator', () => {
     expect({ ...readConfig(env), setIn: {} }).toEqual(readConfig({}))
   })
 
-  it('names a _FILE twin that there is', () => {
+  it('names existing _FILE variants', () => {
     const twins = [...readTop('docs/settings.md').matchAll(/`?([A-Z_]+)_FILE=/g)].map(([, name]) => name)
     expect(twins).not.toEqual([])
     expect(twins.filter((name) => !(FROM_FILE as readonly string[]).includes(name ?? ''))).toEqual([])

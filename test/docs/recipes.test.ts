@@ -14,7 +14,7 @@ const blocksOf = (language: string) =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, text = '']) => text)
 
 describe('docs/recipes.md', () => {
-  it('has files of webhooks that musette takes', async () => {
+  it('has valid webhook files', async () => {
     const folder = await openTempDir('recipes')
     const path = join(folder.path, 'webhooks.json')
     const files = blocksOf('json')
@@ -29,7 +29,7 @@ describe('docs/recipes.md', () => {
     await folder.close()
   })
 
-  it('has a function that takes what musette signs, and nothing else', async () => {
+  it('has a function that accepts only messages signed by musette', async () => {
     const [code = ''] = blocksOf('js')
     const { isFromMusette } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
     const message = { id: 'one', event: 'test', at: new Date(), data: { title: 't', text: 'é' } } as const

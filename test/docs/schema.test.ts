@@ -36,12 +36,12 @@ async function listWithoutUnit(url: string): Promise<string[]> {
     .map(({ column }) => String(column))
 }
 
-it('docs/schema.md says what the comments of the database say', async () => {
+it('docs/schema.md equals the comments of the database', async () => {
   const described = await describeSchema(await openDatabase())
   expect(await readFile(FILE, 'utf8'), 'docs/schema.md is out of date; run: npm run docs').toBe(described)
 })
 
-it('a comment, a column, a key or a view that is new shows in the data dictionary', async () => {
+it('a new comment, column, key or view appears in the data dictionary', async () => {
   const url = await openDatabase()
   for (const change of [
     "COMMENT ON COLUMN training.samples.alt IS 'Height over a | sea, m'",
@@ -58,11 +58,11 @@ it('a comment, a column, a key or a view that is new shows in the data dictionar
   expect(await describeSchema(url)).toContain('Height over a \\| sea, m |')
 })
 
-it('every number says its unit, or that the service does not tell it', async () => {
+it('every number has a unit, or a note that the service does not document it', async () => {
   expect(await listWithoutUnit(await openDatabase())).toEqual([])
 })
 
-it('a number without a unit would be noticed', async () => {
+it('a planted number without a unit fails the check', async () => {
   const url = await openDatabase()
   await queryOnce(url, "COMMENT ON COLUMN training.samples.alt IS 'Altitude'")
   await queryOnce(url, 'ALTER TABLE training.samples ADD COLUMN gears smallint[]')

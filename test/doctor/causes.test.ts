@@ -230,7 +230,7 @@ const CAUSES: readonly Row[] = [
 ]
 
 describe('the cause of a failure', () => {
-  it.each(CAUSES)('is named only when it was looked at: $what', async ({ check, env, says, never, kind }) => {
+  it.each(CAUSES)('is named only when it was checked: $what', async ({ check, env, says, never, kind }) => {
     const [finding] = await lookWith(check, env())
     if (!says) return expect(finding).toBeUndefined()
     expect(finding).toMatchObject(
@@ -254,7 +254,7 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
       },
     })
 
-  it('counts in the file of settings for the service and Redis, and a certificate for another name is called that', async () => {
+  it('counts in the settings file for the service and Redis; a certificate for another name is named', async () => {
     await mkdir(join(at.dir, 'trusting'), { mode: 0o700 })
     const file = join(at.dir, 'trusting', 'musette.env')
     await writeFile(file, `NODE_EXTRA_CA_CERTS=${join(at.dir, 'ca.crt')}\n`, { mode: 0o600 })

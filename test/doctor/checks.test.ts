@@ -70,7 +70,7 @@ describe('a disk', () => {
     expect(findings).toMatchObject([{ state }])
   })
 
-  it('that takes no more files is a problem, and one that counts none is not', async () => {
+  it('without free inodes is a problem, and one that counts none is not', async () => {
     const full = await checkDiskSpace(configOf(), spaceOf(50e9, { files: 1_000, ffree: 0 }))
     expect(full).toMatchObject([{ state: 'problem', run: `df -h ${folder.path}` }])
     const uncounted = await checkDiskSpace(configOf(), spaceOf(50e9, { files: 0, ffree: 0 }))
@@ -103,7 +103,7 @@ describe('a Postgres server', () => {
     expect(serverFindings(old, 28)).toMatchObject([{ state: 'problem', kind: 'configuration' }])
   })
 
-  it('whose connections others hold is told how many there should be', () => {
+  it('with too few free connections gets the needed number', () => {
     expect(serverFindings({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
       { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
     ])
@@ -120,7 +120,7 @@ describe('a Postgres server', () => {
     ])
   })
 
-  it('that does not clean up is told', () => {
+  it('that does not vacuum is reported', () => {
     const idle = serverFindings({ ...facts, autovacuum: false }, 28)
     expect(idle).toMatchObject([{ state: 'warning', run: expect.stringContaining('set autovacuum = on') }])
   })
@@ -129,7 +129,7 @@ describe('a Postgres server', () => {
 describe('the drop folder', () => {
   const probed = (answer: { noticed: boolean; refused?: unknown }) => async () => answer
 
-  it('is tried with a file that is noticed and gone afterwards', async () => {
+  it('is tested with a file that is noticed and removed', async () => {
     const dir = join(folder.path, 'drop')
     await mkdir(join(dir, 'other account'), { recursive: true })
     expect(await probeFolder(dir)).toEqual({ noticed: true })
@@ -137,7 +137,7 @@ describe('the drop folder', () => {
     expect(await readdir(dir)).toEqual(['other account'])
   })
 
-  it('that tells of nothing is to be polled', async () => {
+  it('without events should be polled', async () => {
     const dir = join(folder.path, 'drop')
     await mkdir(dir)
     // A share: the watch stands, and then nothing comes.
@@ -153,7 +153,7 @@ describe('the drop folder', () => {
     expect(polled).toMatchObject([{ state: 'ok' }])
   })
 
-  it('that the system refuses to watch names the setting', async () => {
+  it('that cannot be watched is reported with the setting', async () => {
     await mkdir(join(folder.path, 'drop'))
     const refused = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     expect(await checkDropFolder(configOf(), probed({ noticed: false, refused }))).toMatchObject([
@@ -161,7 +161,7 @@ describe('the drop folder', () => {
     ])
   })
 
-  it('that is not there is made at the start, or perhaps not mounted', async () => {
+  it('that is missing is created at the start, or may not be mounted', async () => {
     expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
     const elsewhere = configOf({ MUSETTE_DROP_DIR: `${folder.path}-share/it's` })
     expect(await checkDropFolder(elsewhere)).toMatchObject([

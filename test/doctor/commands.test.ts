@@ -60,7 +60,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'tail ${': 'shown',
 }
 
-it('every command that a person is told to type has a row that says which test types it', async () => {
+it('every suggested command has a row with the test that types it', async () => {
   const files = await readdir(join(root, 'src'), { recursive: true })
   const texts = await Promise.all(
     files

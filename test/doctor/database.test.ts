@@ -43,7 +43,7 @@ async function openDamagedCopy(table: string): Promise<string> {
 }
 
 describe('a page whose checksum is wrong', () => {
-  it('is called damage by a backup, and the doctor names its table and what to do', async () => {
+  it('is called damage by a backup, and doctor names its table and the remedy', async () => {
     const env = { DATABASE_URL: await openDamagedCopy('training.raw_documents') }
     expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
     const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
@@ -60,7 +60,7 @@ describe('a page whose checksum is wrong', () => {
   })
 })
 
-it('damaged samples are made anew from the stored answers, without the service', async () => {
+it('damaged samples are restored from the stored answers, without the service', async () => {
   const env = {
     DATABASE_URL: await openDamagedCopy('training.samples'),
     MUSETTE_BASE_URL: 'http://127.0.0.1:9',
@@ -78,7 +78,7 @@ it('damaged samples are made anew from the stored answers, without the service',
 })
 
 describe('a database that takes no writes by its settings', () => {
-  it('is found by a write, and the command that is named mends it', async () => {
+  it('is found by a write, and the named command repairs it', async () => {
     const role = `owner_${process.pid}`
     const name = new URL(rig.databaseUrl).pathname.slice(1)
     const run = (text: string) => queryOnce(rig.databaseUrl, text)
@@ -106,7 +106,7 @@ describe('a database that takes no writes by its settings', () => {
   })
 })
 
-it('a server that does not clean up is told so by a command that it takes', async () => {
+it('a server that does not clean up gets a working command', async () => {
   const facts = { version: '18.1', version_number: 180_001, connections: 99, connections_of_others: 0 }
   const rest = {
     size_bytes: 1,

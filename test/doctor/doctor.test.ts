@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rig.close())
 
 describe('the doctor of a mirror in order', () => {
-  it('finds nothing wrong, beside a daemon that it does not disturb', async () => {
+  it('finds nothing wrong, and does not disturb a running daemon', async () => {
     const port = await findPort()
     const http = { MUSETTE_HTTP: `127.0.0.1:${port}` }
     const daemon = rig.start(['start'], { env: http })
@@ -37,7 +37,7 @@ describe('the doctor of a mirror in order', () => {
     expect(end.stderr).not.toMatch(/"level":[456]0/)
   })
 
-  it('writes one line a finding for a person', async () => {
+  it('writes one line for each finding', async () => {
     const { stdout, stderr, code } = await rig.musette(['doctor'])
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     const lines = stdout.trim().split('\n')
@@ -62,7 +62,7 @@ describe('the doctor of a mirror in order', () => {
     }
   })
 
-  it('looks at a machine where nothing was ever done, and leaves nothing there', async () => {
+  it('leaves nothing on an unused machine', async () => {
     const folder = await openTempDir('doctor')
     try {
       const fresh = {

@@ -17,7 +17,7 @@ describe('a login', () => {
   const setLogin = (columns: string) =>
     queryOnce(rig.databaseUrl, `update musette.credentials set ${columns}`)
 
-  it('of a rider who has two is told with the command that ends one of them', async () => {
+  it('of a rider with two is reported with the command that ends one', async () => {
     const login = ['login', 'again', '--username', 'rider', '--password-stdin']
     expect(await rig.musette(login, { input: 'rider' })).toMatchObject({ code: 0 })
     const shared = async () =>
@@ -41,7 +41,7 @@ describe('a login', () => {
     await queryOnce(rig.databaseUrl, `delete from training.activities where path = 'both'`)
   })
 
-  it('that is growing old, has failed refreshes or has ended is told with the command', async () => {
+  it('with old tokens or failed refreshes, or that has ended, is reported with the command', async () => {
     const [before] = await queryOnce(
       rig.databaseUrl,
       'select obtained_at, expires_at from musette.credentials',
@@ -83,7 +83,7 @@ describe('a login', () => {
     expect((await doctor(rig)).code).toBe(0)
   })
 
-  it('whose newer tokens wait in a spool file, or in one that is damaged, is told', async () => {
+  it('with newer tokens in a spool file, also a damaged one, is reported', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select * from musette.credentials')
     const spool = join(rig.dataDir, await findSpoolName(rig.databaseUrl, row?.account_id))
     const later = new Date(Number(row?.obtained_at) + 1_000)
@@ -100,7 +100,7 @@ describe('a login', () => {
 })
 
 describe('a mirror', () => {
-  it('that was not polled for long, or lacks activities, is told', async () => {
+  it('that is not polled, or lacks activities, is reported', async () => {
     await queryOnce(
       rig.databaseUrl,
       `update training.sync_runs set started_at = started_at - interval '2 days', finished_at = finished_at - interval '2 days'`,

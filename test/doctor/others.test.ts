@@ -43,7 +43,7 @@ describe('what is broken', () => {
     }
   })
 
-  it('is a folder that another database uses, which status says too, each with what to type', async () => {
+  it('is a folder of another database, as status also says, with the command to type', async () => {
     const folder = (name: string) => join(rig.dataDir, name)
     const other = makeIdentity()
     for (const name of ['drop', 'workouts', 'history']) {
@@ -91,7 +91,7 @@ describe('what is broken', () => {
     }
   })
 
-  it('is a clock that differs from that of the service', async () => {
+  it('is a clock that differs from the clock of the service', async () => {
     const setSkew = (ms: number) => rig.steer('PATCH', 'settings', { clock_skew_ms: ms })
     try {
       await setSkew(-120_000)

@@ -28,7 +28,7 @@ describeWithRedis('a queue in Redis', () => {
   const look = () => doctor(rig, { REDIS_URL: server.url })
   const mend = (run: string | undefined) => promisify(execFile)('sh', ['-c', run ?? 'false'])
 
-  it('is judged by its settings, and the commands it names mend them', async () => {
+  it('is checked by its settings, and the suggested commands repair them', async () => {
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const evicting = await look()
     expect(evicting.code).toBe(2)
@@ -58,7 +58,7 @@ describeWithRedis('a queue in Redis', () => {
     expect((await look()).of('queue')[0]).toMatchObject({ state: 'ok' })
   })
 
-  it('that is nearly full is told', async () => {
+  it('that is nearly full is reported', async () => {
     const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
     await redis.config('SET', 'maxmemory', String(Math.ceil(used * 1.05)))
     const full = await look()

@@ -42,8 +42,8 @@ async function openLogin(owned: boolean) {
 /** What the sentence tells an administrator to type. */
 const statementOf = (found = '') => /type(?: in it)?: (.*)$/.exec(found)?.[1] ?? ''
 
-describe('what is to be typed ends the situation', () => {
-  it('of a login that may make nothing in the database, which login and doctor tell alike', async () => {
+describe('the suggested command solves the problem', () => {
+  it('of a login that may create nothing in the database, by login and doctor', async () => {
     const { env } = await openLogin(false)
     const [finding, ...more] = await look('database', env)
     expect(finding).toMatchObject({
@@ -58,7 +58,7 @@ describe('what is to be typed ends the situation', () => {
     expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
   })
 
-  it('of a login and a database with a limit of connections, before it is reached and then', async () => {
+  it('of a login or a database with a limit of connections, before and after it is reached', async () => {
     const { role, name, env } = await openLogin(true)
     await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 5`)
     await queryOnce(server(), `ALTER DATABASE ${name} CONNECTION LIMIT 5`)
@@ -76,7 +76,7 @@ describe('what is to be typed ends the situation', () => {
     expect(await look('database', env)).toEqual([])
   })
 
-  it('of a database that takes no writes by its own setting, also while it is empty', async () => {
+  it('of a database set to read only, also an empty one', async () => {
     const { name, env } = await openLogin(true)
     await queryOnce(server(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const [finding] = await look('database', env)
@@ -103,7 +103,7 @@ describe('what is to be typed ends the situation', () => {
     expect((await look(check, env)).map(({ found }) => found)).not.toContain(problems[0]?.found)
   })
 
-  it('of another program on the port, wherever the port is set', async () => {
+  it('of another program on the port, wherever it is set', async () => {
     const stranger = createServer((_request, response) => response.end('hello'))
     const port = await listen(stranger)
     onTestFinished(() => {
@@ -123,7 +123,7 @@ describe('what is to be typed ends the situation', () => {
     expect(http?.port).not.toBe(port)
   })
 
-  it('of a file of webhooks that cannot be read, which is corrected and looked at again', async () => {
+  it('of a file of webhooks that cannot be read', async () => {
     const file = join(folder.path, 'webhooks.json')
     await writeFile(file, '[{', { mode: 0o600 })
     const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_WEBHOOKS: file, MUSETTE_HTTP: 'off' }
@@ -138,8 +138,8 @@ describe('what is to be typed ends the situation', () => {
   })
 })
 
-describe('what promises nothing works', () => {
-  it('on a drop folder whose disk is not mounted: it is not made, and the disk is shown', async () => {
+describe('a check that cannot be made', () => {
+  it('shows the disk of a drop folder that is not mounted, and does not create the folder', async () => {
     const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_DROP_DIR: join(folder.path, "it's away", 'drop') }
     const [finding] = await look('drop folder', env)
     expect(finding).toMatchObject({ state: 'warning', found: expect.stringContaining('mount that') })

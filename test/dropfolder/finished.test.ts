@@ -37,7 +37,7 @@ describe('a whole file', () => {
   })
 })
 
-it('of several files that are asked for at once each is known to be open', async () => {
+it('and checked with others at once is known to be open', async () => {
   rig = await openRig({ afterUpload: 'keep' })
   const paths = ['a.fit', 'b.fit'].map((name) => join(rig.dir, name))
   const files = await Promise.all(paths.map((path) => open(path, 'w')))
@@ -51,7 +51,7 @@ describe('a file that was moved', () => {
   it.each([
     ['done', ride],
     ['failed', Buffer.from('this is no FIT file, and long enough')],
-  ])('to %s and is written to comes back with all its bytes, and is told', async (place, bytes) => {
+  ])('to %s and is written to comes back with all its bytes', async (place, bytes) => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     await drop(rig.dir, 'anna/2026/ride.fit', bytes)
     await rig.folder.scan()
@@ -69,7 +69,7 @@ describe('a file that was moved', () => {
     ])
   })
 
-  it('stays when it is not written to, for longer than an hour, or is another file by then', async () => {
+  it('stays when it is not written to within an hour, or was replaced', async () => {
     rig = await openRig()
     const month = new Date(Date.now() + rig.clock.aheadMs).toISOString().slice(0, 7)
     const done = join(rig.dir, 'done', month)
@@ -87,7 +87,7 @@ describe('a file that was moved', () => {
     expect(await readFile(join(rig.dir, 'secret'), 'utf8')).toBe('a file of somebody else')
   })
 
-  it('and is written to just before the daemon ends comes back', async () => {
+  it('and written to just before the daemon ends comes back', async () => {
     rig = await openRig()
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()

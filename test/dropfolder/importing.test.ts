@@ -26,13 +26,13 @@ describe('a file in the drop folder', () => {
     expect(rig.imported).toMatchObject([{ account: 'default', name: 'ride.fit', relativePath: 'ride.fit' }])
   })
 
-  it('that lay there before the start is imported, too', async () => {
+  it('that was there before the start is imported too', async () => {
     const rig = await opened({ before: (dir) => drop(dir, 'old.FIT', makeRide()) })
     await rig.folder.scan()
     expect(listAll(rig.dir)).toContain(`done/${month}/old.FIT`)
   })
 
-  it('that no event reported is found by the scan', async () => {
+  it('without an event is found by the scan', async () => {
     const rig = await opened({ polling: true })
     await drop(rig.dir, 'quiet.fit', makeRide())
     await rig.folder.scan()
@@ -45,7 +45,7 @@ describe('a file in the drop folder', () => {
     await eventually(() => listAll(rig.dir).includes(`done/${month}/polled.fit`))
   })
 
-  it('that was refused goes to failed, with the text that was given beside it', async () => {
+  it('that was refused goes to failed, with its reason in a text file', async () => {
     const rig = await opened()
     await drop(rig.dir, 'course.fit', Buffer.from('this is no FIT file at all'))
     await rig.folder.scan()
@@ -77,7 +77,7 @@ describe('a file in the drop folder', () => {
     ])
   })
 
-  it('never replaces another of its name', async () => {
+  it('never replaces another file of its name', async () => {
     const rig = await opened({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
     for (const seed of [1, 2, 3]) {
       await drop(rig.dir, 'ride.fit.gz', makeRide({ seed }))
@@ -111,7 +111,7 @@ describe('a file in the drop folder', () => {
     expect(listAll(rig.dir)).toEqual(['bad.fit', 'ride.fit'])
   })
 
-  it('that is overwritten while it is sent is imported anew, and nothing of it is lost', async () => {
+  it('that is overwritten while it is sent is imported again, and neither version is lost', async () => {
     const rig = await opened({
       importFile: async (file, open) => {
         const bytes = await readOpen(open)
@@ -127,7 +127,7 @@ describe('a file in the drop folder', () => {
     expect(rig.imported).toHaveLength(2)
   })
 
-  it('waits when its import fails, and is imported again when asked', async () => {
+  it('waits when its import fails, and is imported again on request', async () => {
     let down = true
     const rig = await opened({
       importFile: async () => {
@@ -185,7 +185,7 @@ describe('many files', () => {
     expect(rig.imported).toHaveLength(1_000)
   })
 
-  it('are imported no more at once than allowed', async () => {
+  it('are imported at most as many at once as allowed', async () => {
     let now = 0
     let most = 0
     const rig = await opened({
@@ -204,7 +204,7 @@ describe('many files', () => {
 })
 
 describe('stopping', () => {
-  it('ends what is under way by the signal, imports nothing more, and leaves the files', async () => {
+  it('ends running imports, starts none, and leaves the files', async () => {
     const rig = await opened({
       concurrency: 1,
       importFile: (_, __, signal) =>

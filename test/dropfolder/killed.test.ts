@@ -31,7 +31,7 @@ describe('a move that a killed daemon left unfinished', () => {
     },
   )
 
-  it('is finished when the hidden name had no room for its own', async () => {
+  it('is finished also for a name too long for a hidden one', async () => {
     rig = await openRig({
       before: async (dir) => {
         await mkdir(join(dir, 'done/2026-01'), { recursive: true })
@@ -42,7 +42,7 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(listAll(rig.dir)).toEqual(['done/', 'done/2026-01/', 'done/2026-01/ride.fit'])
   })
 
-  it('of a file without a second name is undone, and the file imported under its name', async () => {
+  it('of a file without its second name is undone, and the file imported', async () => {
     rig = await openRig({ before: (dir) => leaveUnfinished(dir, 'failed', true) })
     await rig.folder.scan()
     expect(rig.imported.map((file) => file.name)).toEqual(['ride.fit'])
@@ -50,7 +50,7 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(listAll(rig.dir).join()).not.toContain('.moving-')
   })
 
-  it('is finished in a folder that is scanned, too, by the next scan', async () => {
+  it('is finished also in a scanned folder by the next scan', async () => {
     rig = await openRig()
     await leaveUnfinished(rig.dir, '2026/may')
     await rig.folder.scan()

@@ -32,13 +32,13 @@ const write = (name: string, text: string) => writeFile(join(home, name), text)
 const read = (name: string) => readFile(join(home, name), 'utf8')
 
 describe('moving a file', () => {
-  it('takes the month in UTC', async () => {
+  it('uses the month in UTC', async () => {
     await write('ride.fit', 'ride')
     expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
     expect(await read('done/2026-03/ride.fit')).toBe('ride')
   })
 
-  it('waits for no pipe in the place of a text, however many there are, and says that the text is missing', async () => {
+  it('does not wait for pipes in place of a text, and says that the text is missing', async () => {
     // As many as there are threads for files.
     for (const name of ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']) {
       await write(name, 'ride')
@@ -54,7 +54,7 @@ describe('moving a file', () => {
     expect(await read('failed/e.fit')).toBe('ride')
   })
 
-  it('leaves a file that has become another one', async () => {
+  it('leaves a file that was replaced', async () => {
     await write('ride.fit', 'ride')
     const before = await found('ride.fit')
     await write('new', 'newer')
@@ -63,7 +63,7 @@ describe('moving a file', () => {
     expect(listAll(home)).toEqual(['ride.fit'])
   })
 
-  it('fails for none of two processes that move it while a person gives it another time, and leaves one file', async () => {
+  it('succeeds for two processes while a person changes its time, and leaves one file', async () => {
     for (let round = 0; round < 150; round++) {
       const name = `ride-${round}.fit`
       await write(name, 'ride')
@@ -80,7 +80,7 @@ describe('moving a file', () => {
     }
   })
 
-  it('is done by one of several processes at once, which alone writes the reason', async () => {
+  it('is done by one of several processes, which writes the reason', async () => {
     for (let round = 0; round < 50; round++) {
       const name = `ride-${round}.fit`
       await write(name, 'ride')
@@ -91,7 +91,7 @@ describe('moving a file', () => {
     }
   })
 
-  it('says gone when somebody else moved it', async () => {
+  it('says gone when another process moved it', async () => {
     await write('ride.fit', 'ride')
     const before = await found('ride.fit')
     expect(await moveFailed(before, at, 'why')).toMatchObject({ outcome: 'moved' })
@@ -99,7 +99,7 @@ describe('moving a file', () => {
     expect(listAll(home)).toEqual(['failed/', 'failed/ride.fit', 'failed/ride.fit.txt'])
   })
 
-  it('finishes what a crash between the two steps of a move left', async () => {
+  it('finishes a move after a crash between its two steps', async () => {
     await write('ride.fit', 'ride')
     await mkdir(join(home, 'done/2026-03'), { recursive: true })
     await link(join(home, 'ride.fit'), join(home, 'done/2026-03/ride.fit'))
@@ -107,7 +107,7 @@ describe('moving a file', () => {
     expect(listAll(home)).toEqual(['done/', 'done/2026-03/', 'done/2026-03/ride.fit'])
   })
 
-  it('keeps a file that had no text when a crash came between move and text', async () => {
+  it('keeps a file without its text after a crash between move and text', async () => {
     await mkdir(join(home, 'failed'))
     await write('failed/ride.fit', 'without a text')
     await write('ride.fit', 'again')
@@ -117,7 +117,7 @@ describe('moving a file', () => {
     expect(await read('failed/ride (2).fit.txt')).toContain('why')
   })
 
-  it('leads nothing out of the folder when the folder of an account was swapped for a link', async () => {
+  it('moves nothing out of the folder when an account folder was replaced by a link', async () => {
     const outside = join(home, 'outside')
     await mkdir(join(home, 'rider'))
     await write('rider/ride.fit', 'ride')
@@ -129,7 +129,7 @@ describe('moving a file', () => {
     expect(listAll(outside)).toEqual(['ride.fit'])
   })
 
-  it('leads nothing out of the folder while failed/ is swapped for a link', async () => {
+  it('moves nothing out of the folder while failed/ is replaced by a link', async () => {
     const outside = join(home, 'outside')
     await mkdir(outside)
     const failed = join(home, 'failed')
@@ -153,7 +153,7 @@ describe('moving a file', () => {
   it.each([
     ['with links', moveToFolder],
     ['by rename', moveByRename],
-  ])('replaces nothing when many of one name go into one folder at once, %s', async (_, place) => {
+  ])('replaces nothing when many files of one name move at once, %s', async (_, place) => {
     const target = join(home, 'target')
     await mkdir(target)
     const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
@@ -170,7 +170,7 @@ describe('moving a file', () => {
     expect(kept.sort()).toEqual(texts.sort())
   })
 
-  it('never removes a file that comes under the name in the middle of the move', async () => {
+  it('never removes a new file of the same name during the move', async () => {
     const target = Buffer.from(join(home, 'target'))
     await mkdir(target)
     for (let i = 0; i < 150; i++) {

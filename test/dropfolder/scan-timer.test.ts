@@ -19,7 +19,7 @@ const walkOf = (found: number) => async () => {
 }
 
 describe('the timer of the scans', () => {
-  it('answers a burst of hints by one scan after 100 ms, and begins the earliest of several', () => {
+  it('answers a burst of hints with one scan after 100 ms, at the earliest due time', () => {
     const { timer, times } = openTimer()
     timer.scanIn(5_000)
     timer.scanSoon()
@@ -33,7 +33,7 @@ describe('the timer of the scans', () => {
     expect(times).toEqual([100, 10_099])
   })
 
-  it('scans at the latest a minute after a walk, and never later than that when asked', async () => {
+  it('scans at the latest a minute after a walk', async () => {
     const { timer, times } = openTimer()
     timer.scanIn(3_600_000)
     vi.advanceTimersByTime(60_000)
@@ -43,7 +43,7 @@ describe('the timer of the scans', () => {
     expect(times).toEqual([60_000, 121_000])
   })
 
-  it('pauses after walks without work for as many of their durations as there were, 20 at most', async () => {
+  it('pauses longer after each walk without work, up to 20 times its duration', async () => {
     const { timer, times } = openTimer()
     for (let walks = 1; walks <= 22; walks++) {
       await timer.timeWalk(walkOf(0))
@@ -62,7 +62,7 @@ describe('the timer of the scans', () => {
     expect(times).toHaveLength(24)
   })
 
-  it('scans no more when it is closed', async () => {
+  it('does not scan when it is closed', async () => {
     const { timer, times } = openTimer()
     timer.scanSoon()
     timer.close()

@@ -39,14 +39,11 @@ describe('a file that a walk has found', () => {
       { mtimeMs: NOW + 5_000, ctimeMs: 0 },
       { ...NOTHING, againMs: 1_000 },
     ],
-  ])(
-    'with the times %j is at rest a second after the later one, or after it was seen: %j',
-    (times, decision) => {
-      expect(makeSeenFiles({ restMs: 1_000 }).decide(fileOf('a', times), NOW)).toEqual(decision)
-    },
-  )
+  ])('with the times %j rests a second after the later one, or after it was seen: %j', (times, decision) => {
+    expect(makeSeenFiles({ restMs: 1_000 }).decide(fileOf('a', times), NOW)).toEqual(decision)
+  })
 
-  it('with a time in the future is at rest when it is the same a second later', () => {
+  it('with a time in the future rests when it is unchanged a second later', () => {
     const file = fileOf('a', { mtimeMs: NOW + 5_000 })
     const seen = seeFiles(file)
     expect(seen.decide(file, NOW + 999)).toEqual({ ...NOTHING, againMs: 1 })
@@ -65,7 +62,7 @@ describe('a file that a walk has found', () => {
     ])
   })
 
-  it('was changed when its disk says, or when this process saw it, where that is earlier or in its place', () => {
+  it('was changed at the time of its disk, or when this process saw it if that is earlier', () => {
     const [old, ahead] = [fileOf('old'), fileOf('ahead', { mtimeMs: NOW + 3_600_000 })]
     const seen = seeFiles(old, ahead)
     expect([seen.changedAt(old), seen.changedAt(ahead)]).toEqual([NOW - 3_600_000, NOW])
@@ -80,7 +77,7 @@ describe('a file that a walk has found', () => {
     expect(seen.changedAt(changed)).toBe(NOW - 1_800_000)
   })
 
-  it('is not claimed twice, nor decided anew in the walk in which it went', () => {
+  it('is not claimed twice, nor again in the walk that moved it', () => {
     const file = fileOf('a')
     const seen = seeFiles(file)
     seen.recordClaimed(file)
@@ -94,7 +91,7 @@ describe('a file that a walk has found', () => {
     expect(seen.decide(file, NOW)).toEqual(CLAIM)
   })
 
-  it('that waits is claimed after a pause that grows from a minute to ten, or when all waits end', () => {
+  it('that waits is claimed after a pause of one to ten minutes, or when all waits end', () => {
     const file = fileOf('a')
     const seen = seeFiles(file)
     for (const mostMs of [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]) {
@@ -110,7 +107,7 @@ describe('a file that a walk has found', () => {
     expect(seen.decide(file, NOW)).toEqual(CLAIM)
   })
 
-  it('that is left waits for a change of any part of its identity', () => {
+  it('that is left alone waits for a change of its identity', () => {
     for (const change of [{ size: 6 }, { mtimeMs: NOW - 2_000 }, { ctimeMs: NOW - 2_000 }]) {
       const file = fileOf('a')
       const seen = seeFiles(file)
@@ -134,7 +131,7 @@ describe('a file that a walk has found', () => {
     expect(seen.hasUnmoved()).toBe(false)
   })
 
-  it('is forgotten when a walk does not find it any more, and nothing is noted of an unknown one', () => {
+  it('is forgotten when a walk no longer finds it; an unknown one leaves no note', () => {
     const [kept, file] = [fileOf('kept'), fileOf('a')]
     const seen = seeFiles(kept, file)
     for (const each of [kept, file]) seen.recordLeft(each)
@@ -148,7 +145,7 @@ describe('a file that a walk has found', () => {
 describe('files that wait', () => {
   const why = { code: 'not_whole', reason: 'it is cut' }
 
-  it('are listed with their reasons from a moment on, the longest first, also while they are tried', () => {
+  it('are listed with their reasons, longest waiting first, also during an attempt', () => {
     const files = [2_000, 3_000, 1_000].map((ago) => fileOf(`${ago}`, { mtimeMs: NOW - ago, ctimeMs: 0 }))
     const silent = fileOf('silent')
     const seen = seeFiles(...files, silent)
@@ -175,7 +172,7 @@ describe('files that wait', () => {
     return { seen, problems, reporter, lines, said, shown }
   }
 
-  it('are ten lines of the log when they begin, and ten when they end', async () => {
+  it('are at most ten log lines when they begin, and ten when they end', async () => {
     for (const count of [10, 11]) {
       const files = Array.from({ length: count }, (_, index) => fileOf(`${index}.fit`))
       const { seen, reporter, said } = openReporter(...files)
@@ -196,7 +193,7 @@ describe('files that wait', () => {
     }
   })
 
-  it('in a folder of no account wait since it was first seen, after the problem of the whole folder', async () => {
+  it('in a folder without an account wait since they were first seen, listed after the problem of the whole folder', async () => {
     const { problems, reporter, shown } = openReporter(fileOf('a', { mtimeMs: NOW - 60_000, ctimeMs: 0 }))
     await reporter.report(NOW - 1, ['2024', '.'])
     await reporter.report(NOW, ['2024'])
@@ -225,7 +222,7 @@ describe('files that wait', () => {
     expect(shown[2]?.[2]?.reason).toMatch(/no account is signed in; run: musette login$/)
   })
 
-  it('are told the gravest problem of the folder, each of which is logged once when it begins and ends', () => {
+  it('have the most serious problem of the folder; each problem is logged when it begins and ends', () => {
     const { problems, lines, said } = openReporter()
     for (const kind of [
       'watch',

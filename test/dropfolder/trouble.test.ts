@@ -18,14 +18,14 @@ afterEach(() => rig.close())
 const warnings = () => rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
 
 describe('the folder', () => {
-  it('is made when it is not there at the start', async () => {
+  it('is created when it is missing at the start', async () => {
     rig = await openRig({ dirBelow: 'deep/down/drop' })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
   })
 
-  it('that vanishes is reported once, survived, never made again by us, and noticed when it is back', async () => {
+  it('that vanishes is reported once, not created again, and noticed when it is back', async () => {
     rig = await openRig({ restMs: 20 })
     await drop(rig.dir, 'one.fit', ride)
     await rig.folder.scan()
@@ -53,7 +53,7 @@ describe('the folder', () => {
     }
   })
 
-  it('that is a file is reported, and survived', async () => {
+  it('that is a file is reported, and the daemon continues', async () => {
     rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
     await rig.folder.scan()
     expect(rig.problem()).toContain('is not a folder')
@@ -104,7 +104,7 @@ describe('the folder', () => {
     expect(rig.problem()).toBeUndefined()
   })
 
-  it('can be shared by two daemons: every file ends in done once, and neither minds', async () => {
+  it('can be shared by two daemons: every file is in done once', async () => {
     const log = makeTestLog()
     rig = await openRig({
       restMs: 20,
@@ -142,7 +142,7 @@ describe('the folder', () => {
     ).toEqual(makeRide({ seed: 2 }))
   })
 
-  it('of another database is left alone, file for file, until a person gives it to this one', async () => {
+  it('of another database is left alone until a person gives it to this one', async () => {
     const whose = makeIdentity()
     rig = await openRig({
       before: async (dir) => {
@@ -170,7 +170,7 @@ describe('the folder', () => {
     expect(rig.report()).toEqual([])
   })
 
-  it('stays silent and stops while nothing at all works', async () => {
+  it('is silent and can be stopped while nothing works', async () => {
     let shown: FolderReport = []
     const folder = await openDropFolder(
       {

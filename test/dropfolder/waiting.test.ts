@@ -15,7 +15,7 @@ const isDone = (name: string) =>
 const loud = () => rig.log.lines.filter((line) => line.level !== 'debug' && line.level !== 'trace')
 
 describe('a file that is being written', () => {
-  it('waits without a word while it grows for hours, and is imported when it is whole', async () => {
+  it('waits silently while it grows for hours, and is imported when it is whole', async () => {
     rig = await openRig({ polling: true })
     const file = await open(join(rig.dir, 'zwift.fit'), 'w')
     for (let place = 0; place < ride.length; place += 500) {
@@ -48,7 +48,7 @@ describe('a file that is being written', () => {
     expect(loud()).toEqual([])
   })
 
-  it('is not even read before it is at rest, and needs no event to be scanned again', async () => {
+  it('is not read before it rests, and is scanned again without an event', async () => {
     rig = await openRig({ polling: true, restMs: 200 })
     rig.clock.aheadMs = 0
     await writeFile(join(rig.dir, 'fresh.fit'), ride)
@@ -58,7 +58,7 @@ describe('a file that is being written', () => {
     expect([early, rig.imported.length]).toEqual([0, 1])
   })
 
-  it('is imported after two scans when the clock of the disk is ahead of ours', async () => {
+  it('is imported after two scans when the clock of the disk is ahead', async () => {
     rig = await openRig({ polling: true, restMs: 2_000 })
     rig.clock.aheadMs = -3_600_000
     await writeFile(join(rig.dir, 'future.fit'), ride)
@@ -69,7 +69,7 @@ describe('a file that is being written', () => {
     expect(isDone('future.fit')).toBe(true)
   })
 
-  it('is imported anew when it changes while it is read', async () => {
+  it('is imported again when it changes while it is read', async () => {
     let writes = 0
     rig = await openRig({
       polling: true,
@@ -92,7 +92,7 @@ describe('a file that is being written', () => {
 describe('a file that waits for a person', () => {
   const said = () => loud().map(({ level, msg }) => [level, msg])
 
-  it('is reported once after a minute, again when its reason changes, and when it waits no more', async () => {
+  it('is reported once after a minute, when its reason changes, and when it no longer waits', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 700))
     await rig.folder.scan()
@@ -118,7 +118,7 @@ describe('a file that waits for a person', () => {
     ])
   })
 
-  it('because it cannot be read is reported once, without a stack, for as long as that lasts', async () => {
+  it('because it cannot be read is reported once, without a stack', async () => {
     rig = await openRig({
       importFile: async () => {
         throw Object.assign(new Error("EACCES: permission denied, open 'ride.fit'"), {
@@ -152,7 +152,7 @@ describe('a file that waits for a person', () => {
     expect(said()).toEqual([])
   })
 
-  it('in a folder that is named like no account is told at once, with both ways out', async () => {
+  it('in a folder without an account is reported at once, with both solutions', async () => {
     rig = await openRig()
     await mkdir(join(rig.dir, '2024'))
     await writeFile(join(rig.dir, '2024', 'ride.fit'), ride)
@@ -164,7 +164,7 @@ describe('a file that waits for a person', () => {
     expect(rig.report()).toMatchObject([{ relativePath: '2024', code: 'no_account' }])
   })
 
-  it('is one line of many in the log, however many wait', async () => {
+  it('shares one log line with all others that wait', async () => {
     rig = await openRig()
     for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
     await rig.folder.scan()

@@ -44,7 +44,7 @@ describe('the scan', () => {
     ])
   })
 
-  it('takes every name but those of unfinished files, which wait and are named with their program', async () => {
+  it('accepts every name except those of unfinished files, which wait with the name of their program', async () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
     const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
@@ -89,7 +89,7 @@ describe('the scan', () => {
     ])
   })
 
-  it('leaves files of unknown accounts, says so once with the command, and imports them after the sign-in', async () => {
+  it('keeps files of unknown accounts, says so once with the command, and imports them after the login', async () => {
     const accounts = ['default']
     rig = await openRig({ accounts: async () => accounts })
     await drop(rig.dir, 'berta/ride.fit', ride)
@@ -103,7 +103,7 @@ describe('the scan', () => {
     expect(importedPaths()).toEqual(['berta:berta/ride.fit'])
   })
 
-  it('leaves everything while no account is signed in', async () => {
+  it('keeps everything while no account is signed in', async () => {
     rig = await openRig({ accounts: async () => [] })
     await drop(rig.dir, 'ride.fit', ride)
     await rig.folder.scan()
@@ -111,7 +111,7 @@ describe('the scan', () => {
     expect(rig.log.text()).toContain('musette login')
   })
 
-  it('follows no link out of the folder, and opens no pipe', async () => {
+  it('follows no link out of the folder and opens no pipe', async () => {
     const outside = await openTempDir('outside')
     try {
       await drop(outside.path, 'secret.fit', ride)
@@ -128,7 +128,7 @@ describe('the scan', () => {
     }
   })
 
-  it('refuses to read a file whose folder was replaced by a link after it was found', async () => {
+  it('refuses a file whose folder was replaced by a link after it was found', async () => {
     const outside = await openTempDir('outside')
     try {
       const read: unknown[] = []
@@ -149,7 +149,7 @@ describe('the scan', () => {
     }
   })
 
-  it('carries names that are no UTF-8, names in other scripts, and names of 255 bytes', async () => {
+  it('handles names that are not UTF-8, in other scripts, and of 255 bytes', async () => {
     rig = await openRig({
       importFile: async (_, open) =>
         (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },
@@ -177,7 +177,7 @@ describe('the scan', () => {
     expect(done.map(String)).toContain(`${'ü'.repeat(123)} (2).fit`)
   })
 
-  it('writes the text beside a failed file of 255 bytes, too', async () => {
+  it('writes the text for a failed file with a name of 255 bytes too', async () => {
     rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
     await drop(rig.dir, `${'ü'.repeat(125)}x.fit`, ride)
     await rig.folder.scan()
@@ -199,7 +199,7 @@ describe('the scan', () => {
     expect(rig.imported.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
   })
 
-  it('does not mind thousands of old files', async () => {
+  it('is not slowed down by thousands of old files', async () => {
     rig = await openRig({
       afterUpload: 'keep',
       importFile: async () => ({ action: 'keep' }),

@@ -35,7 +35,7 @@ afterEach(async () => {
   await folder.close()
 })
 
-it('stops the server when its owner is killed, and finds every acknowledged row afterwards', async () => {
+it('stops the server when its owner is killed, and keeps every acknowledged row', async () => {
   let last = 0
   for (let round = 1; round <= 3; round++) {
     child = startChild(folder.path, 'insert')

@@ -39,7 +39,7 @@ it('joins a server that another process runs, and leaves it running', async () =
   expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
 })
 
-it('ends up with one server when many processes open an empty folder at once', async () => {
+it('has one server when many processes open an empty folder at once', async () => {
   const opened = await Promise.all([1, 2, 3, 4].map(() => start().opened))
   expect(new Set(opened.map(({ url }) => url)).size).toBe(1)
   expect(opened.filter(({ owned }) => owned)).toHaveLength(1)
@@ -49,7 +49,7 @@ it('ends up with one server when many processes open an empty folder at once', a
   expect(postmasters).toHaveLength(1)
 })
 
-it('ends up with one server when one process opens the folder many times at once', async () => {
+it('has one server when one process opens the folder many times at once', async () => {
   const opened = await Promise.all(
     [1, 2, 3].map(() => openEmbeddedPostgres({ log }, { dataDir: folder.path })),
   )

@@ -56,7 +56,7 @@ it('follows holders that died one after another while taking over, and removes t
   await lock?.release()
 })
 
-it('tells a process from a later one with the same number', async () => {
+it('distinguishes a process from a later one with the same number', async () => {
   const self = await readProcessIdentity(process.pid)
   expect(await isProcessAlive(self)).toBe(true)
   expect(await isProcessAlive({ ...self, startedAt: 'another time' })).toBe(false)

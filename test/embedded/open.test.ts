@@ -24,7 +24,7 @@ const open = (port?: number) =>
   openEmbeddedPostgres({ log }, { dataDir: folder.path, ...(port ? { port } : {}) })
 
 describe('openEmbeddedPostgres', () => {
-  it('makes a database, serves it until closed, and has the rows again the next time, at the same URL', async () => {
+  it('makes a database, and has its rows the next time at the same URL', async () => {
     const begun = performance.now()
     const first = await open()
     const firstMs = performance.now() - begun
@@ -42,7 +42,7 @@ describe('openEmbeddedPostgres', () => {
     process.stdout.write(`first start ${firstMs.toFixed(0)} ms, next start ${secondMs.toFixed(0)} ms\n`)
   })
 
-  it('checks pages, orders text by code point, and listens on 127.0.0.1 alone with a password', async () => {
+  it('checks pages, orders text by code point, and listens on 127.0.0.1 only, with a password', async () => {
     const database = await open()
     const [settings] = await queryOnce(
       database.url,
@@ -87,7 +87,7 @@ describe('openEmbeddedPostgres', () => {
     await second.close()
   })
 
-  it('says what to do when the kept password is another than the database has', async () => {
+  it('says what to do when the stored password does not fit the database', async () => {
     await (await open()).close()
     const path = join(folder.path, 'postgres.json')
     const kept = JSON.parse(await readFile(path, 'utf8'))
@@ -135,7 +135,7 @@ describe('openEmbeddedPostgres', () => {
     expect((await stat(join(folder.path, 'postgres.log'))).size).toBeLessThan(100_000)
   })
 
-  it('begins a new server log also while it runs, and goes on in it', async () => {
+  it('begins a new server log also while it runs', async () => {
     const database = await open()
     const path = join(folder.path, 'postgres.log')
     await appendFile(path, 'x'.repeat(6 * 1024 * 1024))
@@ -149,7 +149,7 @@ describe('openEmbeddedPostgres', () => {
     await database.close()
   })
 
-  it('begins anew after a crash in the midst of making the files', async () => {
+  it('starts again after a crash during the creation of its files', async () => {
     const database = await open()
     await database.close()
     await rename(join(folder.path, 'postgres'), join(folder.path, 'postgres.new'))
@@ -159,7 +159,7 @@ describe('openEmbeddedPostgres', () => {
     await second.close()
   })
 
-  it('tells what to do with a folder that holds something else', async () => {
+  it('says what to do with a folder of other files', async () => {
     await mkdir(join(folder.path, 'postgres'))
     await writeFile(join(folder.path, 'postgres/notes.txt'), 'mine')
     await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_damaged' })

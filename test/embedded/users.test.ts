@@ -46,7 +46,7 @@ it('runs for an ordinary user, and stops for one when its owner is killed', asyn
   expect(await second.kill('SIGTERM')).toMatchObject({ code: 0, stderr: '' })
 })
 
-it('refuses, in plain words, a data directory of another user', async () => {
+it('refuses a data directory of another user with a plain sentence', async () => {
   const prefix = await findOrdinaryUser()
   await mkdir(dataDir)
   await chmod(folder.path, 0o755)
@@ -56,7 +56,7 @@ it('refuses, in plain words, a data directory of another user', async () => {
   expect(stderr).toMatch(/run: (sudo chown -R "\$\(id -un\)"|chmod u\+rwX) /)
 })
 
-it('does not begin another database where a file of this one cannot be read, and the command that it names mends that', async () => {
+it('makes no second database when a file cannot be read, and names a command that repairs that', async () => {
   const prefix = await findOrdinaryUser()
   await chmod(folder.path, 0o777)
   const first = startChild(dataDir, 'wait', { prefix })
@@ -78,7 +78,7 @@ it('does not begin another database where a file of this one cannot be read, and
 
 // Only root can be shown to give its rights up.
 if (process.getuid?.() === 0) {
-  it('runs, as root, a server without rights, also when only root can enter the folder, and moves between both', async () => {
+  it('as root, runs a server without rights, also in a folder of root alone, and changes between both', async () => {
     await mkdir(dataDir, { mode: 0o755 })
     const uids: number[] = []
     for (const mode of [0o755, 0o700, 0o755]) {
@@ -104,7 +104,7 @@ if (process.getuid?.() === 0) {
     ])
   })
 
-  it('leaves, as root, the database of another user to that user', async () => {
+  it('as root, leaves the database of another user to that user', async () => {
     const prefix = await findOrdinaryUser()
     if (prefix[0] !== 'setpriv') return
     await mkdir(dataDir)

@@ -55,13 +55,13 @@ describe('what a FIT file says beside its records', () => {
   const folder = new URL('../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of real) {
-    it(`is, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
+    it(`equals, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
       const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
       expect(laps.length + devices.length).toBeGreaterThan(0)
     })
   }
 
-  it('is what @garmin/fitsdk reads in a made ride, and in a file with laps, sensors and fields of apps', () => {
+  it('equals what @garmin/fitsdk reads, with laps, sensors and fields of apps', () => {
     expect(expectSame(ride)).toMatchObject({
       ...{ parts: 1, problem: null },
       records: { count: 600 },
@@ -72,7 +72,7 @@ describe('what a FIT file says beside its records', () => {
     expect(laps[1]?.developerFields).toEqual({ note: 'lap 2', lap_score: 1_001 })
   })
 
-  it('is read from each chained part, whose fields of apps are its own', () => {
+  it('is read from each chained part with its own fields of apps', () => {
     const both = readContents(Buffer.concat([ride, rich, rich]))
     expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
     expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
@@ -84,7 +84,7 @@ describe('what a FIT file says beside its records', () => {
     expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
   })
 
-  it('keeps the fields of two sensors apart that have one name, and all texts of a field', () => {
+  it('keeps fields of one name from two sensors apart, and all texts of a field', () => {
     const { laps, sessions } = readContents(makeTwoSensors())
     const both = { pressure: 1.5, pressure_1_0: 2.5, note: ['left', 'right'] }
     expect([laps, sessions].map((list) => list.map(({ developerFields }) => developerFields))).toEqual([
@@ -93,14 +93,14 @@ describe('what a FIT file says beside its records', () => {
     ])
   })
 
-  it('ends with its last record, also when the clock jumped ahead before', () => {
+  it('ends with its last record, also after a clock that jumped ahead', () => {
     const at = (second: number) => [0x02, ...littleEndian(T0 + second)]
     const records = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, ...at(0), ...at(90_000_000), ...at(2)]
     const { endedAt, startedAt } = readContents(wrap([...FILE_ID_ACTIVITY, ...records]))
     expect(Number(endedAt) - Number(startedAt)).toBe(2_000)
   })
 
-  it('is read as far as it goes when the file is cut or damaged, and the reason is told', () => {
+  it('is read up to the damage of a file, with the reason', () => {
     for (let size = 0; size < rich.length; size += 97) {
       const { laps, records, problem } = readContents(rich.subarray(0, size))
       expect([size, problem]).toEqual([size, expect.any(String)])
@@ -166,7 +166,7 @@ describe('what a FIT file says beside its records', () => {
     }
   })
 
-  it('is bounded: of a file with nothing but laps some are left out, and it says so', () => {
+  it('is bounded: some of very many laps are left out, and it says so', () => {
     const lap = [0x43, 0, 0, 19, 0, 1, 19, 2, 0x84]
     const data = [...FILE_ID_ACTIVITY, ...lap, ...Array.from({ length: 30_000 }, () => [0x03, 1, 0]).flat()]
     const { laps, problem } = readContents(wrap(data))

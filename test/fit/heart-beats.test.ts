@@ -11,8 +11,8 @@ function mergeWithSdk(bytes: Uint8Array): number[] {
   return (messages.recordMesgs ?? []).map(({ heartRate }) => Number(heartRate ?? Number.NaN))
 }
 
-describe('the heart rate by the beats that a strap has kept', () => {
-  it('is the one that @garmin/fitsdk merges into the records, whatever the beats and the records are', () => {
+describe('the heart rate from the beats that a strap stored', () => {
+  it('equals the one that @garmin/fitsdk merges into the records', () => {
     let state = 20_261_126
     const random = () => {
       state = (state * 1_103_515_245 + 12_345) % 2 ** 31

@@ -35,13 +35,13 @@ describe('the judge', () => {
     }
   })
 
-  it('waits for every file that is cut, at any place', () => {
+  it('waits for every file that is cut at any place', () => {
     for (let size = 0; size < ride.length; size += 499) {
       expect([size, codeOf(ride.subarray(0, size))]).toEqual([size, expect.stringMatching(/^unready /)])
     }
   })
 
-  it('waits for a file whose place was reserved first, filled as far as it is', () => {
+  it('waits for a preallocated file at any fill level', () => {
     for (let filled = 0; filled < ride.length; filled += 499) {
       const file = Buffer.alloc(ride.length)
       ride.copy(file, 0, 0, filled)
@@ -69,7 +69,7 @@ describe('the judge', () => {
     }
   })
 
-  it('judges the same whatever the pieces are in which the bytes come', () => {
+  it('gives the same result for any pieces of the bytes', () => {
     const damaged = Buffer.from(ride)
     damaged.writeUInt8(damaged.readUInt8(900) ^ 1, 900)
     for (const bytes of [ride, Buffer.concat([ride, second]), damaged, ride.subarray(0, 5_000)]) {
@@ -81,7 +81,7 @@ describe('the judge', () => {
     }
   })
 
-  it('refuses more chained parts than any device makes without reading them all', () => {
+  it('refuses too many chained parts without reading them all', () => {
     const empty = wrap([])
     const parts = Buffer.alloc(empty.length * 1_000_000, empty)
     const judge = makeFitJudge()
@@ -92,7 +92,7 @@ describe('the judge', () => {
     expect(looked).toBeLessThan(20_000)
   })
 
-  it('gives the number of a type of file that the profile does not know', () => {
+  it('gives the number of an unknown type of file', () => {
     const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
     expect(verdict).toMatchObject({
       verdict: 'refused',
@@ -191,7 +191,7 @@ describe('the judge', () => {
     })
   })
 
-  it('refuses any other file, however short', () => {
+  it('refuses any other file, even a very short one', () => {
     for (const text of [
       'h',
       'hello',
@@ -218,7 +218,7 @@ describe('the judge', () => {
     expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
   })
 
-  it('does not lose an activity with types and messages that @garmin/fitsdk does not know', () => {
+  it('accepts an activity with types and messages unknown to @garmin/fitsdk', () => {
     const odd = [0x41, 0, 0, 0x10, 0xff, 1, 0, 3, 0x1d, 0x01, 1, 2, 3]
     const record = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 3, 1, 0x02, 0x02, ...littleEndian(T0), 140]
     const file = wrap([...FILE_ID_ACTIVITY, ...odd, ...record])
@@ -226,7 +226,7 @@ describe('the judge', () => {
     expect(judgeFit(file)).toMatchObject({ verdict: 'whole', records: 1, sport: null })
   })
 
-  it('reads compressed times across the turn of their five bits, big-endian messages and developer fields', () => {
+  it('reads compressed times over a wrap of their five bits, big-endian messages and developer fields', () => {
     const bigEndian = [0x42, 0, 1, 0, 20, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0).reverse()]
     const developer = [0x60 | 1, 0, 0, 20, 0, 1, 3, 1, 0x02, 1, 0, 2, 0]
     const low = T0 & 0x1f

@@ -178,7 +178,7 @@ describe('a value that a device writes in an odd way', () => {
     expect(rows).toEqual({ ...rows, ...expected })
   })
 
-  it('is, whatever its size and type are, what @garmin/fitsdk reads, or is named as left out', () => {
+  it('equals what @garmin/fitsdk reads, or is named as left out', () => {
     let state = 20_261_126
     const random = (below: number) => {
       state = (state * 1_103_515_245 + 12_345) % 2 ** 31

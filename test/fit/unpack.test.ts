@@ -60,7 +60,7 @@ const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => 
 }
 
 describe('a dropped file', () => {
-  it('is taken by its ending, in any case', () => {
+  it('is recognized by its ending, in upper or lower case', () => {
     const names = [
       'a.fit',
       'a.FIT',
@@ -77,7 +77,7 @@ describe('a dropped file', () => {
     expect(names.filter(isDroppable)).toEqual(['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP', 'a.fit~'])
   })
 
-  it('that is FIT comes out as it is', async () => {
+  it('that is FIT stays unchanged', async () => {
     const unpacked = await unpack('Ride.FIT', ride)
     expect(unpacked).toEqual({ verdict: 'files', files: [{ name: 'Ride.fit', bytes: ride }] })
   })
@@ -108,7 +108,7 @@ describe('a gzip file', () => {
 })
 
 describe('a zip archive', () => {
-  it('gives every FIT file in it, packed or stored or gzipped, and passes over the rest', async () => {
+  it('gives every FIT file in it, packed, stored or gzipped, and skips the rest', async () => {
     const zip = makeZip([
       { name: 'rides/one.FIT', bytes: ride },
       { name: 'rides/two.fit', bytes: other, method: 0 },
@@ -166,7 +166,7 @@ describe('a zip archive', () => {
     )
   })
 
-  it('is refused when it is a bomb, whatever it claims to be', async () => {
+  it('is refused when it is a bomb, whatever its header says', async () => {
     expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: zeros }]))).toBe('refused too_large')
     const lying = makeZip([{ name: 'a.fit', bytes: zeros, claimedSize: 1_000 }])
     expect(await codeOf('a.zip', lying)).not.toBe('files')
@@ -174,7 +174,7 @@ describe('a zip archive', () => {
     expect(await codeOf('a.zip', gzipped)).toBe('refused too_large')
   })
 
-  it('is refused by its directory alone when that lists more files of any kind than anybody has', async () => {
+  it('is refused by its directory when that lists too many files', async () => {
     const zip = makeZip(Array.from({ length: 30 }, (_, n) => ({ name: `${n}.jpg`, bytes: ride, method: 0 })))
     const source = sourceOf(zip)
     let opened = 0
@@ -260,11 +260,11 @@ describe('each FIT file', () => {
     ],
   ]
 
-  it.each(CASES)('%s goes its own way', async (_, name, bytes, ends) => {
+  it.each(CASES)('%s has its own result', async (_, name, bytes, ends) => {
     expect(await endsOf(name, bytes)).toEqual(ends)
   })
 
-  it('of a whole export is listed, thousands in archives inside an archive, each opened without the ones before it', async () => {
+  it('of a whole export is listed, with thousands in nested archives, each opened separately', async () => {
     const members = Array.from({ length: 3_000 }, (_, n) => ({
       name: `${n}.fit`,
       bytes: n % 2 ? ride : other,

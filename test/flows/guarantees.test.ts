@@ -19,7 +19,7 @@ const SEEN = `select (a.summary ->> 'edit')::int as summary,
     (select count(*)::int from training.raw_documents d where d.activity_id = a.activity_id) as documents
   from training.activities a`
 
-it('a reader finds the samples of one answer only, while an activity is rewritten again and again', async () => {
+it('a reader sees the samples of one answer only while an activity is rewritten', async () => {
   const [row] = await rig.rows('select path from training.activities')
   const reader = new pg.Client({ connectionString: rig.databaseUrl })
   await reader.connect()

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 it(
-  'the service is reached through the proxy of HTTP_PROXY, in small letters too, and the password of the proxy is shown nowhere',
+  'the service is reached through HTTP_PROXY or http_proxy, and the password of the proxy is shown nowhere',
   async () => {
     const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, http_proxy: proxy.url, MUSETTE_LOG_LEVEL: 'trace' }
     const signedIn = await rig.musette(SIGN_IN, { input: 'rider', env })

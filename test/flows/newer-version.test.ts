@@ -35,7 +35,7 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
   }
 })
 
-it('a daemon completes what an older musette wrote without all derived values, from the samples that are here and without a request', async () => {
+it('a daemon adds derived values missing from an older version, without a request', async () => {
   await rig.rows('update training.power_curves set season = null where activity_id = 1')
   await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
   await rig.rows('delete from training.activity_intensity where activity_id = 3')
@@ -64,7 +64,7 @@ it('a daemon completes what an older musette wrote without all derived values, f
   }
 })
 
-it('an upgraded mirror gets what is derived of its rides from their samples, without the service and without stored answers', async () => {
+it('an upgraded mirror derives values from its samples, without the service and without stored answers', async () => {
   const measures = async () => [
     ...(await rig.rows('select * from training.ride_measures order by activity_id')),
     ...(await rig.rows('select * from training.power_curves order by activity_id, duration_s')),

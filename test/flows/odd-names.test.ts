@@ -30,7 +30,7 @@ function expectHarmless(text: string): void {
   for (const steer of STEERS) expect(text).not.toContain(steer)
 }
 
-describe('names that would steer a terminal are written as psql does', () => {
+describe('names with terminal control characters are written as psql does', () => {
   it('in the lines of the log', async () => {
     const activities = [{ path: `${ODD}${'x'.repeat(1_000)}` }, { name: ODD }]
     await fault('^/oauth/activity$', { success: true, activities })
@@ -39,7 +39,7 @@ describe('names that would steer a terminal are written as psql does', () => {
     expectHarmless(screen)
   }, 60_000)
 
-  it('in what upload, resync, export and login say, and in the reason for the end', async () => {
+  it('in the output of upload, resync, export and login, and in errors', async () => {
     const file = join(rig.dataDir, `${ODD}.fit`)
     await writeFile(file, 'no FIT file')
     for (const args of [
@@ -54,7 +54,7 @@ describe('names that would steer a terminal are written as psql does', () => {
     }
   }, 120_000)
 
-  it('in what doctor, status and accounts say, and as escapes of JSON in their JSON', async () => {
+  it('in the output of doctor, status and accounts, and escaped in their JSON', async () => {
     await queryOnce(
       rig.databaseUrl,
       `update training.accounts set name = $1, needs_login = true, last_error = $1`,
@@ -70,7 +70,7 @@ describe('names that would steer a terminal are written as psql does', () => {
     }
   }, 120_000)
 
-  it('in the sentence that ends the progress', () => {
+  it('in the last sentence of the progress', () => {
     const written: string[] = []
     const terminal = { columns: 80, write: (text: string) => written.push(text) }
     makeProgressLine({ terminal: true, note: () => undefined }, 'x', Date.now, terminal).finish(ODD)

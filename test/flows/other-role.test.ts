@@ -188,7 +188,7 @@ async function plant(url: string): Promise<void> {
   }
 }
 
-it('would run for each caller of a function on the default path', async () => {
+it('would run for each caller with the default path', async () => {
   await expect(queryOnce(database.url, 'select to_jsonb(now())')).rejects.toThrow(RAN)
   await expect(queryOnce(database.url, `select '{a}'::text[] || 'b'::text`)).rejects.toThrow(RAN)
 })
@@ -230,7 +230,7 @@ it('runs under no verb', async () => {
   expect(rig.log.text()).not.toContain(RAN)
 })
 
-it('runs neither in the daemon, nor for its pages, nor for an assistant', async () => {
+it('runs neither in the daemon, for its pages nor for an assistant', async () => {
   const { signal } = new AbortController()
   const daemon = await openDaemon(rig.app.config, rig.log.log, { roles: ROLES, signal })
   try {

@@ -12,7 +12,7 @@ afterEach(() => rig.close())
 
 const byPath = (a: { path?: unknown }, b: { path?: unknown }) => String(a.path).localeCompare(String(b.path))
 
-it('neighbouring activities that each fail with 500 fail alone, however many they are', async () => {
+it('any number of neighbouring activities that answer 500 fail alone', async () => {
   const truth = await fetchTruth(rig.sandboxUrl)
   const broken = truth.slice(0, 7).map(({ path }) => path)
   const path = `^/oauth/activity/(${broken.join('|')})$`
@@ -47,7 +47,7 @@ it('activities that fail while the list fails too are an outage', async () => {
   await expect(fetched).rejects.toMatchObject({ code: 'server_error' })
 })
 
-it('a pause that was made while the clock was ahead is ended', async () => {
+it('a pause made while the clock was ahead ends', async () => {
   await syncAccount(rig.app, { name: 'default' })
   await rig.rows(`update training.activities set detail_state = 'failed', summary_hash = null,
     next_fetch_at = now() + interval '10 years' where activity_id <= 3`)

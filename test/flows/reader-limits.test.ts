@@ -55,7 +55,7 @@ function keysOf(accountId: number): string[] {
 }
 
 describe('the login of an analyst', () => {
-  it('holds up no poll, upload or migration by advisory locks, where it may take them', async () => {
+  it('delays no poll, upload or migration by advisory locks', async () => {
     const rig = await openUploadRig({ activities: 2 })
     const { make, url } = await openReaderLogin({ database: { url: rig.databaseUrl, close: rig.close } })
     const reader = await make()
@@ -68,7 +68,7 @@ describe('the login of an analyst', () => {
     await migrate({ connectionString: url, log: makeSilentLog() })
   })
 
-  it('takes no advisory lock, none of the locks of musette, and makes no temporary table and no large object', async () => {
+  it('takes no advisory lock and no lock of musette, and makes no temporary table or large object', async () => {
     const { make, url } = await openReaderLogin()
     const reader = await make()
     expect(reader.openRights).toEqual([])
@@ -121,7 +121,7 @@ describe('the login of an analyst', () => {
     await client.query('CREATE TEMP TABLE mine (x int)')
   })
 
-  it('keeps the rights that its maker may not withhold, and these are named', async () => {
+  it('keeps the rights that its creator may not revoke, which are named', async () => {
     const { name, url } = await openReaderLogin({ migrated: false })
     const database = new URL(url).pathname.slice(1)
     const maker = await makeUser(url, `${name}_maker`, 'CREATEROLE')

@@ -45,7 +45,7 @@ describe('a rebuild', () => {
     }
   }
 
-  it('that is killed at any moment, and again, goes on where it was and ends equal', async () => {
+  it('that is killed repeatedly at any moment continues, with the same result', async () => {
     await damage()
     let before = 0
     for (const held of [15, 25, 35]) {
@@ -70,7 +70,7 @@ describe('a rebuild', () => {
     ])
   }, 180_000)
 
-  it('that Ctrl-C stops, or whose connections Postgres ends, says so and goes on the next time', async () => {
+  it('that Ctrl-C or Postgres stops says so and continues the next time', async () => {
     await damage()
     // Each of the four batches that are under way waits for one of them.
     await whileLocked([5, 15, 25, 35], async (free) => {
@@ -96,7 +96,7 @@ describe('a rebuild', () => {
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
   }, 180_000)
 
-  it('that another version or an older day has left begins again', async () => {
+  it('left by another version or an older day begins again', async () => {
     await rows('truncate musette.rebuilds')
     await rows(
       `insert into musette.rebuilds select account_id, '0.0.0', now(), 1000000, '{}' from training.accounts`,
@@ -108,7 +108,7 @@ describe('a rebuild', () => {
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
   }, 120_000)
 
-  it('beside a daemon that mirrors a recalculation ends equal to one more pass', async () => {
+  it('during a recalculation by the daemon has the result of one more pass', async () => {
     await rig.steer('POST', 'recalculate')
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
     const recalculated = async () =>
@@ -122,7 +122,7 @@ describe('a rebuild', () => {
     expect(await readTables(rig.databaseUrl)).toEqual(mirrored)
   }, 240_000)
 
-  it('names what it cannot rebuild, with the command that mends it and exit code 5', async () => {
+  it('names what it cannot rebuild, with the command for it and exit code 5', async () => {
     const found = await rows('select path from training.activities order by activity_id limit 3')
     const [first, second, third] = found.map(({ path }) => String(path))
     await rows(`update training.raw_documents set body = 'x' where activity_id in (1, 2)`)

@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-it('one activity that is refused with 401 fails alone: the others are mirrored and the login goes on', async () => {
+it('an activity refused with 401 fails alone: others are mirrored and the login stays', async () => {
   const [refused] = await fetchTruth(rig.sandboxUrl)
   const path = `^/oauth/activity/${refused?.path}$`
   await rig.steer('POST', 'faults', { path, kind: 'status', status: 401, times: 'always' })

@@ -23,7 +23,7 @@ function openSlow(text: string): { socket: Socket; closed: () => boolean } {
   return { socket, closed: () => isClosed }
 }
 
-it('the web server ends connections whose request does not come to its end, and answers others meanwhile', async () => {
+it('the web server ends stalled requests, and answers others meanwhile', async () => {
   const head = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n'
   const slow = Array.from({ length: 50 }, () => openSlow(`${head}Content-Length: 100\r\n\r\nt`))
   const silent = Array.from({ length: 50 }, () => openSlow('GET / HTTP/1.1\r\nHo'))
@@ -34,7 +34,7 @@ it('the web server ends connections whose request does not come to its end, and 
   })
 })
 
-it('the web server accepts no more than a fixed number of connections', async () => {
+it('the web server limits its connections', async () => {
   const idle = Array.from({ length: 400 }, () => openSlow(''))
   try {
     await eventually(async () => idle.filter(({ closed }) => closed()).length >= 400 - 256, {
@@ -46,7 +46,7 @@ it('the web server accepts no more than a fixed number of connections', async ()
   }
 })
 
-it('connections of strangers, whether they ask something or nothing, lock nobody out', async () => {
+it('unauthenticated connections lock nobody out', async () => {
   const ask = (more = '') => `GET /healthz HTTP/1.1\r\nHost: x\r\n${more}\r\n`
   const own = openSlow(ask(`Authorization: Bearer ${TOKEN}\r\n`))
   await once(own.socket, 'data')

@@ -89,7 +89,7 @@ describe('an account whose tokens cannot be read', () => {
     await polled('anna')
   })
 
-  it('is parked under a daemon that runs, without a dead job at each poll', async () => {
+  it('is parked by the daemon, without a failed job at each poll', async () => {
     await start()
     await polled('anna')
     await ofAnna(BEND('refresh_token'))
@@ -100,7 +100,7 @@ describe('an account whose tokens cannot be read', () => {
     expect(rig.log.lines.filter(({ level, msg }) => level === 'error' && msg?.includes('dead'))).toEqual([])
   })
 
-  it('goes on by itself when they can be read again, and stays parked when its login had ended before', async () => {
+  it('recovers when they can be read again, and stays parked when its login had ended', async () => {
     const [before] = await ofAnna('select key_id from musette.credentials')
     await ofAnna(`update musette.credentials set key_id = '00000000'`)
     await start()
@@ -120,7 +120,7 @@ describe('an account whose tokens cannot be read', () => {
     expect(await anna()).toEqual({ needs_login: true, last_error: 'the login has ended' })
   })
 
-  it('stops no rotation of the key: the others are sealed anew and it stays as it is', async () => {
+  it('stops no rotation of the key: only the others are sealed again', async () => {
     await ofAnna(BEND('access_token'))
     await rig.app.vault.read(annaId).catch(() => undefined)
     const next = Buffer.alloc(32, 7)
@@ -131,7 +131,7 @@ describe('an account whose tokens cannot be read', () => {
     expect(ids).toHaveLength(1)
   })
 
-  it('is not left behind by a rotation when its newest tokens are in a file that cannot be read', async () => {
+  it('stops a rotation when its newest tokens are in a file that cannot be read', async () => {
     await mkdir(await spoolOf())
     const before = await rig.rows('select c::text from musette.credentials c order by account_id')
     const next = Buffer.alloc(32, 7)

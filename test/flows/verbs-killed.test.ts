@@ -63,7 +63,7 @@ describe('a command that is killed at any moment', () => {
   }
 
   it(
-    'as a backup, leaves the file before it or a whole one',
+    'as a backup, leaves the older file or a whole one',
     async () => {
       const file = place('mirror.tar')
       expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
@@ -73,7 +73,7 @@ describe('a command that is killed at any moment', () => {
   )
 
   it(
-    'as a restore, leaves an empty database or a whole one, and goes well the next time',
+    'as a restore, leaves an empty database or a whole one, and succeeds the next time',
     async () => {
       const file = place('restored.tar')
       expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
@@ -108,7 +108,7 @@ describe('a command that is killed at any moment', () => {
   )
 
   it(
-    'as a verification of a backup, changes nothing, and goes well the next time',
+    'as a verification of a backup, changes nothing, and succeeds the next time',
     async () => {
       const file = place('verified.tar')
       expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
@@ -136,7 +136,7 @@ describe('a command that is killed at any moment', () => {
   )
 
   it(
-    'as a comparison with the service, by hand or by the daemon, changes nothing, and goes well the next time',
+    'as a comparison with the service, changes nothing, and succeeds the next time',
     async () => {
       const before = await content()
       const equal = async () => expect(await content()).toEqual(before)
@@ -153,7 +153,7 @@ describe('a command that is killed at any moment', () => {
   )
 
   it(
-    'as an export, leaves what the next one completes',
+    'as an export, leaves a folder that the next one completes',
     async () => {
       const dir = place('history')
       let edits = 0

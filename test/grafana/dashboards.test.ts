@@ -10,7 +10,7 @@ const panels = dashboards.flatMap((dashboard) =>
 )
 
 describe('the dashboards', () => {
-  it('are the overview, one ride, the power curve, load and form, and sync health, each with a name of its own', () => {
+  it('are overview, ride, power curve, load and form, and sync health, with unique names', () => {
     expect(dashboards.map(({ uid }) => uid).sort()).toEqual([
       'musette-health',
       'musette-load',
@@ -21,17 +21,14 @@ describe('the dashboards', () => {
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(dashboards.length)
   })
 
-  it.each(dashboards)(
-    'in $file give each panel a number and a name of its own, and say what it shows',
-    (board) => {
-      const { panels: own } = board
-      expect(new Set(own.map(({ id }) => id)).size).toBe(own.length)
-      expect(new Set(own.map(({ title }) => title)).size).toBe(own.length)
-      expect(own.filter(({ title, description }) => !title || !description)).toEqual([])
-    },
-  )
+  it.each(dashboards)('in $file give each panel a unique number and name, and a description', (board) => {
+    const { panels: own } = board
+    expect(new Set(own.map(({ id }) => id)).size).toBe(own.length)
+    expect(new Set(own.map(({ title }) => title)).size).toBe(own.length)
+    expect(own.filter(({ title, description }) => !title || !description)).toEqual([])
+  })
 
-  it.each(dashboards)('in $file lay no panel over another or beyond the edge', ({ panels: own }) => {
+  it.each(dashboards)('in $file have no overlapping panel and none beyond the edge', ({ panels: own }) => {
     const outside = own.filter(({ gridPos: { x, w } }) => x < 0 || w < 1 || x + w > COLUMNS)
     const over = own.flatMap((one, index) => own.slice(index + 1).filter((other) => overlaps(one, other)))
     expect([...outside, ...over].map(({ title }) => title)).toEqual([])
@@ -50,17 +47,14 @@ describe('the dashboards', () => {
     expect(mentioned).toHaveLength(asked.length)
   })
 
-  it.each(dashboards)(
-    'in $file are of the kind that Grafana reads from files: not yet numbered, no newer schema',
-    (board) => {
-      expect(board).not.toHaveProperty('id')
-      expect(board).not.toHaveProperty('apiVersion')
-      expect(board.schemaVersion).toBe(41)
-      expect(board.time.to).toBe('now')
-    },
-  )
+  it.each(dashboards)('in $file can be read by Grafana from files: no id, no newer schema', (board) => {
+    expect(board).not.toHaveProperty('id')
+    expect(board).not.toHaveProperty('apiVersion')
+    expect(board.schemaVersion).toBe(41)
+    expect(board.time.to).toBe('now')
+  })
 
-  it('link to dashboards that exist, and hand over variables that those have', () => {
+  it('link to existing dashboards with their variables', () => {
     const links = dashboards.flatMap(({ text }) =>
       [...text.matchAll(/"url": "(\/d\/[^"]+)"/g)].map(([, url]) => url),
     )
@@ -91,12 +85,12 @@ describe('the panel', () => {
     }
   })
 
-  it.each(panels)('$name is of the account, or of a ride, that is chosen', ({ panel }) => {
+  it.each(panels)('$name belongs to the selected account or ride', ({ panel }) => {
     for (const { rawSql } of panel.targets)
       expect(rawSql).toMatch(/\b(account_id|activity_id) = \$\{(account|activity):sqlstring\}/)
   })
 
-  it.each(panels)('$name quotes what comes from a variable', ({ panel }) => {
+  it.each(panels)('$name quotes variables', ({ panel }) => {
     const variables = panel.targets.flatMap(({ rawSql }) => rawSql.match(/\$\{[^}]*\}|\$(?!__)\w+/g) ?? [])
     expect(variables).not.toEqual([])
     expect(variables.filter((variable) => !/^\$\{\w+:sqlstring\}$/.test(variable))).toEqual([])

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 describe('the variable', () => {
-  it.each(variables)('$name offers something, each under a name of its own', async ({ board, variable }) => {
+  it.each(variables)('$name offers unique values', async ({ board, variable }) => {
     const { rows } = await ask(board, variable.query, await chosenBefore(board, variable.name))
     expect(rows.length).toBeGreaterThan(0)
     expect(new Set(rows.map((row) => row.__text)).size).toBe(rows.length)
@@ -55,7 +55,7 @@ describe('the panel', () => {
     expect(without).toEqual([])
   })
 
-  it.each(panels)('$name configures no column that is not there', async ({ board, panel }) => {
+  it.each(panels)('$name configures only existing columns', async ({ board, panel }) => {
     const { columns } = await askPanel(board, panel)
     const named = [
       ...panel.fieldConfig.overrides.map(({ matcher }) => matcher.options),

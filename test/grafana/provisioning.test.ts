@@ -47,13 +47,13 @@ const mounts = new Map(
 )
 
 describe('Grafana in a container', () => {
-  it('runs when it is asked for only, and answers on this machine only', () => {
+  it('runs only on request, and answers only on this machine', () => {
     expect(grafana.profiles).toEqual(['grafana'])
     expect(grafana.image).toMatch(/^grafana\/grafana:\d+\.\d+/)
     expect(grafana.ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  it('is given the data source and the dashboards of this project, to read', async () => {
+  it('gets the data source and the dashboards of this project, read-only', async () => {
     const folders = [...mounts].filter(([, { source }]) => source.startsWith('./'))
     expect(folders.map(([place]) => place).sort()).toEqual([
       '/etc/grafana/musette',
@@ -81,7 +81,7 @@ describe('Grafana in a container', () => {
 })
 
 describe('the provisioning', () => {
-  it('has the one data source that the dashboards ask for, on the Postgres of the compose file', async () => {
+  it('has the data source of the dashboards, on the Postgres of the compose file', async () => {
     expect(datasources).toHaveLength(1)
     const [{ uid, type, url, user, jsonData } = {} as DataSource] = datasources
     for (const { panels } of await readDashboards()) {
@@ -93,7 +93,7 @@ describe('the provisioning', () => {
     expect(user).not.toBe(postgres.environment.POSTGRES_USER)
   })
 
-  it('looks for dashboards where the compose file puts them, and opens with the overview', async () => {
+  it('finds the dashboards of the compose file, and opens with the overview', async () => {
     const [provider] = providers
     expect(mounts.get(provider?.options.path ?? '')?.source).toBe('./config/grafana/dashboards')
     const home = grafana.environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH ?? ''

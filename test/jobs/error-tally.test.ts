@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { makeErrorTally } from '../../src/jobs/queue-health.ts'
 
 describe('the tally of queue errors', () => {
-  it('says an error once, counts the rest, and tells the number when it is over', () => {
+  it('logs an error once, counts the rest, and logs the number at the end', () => {
     const lines: Array<Record<string, unknown>> = []
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     let now = 0

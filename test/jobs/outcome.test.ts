@@ -37,13 +37,13 @@ describe('outcomeOf', () => {
     [-5, 1_000],
     [Number.NaN, 1_000],
     [Number.POSITIVE_INFINITY, 21_600_000],
-  ])('waits whole milliseconds within bounds when told %d', (told, waitMs) => {
+  ])('waits whole milliseconds within bounds for %d', (told, waitMs) => {
     expect(outcomeOf(new RateLimitedError('x', 'x', told))).toEqual({ kind: 'wait', waitMs })
   })
 })
 
 describe('a failure as it is stored', () => {
-  it('holds nothing that Postgres refuses, and is short', () => {
+  it('contains nothing that Postgres refuses, and is short', () => {
     const failure = makeFailure(new Error(`a\u0000b \ud83d ${'y'.repeat(9_000)}`), false)
     expect(failure.message.length).toBeLessThan(600)
     expect(failure.stack?.length).toBeLessThanOrEqual(4_000)
@@ -65,7 +65,7 @@ describe('a failure as it is stored', () => {
     ['bug', 2, true],
     ['refuse', 0, true],
     ['park', 0, true],
-  ] as const)('after %s with %i attempts made, of six, dead is %s', (kind, made, dead) => {
+  ] as const)('after %s with %i of six attempts made is dead: %s', (kind, made, dead) => {
     expect(isDead({ kind }, { made, allowed: 6 })).toBe(dead)
   })
 })

@@ -4,7 +4,7 @@ import { asQueueError, makeQueuePool } from '../../src/jobs/backend.ts'
 import { withClient } from '../../src/kit/postgres-client.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 
-it('a queue that is closed does not hear of its connections which the server ends in that moment', async () => {
+it('a closed queue ignores connections that the server ends at that moment', async () => {
   const database = await openTestDatabase()
   try {
     const pool = makeQueuePool(database.url)
@@ -26,7 +26,7 @@ it('a queue that is closed does not hear of its connections which the server end
   }
 })
 
-it('a queue that is closed has no connection at the server any more, nor one that was ended just before', async () => {
+it('a closed queue has no connection at the server, not even one that was just ended', async () => {
   const database = await openTestDatabase()
   try {
     await withClient({ connectionString: database.url }, async (client) => {
@@ -46,7 +46,7 @@ it('a queue that is closed has no connection at the server any more, nor one tha
   }
 })
 
-it('a queue for which the server has no connection left is unreachable, with the reason, and no unexpected error', async () => {
+it('a queue without a free connection at the server is unreachable, with the reason', async () => {
   const database = await openTestDatabase()
   const role = `few_${process.pid}`
   const url = new URL(database.url)

@@ -112,7 +112,7 @@ const enqueue = (jobs: Jobs, accountId: number) =>
   jobs.enqueue('poll-activities', [{ accountId }]).catch(() => 0)
 
 describeWithRedis('a queue in Redis', () => {
-  it('goes on over new connections when the open ones pass no more bytes, and can be stopped', async () => {
+  it('replaces connections that pass no more bytes, and can be stopped', async () => {
     const polled: number[] = []
     const front = await openFront(server.url)
     const jobs = await open(front.url, { silentMs: 500, poll: (id) => void polled.push(id) })
@@ -124,7 +124,7 @@ describeWithRedis('a queue in Redis', () => {
     await jobs.close()
   })
 
-  it('goes on at the new primary after a failover, and names the old one that takes no writes', async () => {
+  it('continues at the new primary after a failover, and names the old read-only one', async () => {
     const second = await openOwnRedis()
     release.defer('second', () => second.close())
     const front = await openFront(server.url)
@@ -147,7 +147,7 @@ describeWithRedis('a queue in Redis', () => {
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
   })
 
-  it('with a key of another program is named at the start and while it runs, and the command makes it anew', async () => {
+  it('with a key of another program is named at any time, and the command repairs it', async () => {
     const jobs = await open(server.url)
     await jobs.keepSchedules()
     const before = await schedulesOf(jobs)
@@ -168,7 +168,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
   })
 
-  it('is of its own database: two beside each other keep their schedules', async () => {
+  it('belongs to its database: two in one Redis keep their schedules', async () => {
     const one = await open(server.url, { accounts: [1, 2] })
     const two = await open(server.url, { line: OTHER, accounts: [3] })
     for (const jobs of [one, two, one, two]) await jobs.keepSchedules()
@@ -177,7 +177,7 @@ describeWithRedis('a queue in Redis', () => {
     expect(second).toBeGreaterThan(0)
   })
 
-  it('removes the keys of 1.0.0, but not while one of its workers is connected, and none of others', async () => {
+  it('removes the keys of 1.0.0 unless one of its workers is connected, and no others', async () => {
     const plant = async () => {
       await redis.hset('musette:polls:meta', 'opts.maxLenEvents', '10000')
       await redis.hset('musette:polls:repeat:sweep', 'every', '10000')

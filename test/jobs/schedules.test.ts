@@ -29,7 +29,7 @@ describeJobs('schedules', (rig) => {
       ...ids.flatMap((id) => scheduled('account').map((name) => `${name}-account-${id}`)),
     ].toSorted()
 
-  it('makes one schedule an account and one for all, and runs each at once', async () => {
+  it('makes one schedule for each account and one for all, and runs each at once', async () => {
     const polled: number[] = []
     const jobs = await rig().open({
       roles: both,
@@ -58,7 +58,7 @@ describeJobs('schedules', (rig) => {
     expect((polled[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
   })
 
-  it('does not start a poll beside one that still runs', async () => {
+  it('does not start a poll while one is running', async () => {
     let running = 0
     let most = 0
     let ended = 0
@@ -101,7 +101,7 @@ describeJobs('schedules', (rig) => {
     expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
   })
 
-  it('holds the interval of a job over restarts, but for those that run at each start', async () => {
+  it('keeps the interval of a job over restarts, except for jobs that run at each start', async () => {
     const accounts = async () => [1]
     const ran: string[] = []
     const count = (name: JobName) => async () => void ran.push(name)
@@ -144,7 +144,7 @@ describeJobs('schedules', (rig) => {
     await eventually(() => polled.length === before + 1, { what: 'it was polled again' })
   })
 
-  it('notices an emptied queue by itself', async () => {
+  it('notices an emptied queue', async () => {
     const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
     await rig().emptyQueue()
     await eventually(async () => (await schedulesOf(jobs)).length === ofAccounts(1).length, {
@@ -163,7 +163,7 @@ describeJobs('schedules', (rig) => {
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 
-  it('makes a schedule anew whose next run lies too far ahead', async () => {
+  it('replaces a schedule whose next run is too far ahead', async () => {
     const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
     const queue = pollsOf(jobs)
     const id = 'poll-activities-account-1'
@@ -180,7 +180,7 @@ describeJobs('schedules', (rig) => {
     expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + YEAR)
   })
 
-  it('leaves an overdue schedule alone while its job waits, and mends it when the job was lost', async () => {
+  it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {
     const every = { ...QUICK.every, poll: 200 }
     const jobs = await rig().open({ roles: schedulerOnly, every, accounts: async () => [1] })
     const queue = pollsOf(jobs)
@@ -194,7 +194,7 @@ describeJobs('schedules', (rig) => {
     expect(await nextRun()).toBeGreaterThan(before)
   })
 
-  it('follows the accounts: a new one is polled, one that is gone is not', async () => {
+  it('polls a new account, and no removed one', async () => {
     let ids = [1]
     const polled = new Set<number>()
     const jobs = await rig().open({

@@ -26,7 +26,7 @@ describeJobs('stopping', (rig) => {
     expect(done).toEqual([1])
   })
 
-  it('tells a running job, waits for it and puts it back whole', async () => {
+  it('signals a running job, waits for it and returns it to the queue', async () => {
     let started = false
     const jobs = await rig().open({
       fetch: async (_id, { signal }) => {
@@ -50,7 +50,7 @@ describeJobs('stopping', (rig) => {
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
 
-  it('tells a job whose lock is lost, because another worker may have it', async () => {
+  it('signals a job that lost its lock, because another worker may have it', async () => {
     const state = { started: false, isTold: false }
     const jobs = await rig().open({
       lockMs: 500,
@@ -66,7 +66,7 @@ describeJobs('stopping', (rig) => {
     await eventually(() => state.isTold, { what: 'the job is told' })
   })
 
-  it('lets a job finish that takes no notice in time', async () => {
+  it('lets a job finish that ignores the signal for a short time', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -102,7 +102,7 @@ describeJobs('stopping', (rig) => {
     expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
   })
 
-  it('takes no further job once the daemon is told to stop', async () => {
+  it('starts no further job once the daemon stops', async () => {
     const stop = new AbortController()
     const aborted: boolean[] = []
     let started = 0
@@ -131,7 +131,7 @@ describeJobs('stopping', (rig) => {
     await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })
   })
 
-  it('says plainly that the queue cannot be reached', async () => {
+  it('says that the queue cannot be reached', async () => {
     const url = rig()
       .choice.url.replace(/:\d+/, ':1')
       .replace(/@[^:/]+:\d+/, '@127.0.0.1:1')

@@ -18,7 +18,7 @@ describeJobs('jobs', (rig) => {
     expect((await only('completed', jobs)).data).toEqual(ride(7))
   })
 
-  it('runs none before its workers are told to work', async () => {
+  it('runs none before its workers start', async () => {
     const done: number[] = []
     const first = await rig().open({ waits: true, fetch: async () => void done.push(1) })
     await first.enqueue('fetch-activity', [ride(7)])
@@ -31,7 +31,7 @@ describeJobs('jobs', (rig) => {
     expect(done[0]).toBe(2)
   })
 
-  it('tries again after a passing error, with the attempt spent, and then succeeds', async () => {
+  it('retries after a transient error, which costs an attempt, and succeeds', async () => {
     let runs = 0
     const jobs = await rig().open({
       fetch: async () => {
@@ -51,7 +51,7 @@ describeJobs('jobs', (rig) => {
     ])
   })
 
-  it('lets a job wait as long as the service asks, without spending an attempt or holding up another account', async () => {
+  it('lets a job wait as long as the service requires, without costing an attempt or delaying another account', async () => {
     const starts: number[] = []
     const others: number[] = []
     const jobs = await rig().open({
@@ -77,7 +77,7 @@ describeJobs('jobs', (rig) => {
     expect(job.attemptsMade).toBe(1)
   })
 
-  it('resumes a queue that another program paused, and says so', async () => {
+  it('resumes a queue paused by another program, and says so', async () => {
     const polled: number[] = []
     const jobs = await rig().open({ heartbeatMs: 500, poll: async (id) => void polled.push(id) })
     const polls = jobs.queues().find(({ name }) => name === 'polls')
@@ -89,7 +89,7 @@ describeJobs('jobs', (rig) => {
     expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
   })
 
-  it('ends jobs of another program with a sentence, whatever their names and payloads, and goes on', async () => {
+  it('ends any job of another program with a sentence, and continues', async () => {
     const polled: number[] = []
     const jobs = await rig().open({ poll: async (id) => void polled.push(id) })
     const polls = jobs.queues().find(({ name }) => name === 'polls')
@@ -116,7 +116,7 @@ describeJobs('jobs', (rig) => {
     }
   })
 
-  it('keeps a refused job with its reason and does not try it again', async () => {
+  it('keeps a refused job with its reason, without a retry', async () => {
     let runs = 0
     const jobs = await rig().open({
       fetch: async () => {
@@ -131,7 +131,7 @@ describeJobs('jobs', (rig) => {
     expect(rig().lines.filter(({ level }) => level === 50)).toHaveLength(1)
   })
 
-  it('gives up on a defect after three attempts and keeps its stack, whatever is in the message', async () => {
+  it('gives up on a defect after three attempts and keeps its stack', async () => {
     let runs = 0
     const jobs = await rig().open({
       fetch: async () => {
@@ -147,7 +147,7 @@ describeJobs('jobs', (rig) => {
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
-  it('holds an activity in the queue once, and takes it again after it is done', async () => {
+  it('holds an activity in the queue once, and accepts it again when done', async () => {
     const done: number[] = []
     const producer = await rig().open({ roles: { scheduler: false, worker: false } })
     expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)
@@ -171,7 +171,7 @@ describeJobs('jobs', (rig) => {
     expect(done).toEqual([4, 5, 3, 1, 2])
   })
 
-  it('takes ten thousand jobs, and the same again without doubling one', async () => {
+  it('accepts ten thousand jobs twice without doubling one', async () => {
     const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
     const rides = Array.from({ length: 10_000 }, (_, index) => ride(index + 1))
     expect(await jobs.enqueue('fetch-activity', rides, { priority: 'changed' })).toBe(10_000)
@@ -179,7 +179,7 @@ describeJobs('jobs', (rig) => {
     expect((await jobs.counts()).fetches.waiting).toBe(10_000)
   })
 
-  it('refuses a payload that is not of its job, before anything is added', async () => {
+  it('refuses the payload of another job before anything is added', async () => {
     const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
     await expect(jobs.enqueue('fetch-activity', [ride(1), ride(-1)])).rejects.toThrow()
     expect((await jobs.counts()).fetches.waiting).toBe(0)

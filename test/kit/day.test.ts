@@ -6,7 +6,7 @@ import { distPath, runNode } from './processes.ts'
 const NO_DAYS = ['2024-02-31', '2023-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-1-1', '', 'soon']
 
 describe('a day that a person types', () => {
-  it('is taken when the calendar has it', () => {
+  it('is accepted when the calendar has it', () => {
     expect(parseDay('2024-02-29')).toEqual(new Date('2024-02-29T00:00:00Z'))
     expect(parseDay('2000-12-31')).toEqual(new Date('2000-12-31T00:00:00Z'))
   })

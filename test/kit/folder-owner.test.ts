@@ -16,7 +16,7 @@ describe('a folder that databases may share by mistake', () => {
 
   const mark = () => readFile(join(dir, OWNER_FILE), 'utf8')
 
-  it('belongs to the first one, and another is told what to remove, and changes nothing', async () => {
+  it('belongs to the first one; another names the file to remove and changes nothing', async () => {
     expect(await claimFolder(dir, IDENTITY)).toBeUndefined()
     const claimed = await mark()
     expect(claimed).toContain(IDENTITY.identity)
@@ -32,14 +32,14 @@ describe('a folder that databases may share by mistake', () => {
     expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run })
   })
 
-  it('belongs to one of several that come at the same moment', async () => {
+  it('belongs to one of several at the same moment', async () => {
     const databases = Array.from({ length: 20 }, () => makeIdentity())
     const answers = await Promise.all(databases.map((database) => claimFolder(dir, database)))
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
     expect(await readdir(dir)).toEqual([OWNER_FILE])
   })
 
-  it('goes on to a database that was restored from a backup, and the one before it is told', async () => {
+  it('passes to a database restored from a backup, and the old one says so', async () => {
     await claimFolder(dir, IDENTITY)
     const [restored, other] = [makeIdentity(IDENTITY), makeIdentity(IDENTITY)]
     expect(await claimFolder(dir, restored)).toBeUndefined()
@@ -52,7 +52,7 @@ describe('a folder that databases may share by mistake', () => {
   })
 
   it.each(['', '{', 'null', '[]', '{"identity": 5}'])(
-    'is left alone when its file does not say whose it is: %j',
+    'is not used when its file names no owner: %j',
     async (text) => {
       await writeFile(join(dir, OWNER_FILE), text)
       expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run: expect.stringContaining(OWNER_FILE) })
@@ -60,7 +60,7 @@ describe('a folder that databases may share by mistake', () => {
     },
   )
 
-  it.skipIf(process.platform !== 'linux')('is used without a file where none can be written', async () => {
+  it.skipIf(process.platform !== 'linux')('is used without a file if none can be written', async () => {
     // No user can make a file there, root neither.
     expect(await claimFolder('/sys', IDENTITY)).toBeUndefined()
   })

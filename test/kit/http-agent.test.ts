@@ -103,7 +103,7 @@ describe.each(['https', 'http'])('a proxy on the way to an address of %s', (prot
     expect(proxy.heads[0]).toMatch(/^CONNECT service\.invalid:/)
   })
 
-  it('that is not there is named', async () => {
+  it('that is missing is named', async () => {
     const proxy = `http://rider:proxy-secret@127.0.0.1:${await findFreePort()}`
     const error = await request(proxy, origin).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'proxy_failed', requestSent: false })
@@ -111,7 +111,7 @@ describe.each(['https', 'http'])('a proxy on the way to an address of %s', (prot
     expect(message).toContain(`the proxy ${new URL(proxy).origin} cannot be used (ECONNREFUSED)`)
   })
 
-  it('that closes is named for a message, too', async () => {
+  it('that closes the connection is named for a message too', async () => {
     const proxy = await openProxy(closes)
     const dispatcher = makeAgent({ http: proxy.url, https: undefined, none: '' }, { connectMs: LONG })
     closers.push(() => dispatcher.destroy())
@@ -126,17 +126,14 @@ describe.each(['https', 'http'])('a proxy on the way to an address of %s', (prot
 })
 
 describe('a proxy without tunnels', () => {
-  it.each(['GET', 'POST'] as const)(
-    'is given a %s to an http address itself, with its password',
-    async (method) => {
-      const proxy = await openProxy(withoutTunnels)
-      expect(await request(proxy.url, 'http://service.invalid', method)).toBe('done')
-      const [tunnel, plain] = proxy.heads
-      expect(tunnel).toMatch(/^CONNECT service\.invalid:80 /)
-      expect(plain).toMatch(new RegExp(`^${method} http://service\\.invalid/rides\\?from=1 HTTP/1\\.1\r\n`))
-      expect(plain).toMatch(/^proxy-authorization: Basic cmlkZXI6/im)
-      expect(plain).toMatch(/^host: service\.invalid\r$/im)
-      expect(proxy.heads).toHaveLength(2)
-    },
-  )
+  it.each(['GET', 'POST'] as const)('gets a %s to an http address, with its password', async (method) => {
+    const proxy = await openProxy(withoutTunnels)
+    expect(await request(proxy.url, 'http://service.invalid', method)).toBe('done')
+    const [tunnel, plain] = proxy.heads
+    expect(tunnel).toMatch(/^CONNECT service\.invalid:80 /)
+    expect(plain).toMatch(new RegExp(`^${method} http://service\\.invalid/rides\\?from=1 HTTP/1\\.1\r\n`))
+    expect(plain).toMatch(/^proxy-authorization: Basic cmlkZXI6/im)
+    expect(plain).toMatch(/^host: service\.invalid\r$/im)
+    expect(proxy.heads).toHaveLength(2)
+  })
 })

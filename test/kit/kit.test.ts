@@ -23,7 +23,7 @@ describe('durations', () => {
     expect(parseDuration(text)).toBeUndefined(),
   )
 
-  it('are written as a person says them', () => {
+  it('are formatted as a person says them', () => {
     expect(formatDuration(400)).toBe('0.4 s')
     expect(formatDuration(725_000)).toBe('12 min 5 s')
     expect(formatDuration(3 * 86_400_000 + 4 * 3_600_000 + 59_000)).toBe('3 d 4 h')
@@ -34,7 +34,7 @@ describe('durations', () => {
 describe('the growing pause', () => {
   const backoff = { firstMs: 1_000, maxMs: 60_000, factor: 3 }
 
-  it('grows from half to whole of each step and stops at the longest', () => {
+  it('is half to all of each growing step, up to the longest', () => {
     expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => 0))).toEqual([
       500, 1_500, 4_500, 30_000,
     ])
@@ -49,7 +49,7 @@ describe('the growing pause', () => {
 })
 
 describe('the release stack', () => {
-  it('releases in reverse, every step, and keeps the first error', async () => {
+  it('releases every step in reverse order, and keeps the first error', async () => {
     const order: string[] = []
     const heard: string[] = []
     const stack = makeReleaseStack((step) => heard.push(step))
@@ -70,7 +70,7 @@ describe('the release stack', () => {
 })
 
 describe('errors', () => {
-  it('of OpenSSL are told by their reason alone', () => {
+  it('of OpenSSL are described by their reason only', () => {
     const line =
       'write EPROTO 807CC3D4C67F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../x.c:350:'
     expect(connectReason(new Error(line))).toBe('TLS failed (wrong version number)')
@@ -106,7 +106,7 @@ describe('a joined signal', () => {
     expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
   })
 
-  it('follows nothing after the end of its work', async () => {
+  it('has no listeners after the end of its work', async () => {
     const outer = new AbortController()
     const own = joinSignals([outer.signal], 1)
     own.clear()

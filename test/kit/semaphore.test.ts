@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { eachAtOnce, makeSemaphore } from '../../src/kit/semaphore.ts'
 
-it('a semaphore runs work of no more units together than the total, in the order it came, and the largest alone', async () => {
+it('a semaphore runs work in order, within its total of units', async () => {
   const semaphore = makeSemaphore(100)
   const held = new Set<number>()
   const most: number[] = []
@@ -24,7 +24,7 @@ it('a semaphore runs work of no more units together than the total, in the order
   expect(began).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
 
-it('a semaphore gives the units of work that failed to the next', async () => {
+it('a semaphore reuses the units of failed work', async () => {
   const semaphore = makeSemaphore(10)
   await expect(semaphore(10, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await semaphore(10, async () => 'next')).toBe('next')
@@ -36,7 +36,7 @@ it.each([
   ['a list', () => ITEMS],
   ['a set', () => new Set(ITEMS)],
   ['an iterator', () => ITEMS.values()],
-])('begins no item of %s after an error, and throws it when those under way have ended', async (_, items) => {
+])('begins no item of %s after an error, and throws it when running items have ended', async (_, items) => {
   const begun: number[] = []
   const ended: number[] = []
   const work = async (item: number) => {

@@ -100,7 +100,7 @@ describe.each(TRANSPORTS)('over %s, each question of the cookbook', (transport) 
 })
 
 describe('each question of the cookbook', () => {
-  it('has the same answer in whatever order the database finds rows, also where rides, forms and files are equal', async () => {
+  it('has the same answer in any order of rows, also with equal rides, forms and files', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     const answerAll = async () => {

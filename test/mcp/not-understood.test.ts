@@ -115,19 +115,19 @@ const refusal = (id: unknown, code: number) => ({
 })
 
 describe('over standard streams', () => {
-  it('a message that is not a request gets the error of JSON-RPC for it', async () => {
+  it('a message that is not a request gets the JSON-RPC error', async () => {
     const answers = await exchange(REFUSED.map(([, text]) => text))
     for (const [what, , code, id] of REFUSED) expect(answers, what).toContainEqual(refusal(id, code))
     expect(answers).toHaveLength(REFUSED.length)
   })
 
-  it('nothing else is answered, and the next request is', async () => {
+  it('only requests are answered, also the next one', async () => {
     expect(await exchange([...UNANSWERED, JSON.stringify(ping(9))])).toEqual([
       { jsonrpc: '2.0', id: 9, result: {} },
     ])
   })
 
-  it('a message that is larger than any is refused, and the next request is answered', async () => {
+  it('a too large message is refused, and the next request is answered', async () => {
     const answers = await exchange([`"${'x'.repeat(11 * 1024 * 1024)}"`, JSON.stringify(ping(9))])
     expect(answers).toEqual([refusal(null, INVALID_REQUEST), { jsonrpc: '2.0', id: 9, result: {} }])
   })
@@ -142,7 +142,7 @@ describe('over standard streams', () => {
     if (found[0]?.error) expect(found[0].error.message).toContain('send each message by itself')
   })
 
-  it('of a batch each message is judged by itself', async () => {
+  it('each message of a batch is answered separately', async () => {
     const batch = [
       ping(1),
       5,

@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect((await callTool(client, 'run_query', { sql: 'select 2' })).data.rows).toEqual([[2]])
   })
 
-  it('a stopped Postgres is a sentence, and the next call works when it is back', async () => {
+  it('a stopped Postgres gives a sentence, and a call works when it is back', async () => {
     const line = await openLine(url)
     onTestFinished(() => line.close())
     const client = await connectClient(transport, line.url)
@@ -141,7 +141,7 @@ describe('/mcp', () => {
     ask(`${address}/mcp`, { method: 'POST', headers: { ...headers, ...more }, body })
   const authorization = `Bearer ${TOKEN}`
 
-  it('asks for the token, and judges the origin of a page', async () => {
+  it('requires the token, and checks the origin of a page', async () => {
     const { url: address } = await openMcpWeb(url)
     expect(await post(address)).toMatchObject({ status: 403 })
     expect(await post(address, { authorization: 'Bearer wrong' })).toMatchObject({ status: 401 })
@@ -151,7 +151,7 @@ describe('/mcp', () => {
     expect(await ask(`${address}/mcp`, { headers: { authorization } })).toMatchObject({ status: 405 })
   })
 
-  it('without a token answers programs of this machine, and no page of another site', async () => {
+  it('without a token answers local programs, and no page of another site', async () => {
     const { url: address } = await openMcpWeb(url, { token: undefined })
     expect(await post(address)).toMatchObject({ status: 200 })
     expect(await post(address, { origin: 'https://evil.example' })).toMatchObject({ status: 403 })
@@ -160,7 +160,7 @@ describe('/mcp', () => {
     expect(await ask(`${address}/login`, { method: 'POST', headers })).not.toMatchObject({ status: 200 })
   })
 
-  it('refuses a body that is too large, or no JSON', async () => {
+  it('refuses a body that is too large or not JSON', async () => {
     const { url: address } = await openMcpWeb(url)
     const large = JSON.stringify({
       jsonrpc: '2.0',
@@ -175,7 +175,7 @@ describe('/mcp', () => {
     })
   })
 
-  it('keeps no session: a client goes on when the daemon was started again', async () => {
+  it('keeps no session: a client continues after a restart of the daemon', async () => {
     const first = await openMcpWeb(url)
     const client = await connectHttp(first.url)
     await callTool(client, 'run_query', { sql: 'select 1' })

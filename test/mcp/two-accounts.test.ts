@@ -49,7 +49,7 @@ async function askAll(questions: readonly string[], only?: string): Promise<Rows
 const QUESTIONS = COOKBOOK.map(({ sql }) => sql)
 
 describe('in a mirror of two accounts', () => {
-  it('each question of the cookbook gives for each account what it gives in a mirror of that account alone', async () => {
+  it('each question of the cookbook gives for each account the answer of a mirror of that account alone', async () => {
     const together = await askAll(QUESTIONS)
     for (const account of ACCOUNTS) {
       const alone = await askAll(QUESTIONS, account)
@@ -64,7 +64,7 @@ describe('in a mirror of two accounts', () => {
     }
   }, 120_000)
 
-  it('each query of the README says whose each row is', async () => {
+  it('each query of the README names the account of each row', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     const queries = [...readme.matchAll(/musette sql "([^"]+)"/g)].map(([, sql = '']) => sql)
     expect(queries).not.toEqual([])
@@ -72,7 +72,7 @@ describe('in a mirror of two accounts', () => {
       expect(new Set(rows.map((row) => row.account)), queries[index]).toEqual(new Set(ACCOUNTS))
     }
   })
-  it('each answer of a tool says whose it is, and has for each account what the tool gives when it is named', async () => {
+  it('each answer of a tool names the account, and equals the answer for that account alone', async () => {
     const client = await connectClient('http', database.url)
     const { tools } = await client.listTools()
     const ofAccounts = tools.filter(
@@ -94,7 +94,7 @@ describe('in a mirror of two accounts', () => {
     }
   }, 60_000)
 
-  it('the tool for one activity asks which account is meant where several have that activity', async () => {
+  it('the tool for one activity asks for the account when several have that activity', async () => {
     const client = await connectClient('http', database.url)
     const unclear = await callTool(client, 'get_activity', { activity: 'june20250628' })
     expect(unclear).toMatchObject({

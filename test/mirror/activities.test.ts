@@ -23,7 +23,7 @@ describe('the mirror of the activities', () => {
   })
   afterEach(() => rig.close())
 
-  it('equals the service after the first pass: every activity, every sample', async () => {
+  it('equals the service after the first pass, sample by sample', async () => {
     const counts = await sync()
     expect(counts).toMatchObject({
       listed: ACTIVITIES,
@@ -61,7 +61,7 @@ describe('the mirror of the activities', () => {
     expect(requests).toEqual({ 'GET /oauth/activity': 1 })
   })
 
-  it('follows a rename and an edit of the power, and says what they changed', async () => {
+  it('follows a rename and an edit of the power, with revisions', async () => {
     await sync()
     const [path] = await paths()
     await rig.steer('PATCH', `activities/${path}`, { name: 'Renamed\u0000 ride', scale_power: 1.1 })
@@ -74,7 +74,7 @@ describe('the mirror of the activities', () => {
     expect(changes.avg_power?.[1]).toBeGreaterThan(changes.avg_power?.[0])
   })
 
-  it('holds one large answer at a time, until it is recorded', async () => {
+  it('holds one large answer at a time until it is recorded', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await rig.steer('POST', 'activities', { name, seconds: 40_000 })
     const recorded: unknown[] = []
     const mirror: MirrorDeps = {
@@ -99,7 +99,7 @@ describe('the mirror of the activities', () => {
     expect(recorded).toEqual([0, 1, 2, 3])
   })
 
-  it('takes an old ride that was uploaded late', async () => {
+  it('mirrors an old ride that was uploaded late', async () => {
     await sync()
     await rig.steer('POST', 'activities', { late: true, seconds: 600, name: 'Found on an old device' })
     expect(await sync()).toMatchObject({ listed: 1, fetched: 1 })
@@ -114,7 +114,7 @@ describe('the mirror of the activities', () => {
     expect(await sync()).toMatchObject({ listed: 1, fetched: 0, unchanged: 1 })
   })
 
-  it('waits for samples that the service has not made yet', async () => {
+  it('waits for samples that are not ready', async () => {
     await sync()
     await rig.steer('POST', 'activities', { seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
     expect(await sync()).toMatchObject({ failed: 0, pending: 1 })
@@ -126,7 +126,7 @@ describe('the mirror of the activities', () => {
   })
 
   it.each(['html', 'cut', '500', 'no-success'])(
-    'goes on past one activity that answers %s, names it, and heals',
+    'continues after one activity that answers %s, names it, and recovers',
     async (broken) => {
       const { activities } = (await rig.steer('GET', 'activities')) as {
         activities: Array<{ path: string; rider: string }>
@@ -142,7 +142,7 @@ describe('the mirror of the activities', () => {
     },
   )
 
-  it('leaves an activity with what there is when its samples have not come for seven days', async () => {
+  it('stops waiting for samples after seven days', async () => {
     await sync()
     await rig.steer('POST', 'activities', {
       late: true,
@@ -176,7 +176,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('ends a pass when the service is away, and goes on where it was', async () => {
+  it('ends a pass when the service is away; the next one continues', async () => {
     await rig.steer('POST', 'faults', {
       method: 'GET',
       path: '^/oauth/activity/',
@@ -192,7 +192,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   }, 120_000)
 
-  it('records the others, and says what is wrong, when one of the answers cannot be written', async () => {
+  it('records the other answers when one cannot be written, and says why', async () => {
     await rig.rows(`create function refuse() returns trigger language plpgsql as $$ begin
       if new.detail_state = 'mirrored' and new.path = (select max(path) from training.activities) then
         raise 'no room for this one';
@@ -233,7 +233,7 @@ describe('the mirror of the activities', () => {
   const mirrored = async () =>
     (await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length
 
-  it('waits for an activity that somebody else holds, and not with the others in hand', async () => {
+  it('records the other answers before it waits for an activity that another process has locked', async () => {
     const { store, mirror } = rig.app
     await pollActivities(mirror, { account: rig.account })
     let fetching: Promise<unknown> | undefined
@@ -247,7 +247,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('keeps what has come when it is stopped', async () => {
+  it('keeps the received answers when it is stopped', async () => {
     const stop = new AbortController()
     const mirror = mirrorWith((answers) => {
       if (answers === 3) stop.abort(new Error('stopped'))
@@ -260,7 +260,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('records what has come while an answer is long in coming', async () => {
+  it('records received answers while another one is slow', async () => {
     const mirror = mirrorWith(async (answers) => {
       if (answers === 3) await vi.waitFor(async () => expect(await mirrored()).toBe(2), 10_000)
     })
@@ -277,7 +277,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('ends when the database goes while answers are in hand, and fetches them again', async () => {
+  it('ends when the database fails before received answers are recorded, and fetches them again', async () => {
     const { store } = rig.app
     let [away, lost] = [false, 0]
     const mirror: MirrorDeps = {
@@ -305,12 +305,12 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('refreshes tokens that end in the middle of a pass', async () => {
+  it('refreshes tokens that expire during a pass', async () => {
     await rig.steer('POST', 'tokens/expire')
     expect(await sync()).toMatchObject({ fetched: ACTIVITIES, failed: 0 })
   })
 
-  it('reports that a login is needed when the grant is gone, and sends no more requests', async () => {
+  it('reports a needed login when the grant was revoked, and sends no more requests', async () => {
     await rig.steer('POST', 'tokens/revoke')
     await expect(sync()).rejects.toThrow('run: musette login')
     await rig.steer('POST', 'counts/reset')
@@ -321,7 +321,7 @@ describe('the mirror of the activities', () => {
     expect(account).toMatchObject({ needs_login: true, last_error: expect.stringContaining('musette login') })
   })
 
-  it('notices a clock that was put right while there was no poll for longer than it was ahead', async () => {
+  it('notices a corrected clock even after a pause of polls longer than the error', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 15 * 3_600_000 })
     await sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
@@ -335,7 +335,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('lists everything again when the clock of the service has gone back', async () => {
+  it('lists everything again when the clock of the service was set back', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 3 * 3_600_000 })
     await sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })

@@ -21,14 +21,14 @@ describe('a service that cuts its lists', () => {
   })
   afterEach(() => rig.close())
 
-  it('is found out by the first poll, and everything is mirrored', async () => {
+  it('is detected by the first poll, and everything is mirrored', async () => {
     await cap(CAP)
     expect(await sync()).toMatchObject({ listed: ACTIVITIES, fetched: ACTIVITIES, failed: 0 })
     expect(await remembered()).toBe(CAP)
     await expectMirrored(rig)
   })
 
-  it('that begins to do so later is found out by the next poll that it cuts', async () => {
+  it('that begins to cut later is detected by the next cut poll', async () => {
     await sync()
     expect(await remembered()).toBe(null)
     await cap(CAP)
@@ -42,7 +42,7 @@ describe('a service that cuts its lists', () => {
     await expectMirrored(rig)
   })
 
-  it('has nothing declared absent by it, and is believed again when it stops', async () => {
+  it('marks nothing as absent, and is trusted again when it stops', async () => {
     await sync()
     await cap(CAP)
     expect(await sync(true)).toMatchObject({ listed: ACTIVITIES, absent: 0, failed: 0 })
@@ -52,7 +52,7 @@ describe('a service that cuts its lists', () => {
     expect(await remembered()).toBe(null)
   })
 
-  it('is requested only once when nothing has changed', async () => {
+  it('gets one request when nothing has changed', async () => {
     await cap(CAP)
     await sync()
     await rig.steer('POST', 'counts/reset')
@@ -60,14 +60,14 @@ describe('a service that cuts its lists', () => {
     expect(await listRequests()).toBe(1)
   })
 
-  it('costs a few requests to be compared once when it does not cut', async () => {
+  it('costs a few requests once when it does not cut', async () => {
     await rig.steer('POST', 'counts/reset')
     await sync()
     const years = new Date(Date.now() + 2 * 86_400_000).getUTCFullYear() - 2022 + 1
     expect(await listRequests()).toBe(1 + 2 + years)
   })
 
-  it('keeps the cursor where it is, and says so, while a crowd at one moment cannot be had whole', async () => {
+  it('keeps the cursor, and says so, while one second has more activities than a list', async () => {
     await cap(2)
     await sync()
     const [before] = await rig.rows('select updated_from from training.sync_cursors')

@@ -45,7 +45,7 @@ describe('a daemon', () => {
   // A poll that reaches back by the lag makes an activity wanted again for a moment.
   const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 200 })
 
-  it('notices by itself what was deleted', async () => {
+  it('notices deletions', async () => {
     await syncAccount(rig.app, { name: 'default' })
     const [row] = await rig.rows('select path from training.activities limit 1')
     await rig.steer('DELETE', `activities/${row?.path}`)
@@ -54,7 +54,7 @@ describe('a daemon', () => {
     await expectMirroredSoon()
   })
 
-  it('fetches what is wanted also when the queue has lost its job', async () => {
+  it('fetches a wanted activity whose job was lost', async () => {
     await syncAccount(rig.app, { name: 'default' })
     await start()
     await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
@@ -66,7 +66,7 @@ describe('a daemon', () => {
     await expectMirroredSoon()
   })
 
-  it('fetches a new ride first while a recalculation of everything is under way, and tells how long it takes', async () => {
+  it('fetches a new ride first during a recalculation of everything, and shows the remaining time', async () => {
     await syncAccount(rig.app, { name: 'default' })
     // What started in these days counts as new; the history is older here.
     await rig.rows(`update training.activities set started_at = started_at - interval '60 days'`)

@@ -79,7 +79,7 @@ describe('the failure of an activity', () => {
     expect((await record(activity, error))?.nextFetchAt).toBeInstanceOf(Date)
   })
 
-  it('that concerns every activity is not its own', async () => {
+  it('that concerns every activity is not recorded on one', async () => {
     expect(await record({}, away)).toBeUndefined()
   })
 })
@@ -101,7 +101,7 @@ describe('work on items together', () => {
     return { tried, results }
   }
 
-  it('is done at once, in halves around an item that fails, and not at all without items', async () => {
+  it('is done together, in halves around a failing item, and not without items', async () => {
     const refused = new Error('refused')
     expect(await run([], refused)).toEqual({ tried: [5], results: ['0', '1', '2', '3', '4'] })
     expect(await run([1], refused)).toEqual({
@@ -111,7 +111,7 @@ describe('work on items together', () => {
     expect(await run([], refused, 0)).toEqual({ tried: [], results: [] })
   })
 
-  it('is given up for all when the database is away, and not when it is busy', async () => {
+  it('ends for all items when the database is away, and not when it is busy', async () => {
     expect((await run([1], gone)).tried).toEqual([5])
     expect((await run([1], away)).results).toHaveLength(5)
     const busy = new TransientError('database_busy', 'the database is busy')
@@ -149,14 +149,14 @@ describe('a service of which some requests fail', () => {
   }
   const plain = { samples: false }
 
-  it('is away when no list comes, and answers when one does and nothing else is known', async () => {
+  it('is away without a list, and available with one', async () => {
     expect(await state({ list: away })).toEqual({ found: 'outage', asked: [0] })
     const limited = new RateLimitedError('rate_limited', 'wait', 1)
     expect((await state({ list: limited })).found).toBe('outage')
     expect(await state({})).toEqual({ found: 'answers', asked: [0] })
   })
 
-  it('answers when an activity comes that came before, or one of the others, or a refusal of it', async () => {
+  it('is available when another activity arrives or is refused', async () => {
     const others = ['a', 'b']
     expect(await state({ known: 'known', others })).toEqual({
       found: 'answers',
@@ -170,7 +170,7 @@ describe('a service of which some requests fail', () => {
     expect((await state({ others, detail: () => refused })).found).toBe('answers')
   })
 
-  it('is not judged when the daemon stops', async () => {
+  it('is not checked when the daemon stops', async () => {
     const stop = AbortSignal.abort(new Error('stop'))
     await expect(state({ list: stop.reason, signal: stop })).rejects.toThrow('stop')
   })

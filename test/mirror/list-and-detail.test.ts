@@ -12,7 +12,7 @@ const DETAIL = {
   session_data: [{ unix_time: Date.parse('2024-05-02T02:00:00Z'), power: 100 }],
 }
 
-describe('an activity of which list and detail say different things', () => {
+describe('an activity whose list entry and detail differ', () => {
   let rig: Rig
   const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
   const answer = async (path: string, body: unknown) => {
@@ -65,7 +65,7 @@ describe('an activity of which list and detail say different things', () => {
     expect(await revisions()).toEqual([])
   })
 
-  it('takes a rename that only the list tells, and keeps it while the detail says the old name', async () => {
+  it('accepts a rename of the list, and keeps it while the detail has the old name', async () => {
     await say({ entry: { name: 'Commute' } })
     await sync(true)
     expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
@@ -77,7 +77,7 @@ describe('an activity of which list and detail say different things', () => {
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'] }, { xss: [80, 81] }])
   })
 
-  it('takes a rename that only the detail tells, and keeps it while the list says the old name', async () => {
+  it('accepts a rename of the detail, and keeps it while the list has the old name', async () => {
     await say({ detail: { name: 'Commute', description: null } })
     await rig.rows(`update training.activities set detail_state = 'wanted'`)
     await sync(true)
@@ -94,7 +94,7 @@ describe('an activity of which list and detail say different things', () => {
     expect(await revisions()).toEqual([])
   })
 
-  it('keeps what the detail says when the list says nothing of it any more', async () => {
+  it('keeps the value of the detail when the list no longer has one', async () => {
     await say({ entry: { name: null, description: null, start_date: null } })
     await sync(true)
     expect(await row()).toEqual(AS_DETAIL)
@@ -114,7 +114,7 @@ describe('an activity of which list and detail say different things', () => {
     }
   })
 
-  it('takes the word of the list where the detail has none', async () => {
+  it('uses the value of the list when the detail has none', async () => {
     await say({ detail: { name: null, description: undefined, summary: { xss: 82 } } })
     await rig.rows(`update training.activities set detail_state = 'wanted'`)
     await sync()

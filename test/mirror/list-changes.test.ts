@@ -56,14 +56,14 @@ const pathsOf = ({ entries }: { entries: ReadonlyArray<{ path: string }> }) =>
   entries.map(({ path }) => path).toSorted()
 const query = { account, window: HISTORY, updatedFrom: new Date('2026-02-01T00:00:00Z') }
 
-describe('what has changed', () => {
+describe('the list of changes', () => {
   it.each([
     ['none', [], null, 1],
     ['one', days(1), null, 1],
     ['two', days(2), null, 3],
     ['one, which reaches the known cap,', days(1), 1, 1 + 2],
     ['five, below the known cap,', days(5), 6, 3],
-  ])('with %s is listed whole', async (_, activities, cap, requests) => {
+  ])('with %s is complete', async (_, activities, cap, requests) => {
     const { deps, queries } = serve({ activities })
     const listing = await listChanges(deps, query, cap)
     expect(pathsOf(listing)).toEqual(activities.map(({ path }) => path).toSorted())
@@ -73,7 +73,7 @@ describe('what has changed', () => {
   })
 
   it.each([2, 3, 7])(
-    'is listed whole by a service that sends %i at most, and the cap is found',
+    'is complete from a service that sends %i at most, and the cap is found',
     async (cap) => {
       const activities = days(20)
       const listing = await listChanges(serve({ activities, cap }).deps, query, null)
@@ -86,7 +86,7 @@ describe('what has changed', () => {
     },
   )
 
-  it('is not taken as cut by an activity that was made after the wide list', async () => {
+  it('does not count as cut when an activity was created after the wide list', async () => {
     const activities = days(3)
     const before = (requests: number) => {
       if (requests === 2) activities.push({ path: 'new', at: '2026-04-01T06:00:00.000Z' })
@@ -96,7 +96,7 @@ describe('what has changed', () => {
     expect(queries).toHaveLength(4)
   })
 
-  it('names the windows that cannot be split, where more start in one second than are sent', async () => {
+  it('names the windows that cannot be split, with more starts in one second than are sent', async () => {
     const at = '2026-03-01T06:00:00.000Z'
     const crowd = [...days(4), ...['a', 'b', 'c'].map((path) => ({ path, at }))]
     const { cap, cut, entries } = await listChanges(serve({ activities: crowd, cap: 2 }).deps, query, null)
@@ -106,13 +106,13 @@ describe('what has changed', () => {
     expect(entries.length).toBeGreaterThanOrEqual(6)
   })
 
-  it('cannot be shown to be whole where the service sends one at most', async () => {
+  it('cannot be proved complete when the service sends one at most', async () => {
     const { cap, cut } = await listChanges(serve({ activities: days(4), cap: 1 }).deps, query, 1)
     expect(cap).toBe(1)
     expect(cut.length).toBeGreaterThan(0)
   })
 
-  it('has a cap of one also when the service sends nothing for the whole', async () => {
+  it('has a cap of one also when the service sends nothing for the whole window', async () => {
     const activities = days(4)
     const of: Service = { activities }
     of.before = (requests) => {
@@ -122,7 +122,7 @@ describe('what has changed', () => {
     expect(await listChanges(serve(of).deps, query, null)).toMatchObject({ cap: 1 })
   })
 
-  it('counts entries that cannot be read to the length of a list, and tells them', async () => {
+  it('counts entries that cannot be read in the length of a list, and reports them', async () => {
     const bad = [{ index: 0, reason: 'no path' }]
     const one = serve({ activities: days(1), bad })
     expect((await listChanges(one.deps, query, null)).bad).toEqual(bad)
@@ -130,7 +130,7 @@ describe('what has changed', () => {
     expect(one.queries).toHaveLength(3)
   })
 
-  it('tells what is odd in it, and starts that cannot be read', async () => {
+  it('reports drift in it, and starts that cannot be read', async () => {
     const activities = [
       { path: 'none', at: null },
       { path: 'odd', at: '2026-03-99T06:00:00' },
@@ -146,7 +146,7 @@ describe('what has changed', () => {
     expect(listing).toMatchObject({ cap: 1, cut: [window] })
   })
 
-  it('is known up to the time of the answer less the time that it took', async () => {
+  it('is known up to the time of the answer minus its duration', async () => {
     const at = (serviceTime: Date | undefined, requestedAt: Date) =>
       listChanges(serve({ activities: [], serviceTime, requestedAt }).deps, query, null)
     const sooner = new Date(NOW.getTime() - 3 * SECOND)
@@ -173,7 +173,7 @@ describe('the whole history', () => {
     },
   )
 
-  it('is whole also where the service cuts it', async () => {
+  it('is complete also when the service cuts it', async () => {
     const activities = [...days(9), { path: 'old', at: '2024-01-03T06:00:00.000Z' }]
     const window = { from: new Date('2023-01-01T00:00:00Z'), to: NOW }
     const listing = await listEverything(serve({ activities, cap: 2 }).deps, { account, window })

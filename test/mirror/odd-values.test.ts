@@ -24,7 +24,7 @@ describe('values that are not what they should be', () => {
   })
   afterEach(() => rig.close())
 
-  it('are null in samples and summary alike, drift, and one line of the log; the activity is mirrored', async () => {
+  it('are null, drift and one log line in samples and summary; the activity is mirrored', async () => {
     const second = (index: number, power: string, hr: string) =>
       `{"unix_time":${START + index * 1_000},"power":${power},"hr":${hr},"cad":90}`
     const samples = [second(0, '3.5e38', '1e400'), second(1, '200', '"Infinity"'), second(2, '210', '140')]
@@ -54,7 +54,7 @@ describe('values that are not what they should be', () => {
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', values: 2, samples: 0 })])
   })
 
-  it('are in the summary as they were sent, whatever the columns make of them', async () => {
+  it('are in the summary as they were sent', async () => {
     const sent = {
       ...{ xss: '88.125', distance: ' 41.5 ', duration: '', medal: 'gold', focus: { climber: true } },
       ...{ sig: [], session: { avg_power: [1, '2'] }, progression: null, sp: 1.23456789012345e-7, id: '007' },
@@ -92,13 +92,13 @@ describe('values that are not what they should be', () => {
       '"summary":{"a":1,"a":"x\\u0000\\ud800"},',
       { a: 'x\ufffd' },
     ],
-  ])('%s is kept as such', async (_what, member, summary) => {
+  ])('%s is kept', async (_what, member, summary) => {
     await answer(`{"success":true,${member}"session_data":[{"unix_time":${START},"power":1}]}`)
     expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
     expect(await rig.rows('select summary from training.activities')).toEqual([{ summary }])
   })
 
-  it('keep every digit of the start, and let the first sample say which of two hours it is in', async () => {
+  it('keep every digit of the start; the first sample decides between two possible hours', async () => {
     const start_date = { date: '2024-10-27 02:30:00.123456', timezone_type: 3, timezone: 'Europe/Berlin' }
     await answer({
       ...{ success: true, name: 'Autumn', summary: { start_date } },

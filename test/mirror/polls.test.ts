@@ -57,7 +57,7 @@ it('a poll lists what changed since the last one and an hour before, and what of
   expect(lines.filter(({ level }) => level === 'warn')).toEqual([])
 })
 
-it('without a Date header the next poll begins a day before this one, by the own clock, which is said', async () => {
+it('without a Date header the next poll begins a day before this one by our clock, with a warning', async () => {
   const { at, poll, cursor, lines } = await open()
   at.service = undefined
   await poll()
@@ -74,7 +74,7 @@ it.each([
   ['less than it went on since', 60 * MINUTE, 89 * MINUTE, false],
   ['more than it went on since', 60 * MINUTE, 91 * MINUTE, true],
 ])(
-  'after a clock of the service that went back by %s the whole list is asked for: %s',
+  'after the clock of the service was set back by %s the whole list is requested: %s',
   async (_, moved, since, isWhole) => {
     const { at, url, poll, lines } = await open()
     await poll()

@@ -32,7 +32,7 @@ const outcome = async () =>
 describe.each(['no-summary', 'empty-summary'])(
   'a success with %s for an activity that had values',
   (broken) => {
-    it('changes none of them, is a failure with its reason, and is asked for again', async () => {
+    it('changes nothing, is a failure with its reason, and is fetched again', async () => {
       const before = await content()
       await rig.steer('PATCH', `activities/${path}`, { broken })
       await rig.steer('PATCH', `activities/${path}`, { name: `Edited, ${broken}` })
@@ -147,14 +147,14 @@ describe('samples that have become less', () => {
     expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
   })
 
-  it('are accepted when the service goes on sending them, but none in place of some never is', async () => {
+  it('are accepted when the service keeps sending them, but never none in place of some', async () => {
     expect(await answer('None', () => ({ session_data: [] }), 7)).toMatchObject({ failed: 1 })
     expect(await answer('Without power', withoutPower, 7)).toMatchObject({ failed: 0 })
     expect(await samples()).toMatchObject([{ power: 0 }])
     expect(await answer('Whole', () => ({}))).toMatchObject({ failed: 0 })
   })
 
-  it('are what a shorter activity has, with a revision of both', async () => {
+  it('are accepted with a shorter activity, with a revision of both', async () => {
     expect(await answer('Cropped', shorter)).toMatchObject({ failed: 0 })
     expect(await samples()).toMatchObject([{ count: 100 }])
     const [revision] = await rig.rows(

@@ -32,7 +32,7 @@ describe('rebuild', () => {
   })
   afterEach(() => rig.close())
 
-  it('leaves a mirror of this version as it is, row for row, and sends no request', async () => {
+  it('leaves a right mirror as it is, row for row, and sends no request', async () => {
     const edited = await pathOf(2)
     await rig.steer('PATCH', `activities/${edited}`, { name: 'Edited', scale_power: 1.2 })
     await syncAccount(rig.app, { name: 'default' })
@@ -75,7 +75,7 @@ describe('rebuild', () => {
     ])
   })
 
-  it('repairs everything that is derived, whatever was damaged or deleted', async () => {
+  it('repairs every derived value that was damaged or deleted', async () => {
     await rig.rows(
       `update training.activities set fetched_at = fetched_at + interval '1 hour' where activity_id = 8`,
     )
@@ -86,7 +86,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('does not write a row in which nothing differs, nor samples that are right', async () => {
+  it('writes no right row and no right samples', async () => {
     const whole = await tables()
     await rig.rows('update training.activities set xss = -1 where activity_id = 6')
     // A value in a column that the service does not send, a sample more, a sample less.
@@ -169,7 +169,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('does not keep an activity from being fetched again that is marked for it', async () => {
+  it('leaves wanted activities wanted', async () => {
     await rig.rows(
       `update training.activities set detail_state = 'wanted', summary_hash = null where activity_id = 9`,
     )
@@ -178,7 +178,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('skips an activity whose newer answer came meanwhile', async () => {
+  it('skips an activity with a newer answer', async () => {
     const { mirror, store } = rig.app
     const items = await rig.rows(
       `select activity_id as "activityId", path, 1 as bytes from training.activities where activity_id = 10`,
@@ -237,7 +237,7 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('counts activities without a stored answer, and rebuilds only those that are named', async () => {
+  it('counts activities without a stored answer, and rebuilds only the named ones', async () => {
     await rig.rows('delete from training.raw_documents where activity_id = 12')
     await rig.rows('update training.samples set power = -1')
     const [one, without] = [await pathOf(1), await pathOf(12)]

@@ -44,7 +44,7 @@ describe('reconcile', () => {
   })
   afterEach(() => rig.close())
 
-  it('marks what the list no longer names, keeps the rows, and counts them', async () => {
+  it('marks activities that are no longer listed, and keeps and counts their rows', async () => {
     const [path] = await paths()
     const samplesOf = () =>
       rig.rows(
@@ -63,7 +63,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('brings back what is listed again, by a poll as well as by a whole list', async () => {
+  it('brings back activities that are listed again, by a poll or a whole list', async () => {
     const [first, second] = await paths()
     for (const path of [first, second]) await rig.steer('DELETE', `activities/${path}`)
     await full()
@@ -79,7 +79,7 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('fetches what is missing in the mirror or listed differently', async () => {
+  it('fetches activities that are missing or listed differently', async () => {
     const [lost, renamed] = await paths()
     await rig.rows(
       'delete from training.samples where activity_id = (select activity_id from training.activities where path = $1)',
@@ -102,7 +102,7 @@ describe('reconcile', () => {
   it.each([
     ['an empty list', ACTIVITIES],
     ['a list of which half is gone', ACTIVITIES / 2],
-  ])('changes nothing on %s, says why, and takes it when told to', async (_, gone) => {
+  ])('changes nothing on %s, says why, and accepts it on request', async (_, gone) => {
     for (const path of (await paths()).slice(0, gone)) await rig.steer('DELETE', `activities/${path}`)
     expect(await full()).toMatchObject({ absent: 0, failed: 1 })
     expect(await rig.rows('select 1 from training.activities where absent_since is not null')).toEqual([])
@@ -205,7 +205,7 @@ describe('reconcile', () => {
     },
   )
 
-  it('leaves alone what the window of the list does not reach, and an upload that no list has named yet', async () => {
+  it('ignores activities outside of the list, and new uploads that are not listed yet', async () => {
     const [old] = (await paths()).slice(-1)
     await rig.steer('DELETE', `activities/${old}`)
     await rig.rows(`update training.activities set started_at = '2001-01-01Z' where path = $1`, [old])

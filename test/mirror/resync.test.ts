@@ -31,7 +31,7 @@ describe('resync', () => {
     await expectMirrored(rig)
   })
 
-  it('takes everything that started on a day or later', async () => {
+  it('fetches everything that started on a day or later', async () => {
     const rows = await rig.rows('select started_at from training.activities order by started_at desc')
     const since = rows[2]?.started_at as Date
     await rig.rows('update training.samples set hr = -1')
@@ -40,7 +40,7 @@ describe('resync', () => {
     await expectMirrored(rig)
   })
 
-  it('marks nothing when one of the paths is not known', async () => {
+  it('marks nothing when a path is unknown', async () => {
     const [one] = await rig.rows('select path from training.activities limit 1')
     await expect(resync({ paths: [String(one?.path), 'nowhere'] })).rejects.toThrow('no activity nowhere')
     expect(await rig.rows(`select 1 from training.activities where detail_state = 'wanted'`)).toEqual([])

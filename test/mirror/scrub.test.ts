@@ -73,7 +73,7 @@ describe('comparing activities with the service', () => {
   }
   const one = (text: string) => rig.rows(text).then(([row]) => row)
 
-  it('finds nothing in a mirror that was just made, and says when it looked', async () => {
+  it('finds nothing in a new mirror, and records the time', async () => {
     const before = await one(
       'select min(verified_at) as at, count(verified_at)::int as n from training.activities',
     )
@@ -90,7 +90,7 @@ describe('comparing activities with the service', () => {
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
   })
 
-  it('finds an edit of samples alone, which no summary shows, and records it with revision and feed row', async () => {
+  it('finds an edit of samples alone, and records it with revision and feed row', async () => {
     const [path = ''] = paths
     await rig.steer('PATCH', `activities/${path}`, { sample: { hr: 77 } })
     await syncAccount(rig.app, { name: 'default' })
@@ -190,23 +190,20 @@ describe('comparing activities with the service', () => {
       `update training.activities set list_fields = list_fields || '{"name": "x"}' where activity_id = $1`,
       'list_fields.name',
     ],
-  ])(
-    'finds %s that is another one here, writes nothing by itself, and mends it',
-    async (_, damage, field) => {
-      const row = await one(`select activity_id, path from training.activities where path = '${paths[1]}'`)
-      await rig.rows(damage, [row?.activity_id])
-      const before = await contentOf(rig.databaseUrl)
-      const found = await compare(String(row?.path))
-      expect(found).toMatchObject({ result: 'different', isRepaired: false })
-      const fields = 'differences' in found ? found.differences.map((difference) => difference.field) : []
-      expect(fields).toContainEqual(expect.stringContaining(field))
-      expect(fields.length).toBeLessThan(4)
-      expect(await contentOf(rig.databaseUrl)).toEqual(before)
-      expect(await compare(String(row?.path), true)).toMatchObject({ result: 'different', isRepaired: true })
-      expect(await compare(String(row?.path))).toEqual({ result: 'equal' })
-      await expectMirrored(rig)
-    },
-  )
+  ])('finds %s that differs here, and repairs it only on request', async (_, damage, field) => {
+    const row = await one(`select activity_id, path from training.activities where path = '${paths[1]}'`)
+    await rig.rows(damage, [row?.activity_id])
+    const before = await contentOf(rig.databaseUrl)
+    const found = await compare(String(row?.path))
+    expect(found).toMatchObject({ result: 'different', isRepaired: false })
+    const fields = 'differences' in found ? found.differences.map((difference) => difference.field) : []
+    expect(fields).toContainEqual(expect.stringContaining(field))
+    expect(fields.length).toBeLessThan(4)
+    expect(await contentOf(rig.databaseUrl)).toEqual(before)
+    expect(await compare(String(row?.path), true)).toMatchObject({ result: 'different', isRepaired: true })
+    expect(await compare(String(row?.path))).toEqual({ result: 'equal' })
+    await expectMirrored(rig)
+  })
 
   /** Columns of what is compared, with an SQL expression for a value that none of them has. */
   const columnsOf = async (table: string, not: readonly string[] = []) => {
@@ -219,7 +216,7 @@ describe('comparing activities with the service', () => {
   }
 
   it.each(['another value', 'none'])(
-    'finds %s in every column that the service tells, in every field of the samples and all that is derived, and mends them',
+    'finds and repairs %s in every column, sample field and derived value',
     async (damage) => {
       const [activity] = await rig.rows(
         `select * from training.activities where timezone_source = 'position' order by activity_id limit 1`,
@@ -277,7 +274,7 @@ describe('comparing activities with the service', () => {
     },
   )
 
-  it('takes those first that were compared the longest time ago, and none while one is to be fetched', async () => {
+  it('compares those first that were compared longest ago, and none while one is to be fetched', async () => {
     await rig.rows(`update training.activities set verified_at = now() - interval '1 year' where path = $1`, [
       paths[2],
     ])
@@ -296,7 +293,7 @@ describe('comparing activities with the service', () => {
     await syncAccount(rig.app, { name: 'default' })
   })
 
-  it('never takes less in place of what is mirrored, and says so on the row', async () => {
+  it('never replaces mirrored values by fewer, and says so in the row', async () => {
     const [path = ''] = paths
     await rig.steer('PATCH', `activities/${path}`, { broken: 'empty-summary' })
     await scrub()
@@ -317,7 +314,7 @@ describe('comparing activities with the service', () => {
     await rig.steer('PATCH', `activities/${path}`, { broken: null })
   })
 
-  it('spreads the activities of a day over it', () => {
+  it('spreads the comparisons over the day', () => {
     expect(scrubOf(0)).toBeUndefined()
     for (const perDay of [1, 20, 1_440, 5_000, 10_000]) {
       const { everyMs = 0, limit = 0 } = scrubOf(perDay) ?? {}

@@ -69,7 +69,7 @@ const FOUR_CLOCKS = {
 }
 
 describe('activities that the service dates in UTC', () => {
-  it('have the days of the rider, in every table and view that has days, and the instants of the service', async () => {
+  it('have the days of the rider everywhere, and the instants of the service', async () => {
     await fourRides()
     await sync()
     expect(await clocks()).toEqual(FOUR_CLOCKS)
@@ -90,7 +90,7 @@ describe('activities that the service dates in UTC', () => {
     expect(await rig.rows(sent)).toEqual([{ detail: 'UTC', list: 'UTC' }])
   })
 
-  it('keep their clocks when they are listed and fetched again, without a word in the change feed', async () => {
+  it('keep their clocks when they are listed and fetched again, without a row in the change feed', async () => {
     await fourRides()
     await sync()
     const before = await newestChange()
@@ -150,7 +150,7 @@ describe('activities that the service dates in UTC', () => {
     expect([await clocks(), await changedColumns(before)]).toEqual([placed, []])
   })
 
-  it('are found without the service where an older version left them, and by a rebuild where they are damaged', async () => {
+  it('are corrected without the service after an older version, and by a rebuild after damage', async () => {
     await fourRides()
     await sync()
     await rig.steer('POST', 'counts/reset')
@@ -168,7 +168,7 @@ describe('activities that the service dates in UTC', () => {
   })
 })
 
-it('an activity that is mirrored beside others moves them to its clock within a sweep of the daemon, and costs none after that', async () => {
+it('a new activity moves its neighbours to its clock within one sweep of the daemon', async () => {
   await ride({ path: 'indoors', at: '2026-03-02T19:00:00Z', indoor: true })
   await sync()
   const { sweep } = makeHandlers(rig.app, () => NO_JOBS)
@@ -191,7 +191,7 @@ it('an activity that is mirrored beside others moves them to its clock within a 
 })
 
 describe('the home of an account', () => {
-  it('is the zone of activities without one nearby, told once each in the change feed, and moves what was made of their days', async () => {
+  it('is the zone of activities without one nearby, with one row each in the change feed, and moves the values derived from their days', async () => {
     await ride({ path: 'auckland', at: '2026-03-01T19:00:00Z', sample: AUCKLAND })
     await ride({ path: 'indoors', at: '2025-12-31T23:30:00Z', indoor: true })
     await sync()

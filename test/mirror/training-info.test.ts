@@ -21,7 +21,7 @@ describe('training info', () => {
   })
   afterEach(() => scene.close())
 
-  it('is kept with everything the service says', async () => {
+  it('is kept completely', async () => {
     await scene.pollInfo()
     const [row, ...more] = await rows()
     expect(more).toEqual([])
@@ -46,7 +46,7 @@ describe('training info', () => {
     })
   })
 
-  it('has no new row and one request while nothing changes', async () => {
+  it('makes one request and no new row while nothing changes', async () => {
     await scene.pollInfo()
     const [before] = await rows()
     await scene.requests()
@@ -81,7 +81,7 @@ describe('training info', () => {
     expect(after?.raw).toMatchObject(raw)
   })
 
-  it('takes what it can from an odd answer, and says what was odd', async () => {
+  it('uses the valid parts of an odd answer, and reports the others', async () => {
     await scene.answer(ANSWER)
     await scene.pollInfo()
     const [row] = await rows()
@@ -131,7 +131,7 @@ describe('training info', () => {
   })
 
   it.each(['signature', 'tl', 'targetXSS', 'wotd'])(
-    'keeps what it has where an answer lacks %s, and accepts that after three days of it',
+    'keeps its values when an answer lacks %s, and accepts that after three days',
     async (part) => {
       await scene.pollInfo()
       const before = await rows()

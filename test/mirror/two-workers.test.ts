@@ -82,7 +82,7 @@ describe('two workers on one activity', () => {
     await expectMirrored(rig)
   })
 
-  it('lose no edit that is listed while the only answer is under way', async () => {
+  it('lose no edit that is listed during the fetch', async () => {
     await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId, path } = await wanted()
     const { deps, gate } = heldBack()
@@ -111,7 +111,7 @@ describe('two workers on one activity', () => {
     expect(curves).toEqual([])
   })
 
-  it('leave one truth when both of them fetch everything at once', async () => {
+  it('leave one result when both fetch everything at once', async () => {
     await rig.steer('POST', 'activities', { seconds: 300 })
     await pollActivities(rig.app.mirror, { account: rig.account })
     const input = { account: rig.account, concurrency: 2 }
@@ -125,7 +125,7 @@ describe('two workers on one activity', () => {
     await expectMirrored(rig)
   })
 
-  it('take the newer answer, too, when the clock ran hours ahead while the older one was recorded', async () => {
+  it('accept the newer answer also when the clock was hours ahead at the older one', async () => {
     await pollActivities(rig.app.mirror, { account: rig.account })
     const { activityId, path } = await wanted()
     const ahead = { ...rig.app.mirror, now: () => new Date(Date.now() + 3 * 3_600_000) }

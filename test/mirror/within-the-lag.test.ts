@@ -7,7 +7,7 @@ import { openRig, type Rig } from './rig.ts'
 
 const ACTIVITIES = 3
 
-describe('what was updated within the lag', () => {
+describe('an activity that was updated within the lag', () => {
   let rig: Rig
   let aheadMs = 0
   let mirror: MirrorDeps
@@ -66,7 +66,7 @@ describe('what was updated within the lag', () => {
     expect(await states()).toEqual([{ detail_state: 'mirrored', done: false }])
   })
 
-  it('arrives at once when it is edited again, though its entry is as it was', async () => {
+  it('arrives at once when it is edited again with the same entry', async () => {
     await wait(MINUTE)
     const [{ path, avg_power: before } = {}] = await rig.rows(
       'select path, avg_power from training.activities',

@@ -44,14 +44,14 @@ describe('the workout of the day', () => {
     expect(after.every((file, i) => Number(file.fetched_at) > Number(before[i]?.fetched_at))).toBe(true)
   })
 
-  it('leaves a content that is the same as it lies there', async () => {
+  it('keeps an unchanged content', async () => {
     await scene.pollInfo()
     await scene.rows(`update training.workout_files set made_for = '{}', content = 'as it lies there'`)
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2 })
     expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
   })
 
-  it('has no files and requests none when there is none', async () => {
+  it('has and requests no files when there is none', async () => {
     await scene.steer('PATCH', 'settings', { wotd_type: 'None' })
     await scene.requests()
     await scene.pollInfo()
@@ -60,7 +60,7 @@ describe('the workout of the day', () => {
     expect(await wotd()).toMatchObject({ wotd_type: 'None', wotd_name: null, wotd_url: null })
   })
 
-  it('is mirrored in one format when the other cannot be had, and in both once it can', async () => {
+  it('is mirrored in one format when the other fails, and later in both', async () => {
     await scene.fault('^/oauth/workout-download/.*\\.erg$', { kind: 'html' })
     expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 1 })
     expect((await files()).map((file) => file.format)).toEqual(['zwo'])
@@ -70,7 +70,7 @@ describe('the workout of the day', () => {
     expect((await files()).map((file) => file.format)).toEqual(['erg', 'zwo'])
   })
 
-  it('never sends a token to a foreign origin', async () => {
+  it('sends no token to a foreign origin', async () => {
     const seen: IncomingMessage[] = []
     const foreign = createServer((request, response) => {
       seen.push(request)

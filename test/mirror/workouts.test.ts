@@ -21,7 +21,7 @@ describe('the workouts', () => {
   })
   afterEach(() => scene.close())
 
-  it('are those of everybody and the own ones, with their sets in watts', async () => {
+  it('are the default and the own ones, with their sets in watts', async () => {
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
     const rows = await listed()
     expect(rows).toHaveLength(DEFAULTS + OWN.length)
@@ -46,7 +46,7 @@ describe('the workouts', () => {
     expect(tempo[0]).toMatchObject({ power_rest: null, duration_rest: null })
   })
 
-  it('are kept as the service resolved them, with fields that nobody knows', async () => {
+  it('are kept as the service resolved them, with unknown fields', async () => {
     const definition = {
       ...{ success: true, name: 'Tempo \u0000at noon', description: null, coach: { id: '07' } },
       workout: [{ name: 'Work', power: '146.5', duration: '00:10:00', cadence: 95 }],
@@ -68,7 +68,7 @@ describe('the workouts', () => {
     expect(own).toEqual({ same: true, sets: (await sets(String(OWN[2]))).length })
   })
 
-  it('keep their sets where an answer has none, with the reason in their row', async () => {
+  it('keep their sets when an answer has none, with the reason in their row', async () => {
     await scene.pollWorkouts()
     const path = String(OWN[0])
     const before = await sets(path)
@@ -148,7 +148,7 @@ describe('the workouts', () => {
     expect(await absent()).toEqual([])
   })
 
-  it('stay as they are when a list of several is suddenly empty, until the service has insisted for days', async () => {
+  it('stay when a list of several is suddenly empty, until it has been so for days', async () => {
     await scene.pollWorkouts()
     const before = await listed()
     await scene.answer({ success: true, workouts: [] }, '^/oauth/workout$')
@@ -164,14 +164,14 @@ describe('the workouts', () => {
     expect(await own()).toHaveLength(OWN.length)
   })
 
-  it('stay as they are when a list cannot be read, and the other list is mirrored all the same', async () => {
+  it('stay when a list cannot be read, and the other list is mirrored', async () => {
     await scene.fault('^/oauth/workout$', { kind: 'html' })
     await expect(scene.pollWorkouts()).rejects.toThrow('not JSON')
     expect((await own()).map((row) => row.path)).toEqual(OWN)
     expect(await sets('own0tempo0000001')).toHaveLength(3)
   })
 
-  it('lose none to a list with an entry that cannot be read', async () => {
+  it('stay when a list has an entry that cannot be read', async () => {
     await scene.pollWorkouts()
     await scene.answer({ success: true, workouts: [{ path: OWN[0], name: 1 }, 7] }, '^/oauth/workouts$')
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
@@ -179,7 +179,7 @@ describe('the workouts', () => {
     expect((await own())[0]?.name).toBe('1')
   })
 
-  it('are understood as a published capture has them', async () => {
+  it('are read from a published capture', async () => {
     await scene.pollWorkouts()
     const before = await listed()
     await scene.steer('PATCH', 'settings', { workout_dialect: 'capture' })
@@ -214,7 +214,7 @@ describe('the workouts', () => {
     expect(await sets('own0tempo0000001')).toEqual([])
   })
 
-  it('that cannot be had say why in their row, until they can', async () => {
+  it('that cannot be fetched have the reason in their row until they can', async () => {
     const failures = () =>
       scene.rows('select path, fetch_error from training.workout_definitions where failed_at is not null')
     await scene.fault(`^/oauth/workout/${OWN[0]}$`, { kind: 'status', status: 404 })
@@ -230,7 +230,7 @@ describe('the workouts', () => {
     ['HTML', { kind: 'html' }],
     ['no success', { kind: 'status', status: 200, body: { success: false } }],
     ['404', { kind: 'status', status: 404 }],
-  ])('go on past one that answers %s, name it, keep what it had, and heal', async (_what, fault) => {
+  ])('are mirrored after one that answers %s, which is named, kept and recovers', async (_what, fault) => {
     await scene.pollWorkouts()
     const before = await sets('own0tempo0000001')
     await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: 'Edited' })

@@ -107,7 +107,7 @@ describeWithBroker('the publisher by MQTT', () => {
     await eventually(() => newest(topics().availability) === 'offline', OFTEN)
   })
 
-  it('says what is recommended of a week only when it is known of all its days', async () => {
+  it('publishes the recommendation of a week only when it is known for all days', async () => {
     const facts = async (observedAt: string) => {
       await rig.rows(`update training.training_info set observed_at = ${observedAt}`)
       const input = { account: rig.account, health: undefined, backupAt: null }
@@ -124,7 +124,7 @@ describeWithBroker('the publisher by MQTT', () => {
     }
   })
 
-  it('sends nothing again without a change, what has changed at once, and all when Home Assistant starts', async () => {
+  it('publishes changes at once, nothing without a change, and all when Home Assistant starts', async () => {
     broker.seen.length = 0
     const publisher = open()
     try {
@@ -148,7 +148,7 @@ describeWithBroker('the publisher by MQTT', () => {
     }
   })
 
-  it('publishes in its time after its connection for changes was lost, and as the week of the rider turns', async () => {
+  it('publishes in time after a lost connection for changes, and at the start of the week', async () => {
     broker.seen.length = 0
     const line = await openLine(rig.databaseUrl)
     const publisher = open({}, line.url)
@@ -173,7 +173,7 @@ describeWithBroker('the publisher by MQTT', () => {
     }
   })
 
-  it('loses no event and no state in an outage of the broker, also when the broker forgets all', async () => {
+  it('loses no event and no state in an outage of the broker, even if the broker forgets all', async () => {
     broker.seen.length = 0
     const publisher = open()
     try {
@@ -212,7 +212,7 @@ describeWithBroker('the publisher by MQTT', () => {
     }
   })
 
-  it('says offline when it is killed, by its will', async () => {
+  it('becomes offline by its will when it is killed', async () => {
     const doomed = await openBroker(options, {
       will: { topic: 'musette/test/availability', payload: 'offline' },
     })
@@ -249,7 +249,7 @@ describeWithBroker('the publisher by MQTT', () => {
     }
   })
 
-  it('polls by the button, never by a retained command, and not at all unless commands are on', async () => {
+  it('polls by the button only when commands are on, and never by a retained command', async () => {
     polled.length = 0
     broker.seen.length = 0
     const publisher = open()
@@ -294,7 +294,7 @@ describeWithBroker('the publisher by MQTT', () => {
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
   })
 
-  it('gives up on a broker that accepts and says nothing, and holds nothing up', {
+  it('gives up on a silent broker, and delays nothing', {
     timeout: 60_000,
   }, async () => {
     const sockets: Socket[] = []
@@ -312,7 +312,7 @@ describeWithBroker('the publisher by MQTT', () => {
     silent.close()
   })
 
-  it('speaks by a web socket', async () => {
+  it('works over a web socket', async () => {
     const webSockets = await openMosquitto({ webSockets: true })
     try {
       const url = `ws://${USER}@127.0.0.1:${webSockets.port}`

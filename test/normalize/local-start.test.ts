@@ -167,7 +167,7 @@ it.each([
   },
 )
 
-it('the instant is what the service sent, whatever the place, and the wall clock differs by the offset of the zone', () => {
+it('the instant is the one sent, whatever the place; the wall clock differs by the offset', () => {
   const instants = fc.date({
     min: new Date('1900-01-01'),
     max: new Date('2099-12-31'),

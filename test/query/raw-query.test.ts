@@ -20,7 +20,7 @@ const ENDLESS = 'select generate_series(1, 1000000000) as i'
 const two = async () => (await collectResults(queries, 'select 1 + 1 as two'))[0]?.rows
 
 describe('the guarded connection', () => {
-  it('goes on after a mistake, a cancelled statement, and a reader that leaves early', async () => {
+  it('continues after a mistake, a cancelled statement, and a reader that stops early', async () => {
     await expect(collectResults(queries, 'select 1 / 0')).rejects.toThrow('division by zero')
     expect(await two()).toEqual([['2']])
     const stop = new AbortController()
@@ -35,7 +35,7 @@ describe('the guarded connection', () => {
     expect(await queryOnce(database.url, active)).toEqual([])
   })
 
-  it('takes one statement at a time, so that no text can end its transaction and go on', async () => {
+  it('accepts one statement at a time, so that no text can end its transaction', async () => {
     const connection = await openGuardedConnection({
       connectionString: database.url,
       applicationName: 'a test',
@@ -54,7 +54,7 @@ describe('the guarded connection', () => {
     }
   })
 
-  it('shows all statements of a text the database at one moment', async () => {
+  it('shows one moment of the database to all statements of a text', async () => {
     await queryOnce(database.url, 'create table public.moments (a int)')
     const counts: unknown[] = []
     for await (const part of queries.run(

@@ -111,7 +111,7 @@ describe('a reader that is held to one account', () => {
     `select set_config('role', 'musette_one_account', false)`,
   ])('sees no more after: %s', (statement) => expectNothingOfOthers(statement))
 
-  it('gets nothing of another account from a question of the cookbook, which tells all of them to the owner', async () => {
+  it('gets nothing of another account from the cookbook, which answers the owner for all', async () => {
     const accountsOf = (found: Record<string, unknown>[]) => new Set(found.map(({ account }) => account))
     let answered = 0
     for (const { sql, question } of COOKBOOK) {
@@ -155,7 +155,7 @@ describe('a reader that is held to one account', () => {
     }
   })
 
-  it('is like a server of assistants that is held to one account, which answers nothing of another', async () => {
+  it('equals a server of assistants that is limited to one account', async () => {
     const client = await connectClient('http', database.url, { account: 'mine' })
     const inputs = {
       ...{ find_activities: {}, what_is_here: {}, state_today: {}, power_bests: {}, recent_changes: {} },
@@ -175,7 +175,7 @@ describe('a reader that is held to one account', () => {
     })
   })
 
-  it('finds in its folder of an export of all accounts what is its own, and nothing else', async () => {
+  it('equals its own part of an export of all accounts', async () => {
     const folder = await openTempDir('of-100-accounts')
     const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
     try {
@@ -205,12 +205,12 @@ describe('a reader that is held to one account', () => {
     }
   })
 
-  it('sees which database it reads, so that it notices a restore', async () => {
+  it('sees the identity of its database, so that it notices a restore', async () => {
     const [database] = await rows('select identity, line from training.database')
     expect(await queryOnce(url, 'select identity, line from database')).toEqual([database])
   })
 
-  it('becomes no reader of all, no other login and no owner', async () => {
+  it('cannot become a reader of all, another login or an owner', async () => {
     const [owner] = await rows('select current_user as name')
     for (const role of ['musette_reader', String(owner?.name), 'pg_read_all_data'])
       await expect(queryOnce(url, `set role ${role}`)).rejects.toThrow(/permission denied/)
@@ -220,7 +220,7 @@ describe('a reader that is held to one account', () => {
     await expect(queryOnce(url, `select * from musette.credentials`)).rejects.toThrow(/permission denied/)
   })
 
-  it('gets a new password by the same command, and is not widened by one without the account', async () => {
+  it('gets a new password by the same command, and no more rights without the account', async () => {
     const again = await run(mine)
     expect(again).toMatchObject({
       code: 2,
@@ -249,7 +249,7 @@ describe('a reader that is held to one account', () => {
     expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
   })
 
-  it('begins with its own settings again after the start of a daemon, whatever it has set for itself', async () => {
+  it('gets its settings back at the start of a daemon', async () => {
     const settings = `select setting from pg_settings where name in ('statement_timeout', 'work_mem', 'search_path') order by name`
     const before = await queryOnce(url, settings)
     const own = new pg.Client({ connectionString: url })
@@ -270,7 +270,7 @@ describe('a reader that is held to one account', () => {
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })
 
-  it('is made beside a daemon that writes, and neither loses a deadlock', async () => {
+  it('is created during writes of a daemon, without a deadlock', async () => {
     await rows(
       `alter table training.activities disable row level security; drop policy musette_account on training.activities;
        alter table training.samples disable row level security; drop policy musette_account on training.samples`,
@@ -300,7 +300,7 @@ describe('a reader that is held to one account', () => {
     expect(await queryOnce(url, 'select name from activities')).toEqual([{ name: 'mine-ride' }])
   })
 
-  it('is made of one that read all, and leaves the others as they were', async () => {
+  it('can be made from one that read all, without a change for others', async () => {
     const all = await run(wide)
     const count = 'select count(*)::int as n from activities'
     expect(await queryOnce(all.stdout.trim(), count)).toEqual([{ n: ACCOUNTS }])
@@ -311,7 +311,7 @@ describe('a reader that is held to one account', () => {
     ])
   })
 
-  it('sees no more after a migration that makes tables and views, and makes views anew', async () => {
+  it('sees no more after a migration with new and replaced tables and views', async () => {
     const folder = await openTempDir('later')
     const [view] = await rows(`select pg_get_viewdef('training.daily_load'::regclass) as text`)
     await writeLaterMigrations(folder.path, {

@@ -77,7 +77,7 @@ describe('a session', () => {
     expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
   })
 
-  it('makes one refresh for twenty callers at once', async () => {
+  it('refreshes once for twenty callers', async () => {
     const { service, requests, vault } = openTestService(
       makeRotating({ access: 'gone', refresh: 'refresh-0' }),
     )
@@ -89,7 +89,7 @@ describe('a session', () => {
     expect(vault.locks()).toBe(1)
   })
 
-  it('makes one refresh for two processes that share a vault', async () => {
+  it('refreshes once for two processes that share a vault', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START) })
     const answer = makeRotating({ access: 'gone', refresh: 'refresh-0' })
     const [one, two] = [openTestService(answer, { vault }), openTestService(answer, { vault })]
@@ -111,7 +111,7 @@ describe('a session', () => {
     expect(requests.map(bearerOf)).toEqual(['access-0', 'access-9'])
   })
 
-  it('sends no token to an address that it was not made at', async () => {
+  it('sends no token to an address that did not issue it', async () => {
     const moved = makeCredentials(ago(4 * DAY), { origin: 'https://elsewhere.test' })
     const vault = makeMemoryVault({ 1: moved })
     const { service, requests } = openTestService(() => ({ body: INFO }), { vault })
@@ -241,7 +241,7 @@ describe('new tokens that the service refuses', () => {
     ['14 seconds', 14 * SECOND, ['TransientError', 'good'], 0],
     ['six hours', 6 * HOUR, ['TransientError', 'good'], 1],
     ['30 hours', 30 * HOUR, ['TransientError', 'CredentialsRejectedError', 'good'], 1],
-  ])('for %s are an outage, after which the account goes on by itself', async (_what, ms, names, told) => {
+  ])('for %s are an outage, after which the account recovers', async (_what, ms, names, told) => {
     const outage = openOutage(ms)
     expect(await outage.callEvery(5 * MINUTE, ms + 2 * HOUR)).toEqual(names)
     expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 0, refusedSince: undefined })
@@ -272,14 +272,14 @@ describe('new tokens that the service refuses', () => {
     ])
   })
 
-  it('are counted once, however many calls meet one', async () => {
+  it('are counted once for all concurrent calls', async () => {
     const outage = openOutage(DAY)
     await Promise.all(Array.from({ length: 20 }, () => errorOf(outage.account.fetchTrainingInfo({}))))
     expect(outage.row()).toMatchObject({ refusals: 1 })
     expect(outage.made()).toBe(1)
   })
 
-  it('ask for a person only after three of them over a day, and are tried on once an hour', async () => {
+  it('require a login only after three over a day, and are tried once an hour', async () => {
     const outage = openOutage(40 * HOUR)
     await outage.callEvery(5 * HOUR, 20 * HOUR)
     expect(outage.row()).toMatchObject({ needsLogin: false })
@@ -292,7 +292,7 @@ describe('new tokens that the service refuses', () => {
     expect(outage.made() - before).toBeGreaterThan(8)
   })
 
-  it('lose no answer when their end cannot be stored', async () => {
+  it('lose no answer when the first accepted token cannot be stored', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { refusals: 2, refusedSince: ago(HOUR) }) })
     const locked = () => Promise.reject(new Error('the database is away'))
     const { service, lines } = openTestService(() => ({ body: INFO }), { vault: { ...vault, locked } })
@@ -300,7 +300,7 @@ describe('new tokens that the service refuses', () => {
     expect(lines.join()).toContain('could not record')
   })
 
-  it('leave a definite invalid_grant of the token endpoint what it is', async () => {
+  it('do not hide an invalid_grant of the token endpoint', async () => {
     const outage = openOutage(40 * HOUR)
     await outage.callEvery(5 * MINUTE, 3 * HOUR)
     outage.vault.rows.set(1, { ...(outage.row() as Credentials), refreshToken: 'refresh-dead' })
@@ -339,7 +339,7 @@ describe('an object that is refused with 401', () => {
     expect(bearerOf(requests.at(-1) as SentRequest)).toBe('access-1')
   })
 
-  it('costs one refresh, with any number of such objects', async () => {
+  it('costs one refresh for any number of such objects', async () => {
     const { service, requests, vault } = openTestService(refusing('/oauth/activity/'))
     const account = service.forAccount(ACCOUNT)
     for (const ride of ['a', 'b', 'c']) {
@@ -352,14 +352,14 @@ describe('an object that is refused with 401', () => {
     expect(vault.rows.get(1)?.needsLogin).toBe(false)
   })
 
-  it('parks nothing when the other endpoint fails in another way', async () => {
+  it('parks nothing when the other endpoint fails otherwise', async () => {
     const { service, vault } = openTestService(refusing('/oauth/activity/', { status: 404, body: {} }))
     const call = service.forAccount(ACCOUNT).fetchActivity('ride', { samples: false })
     expect(await errorOf(call)).toMatchObject({ name: 'RejectedError', status: 401 })
     expect(vault.writes).toEqual(['save'])
   })
 
-  it('does not stop the use of the last token of a login that has ended for other objects', async () => {
+  it('does not stop other requests with the last token of an ended login', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(START, { needsLogin: true }) })
     const { service, requests } = openTestService(refusing('/oauth/activity/'), { vault })
     const account = service.forAccount(ACCOUNT)
@@ -390,7 +390,7 @@ describe('a refresh that is refused', () => {
     expect(error.message).toBe('login of account "anna" has ended; run: musette login anna')
   })
 
-  it('leaves the old access token in use while the login has ended', async () => {
+  it('keeps the old access token in use after the login has ended', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
     const { service, requests } = openTestService(makeRotating({ access: 'access-0', refresh: 'other' }), {
       vault,
@@ -425,7 +425,7 @@ describe('a refresh that is refused', () => {
     expect(requests.filter(isToken)).toHaveLength(2)
   })
 
-  it('judges an invalid_grant by its content when the status is 200', async () => {
+  it('recognizes invalid_grant with status 200', async () => {
     const { service, vault } = openTestService((one) =>
       isToken(one) ? { status: 200, body: { error: 'invalid_grant', access_token: '' } } : { status: 401 },
     )
@@ -456,7 +456,7 @@ describe('a refresh without a definite answer', () => {
     expect(requests.filter(isToken)).toHaveLength(1)
   })
 
-  it('waits longer after each failure, and recovers by itself', async () => {
+  it('waits longer after each failure, and recovers', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(4 * DAY)) })
     let down = true
     const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
@@ -479,7 +479,7 @@ describe('a refresh without a definite answer', () => {
     expect(requests.filter(isToken)).toHaveLength(4)
   })
 
-  it('makes no attempt before the stored time, not even for a token that was refused', async () => {
+  it('makes no attempt before the stored time, even for a refused token', async () => {
     const row = makeCredentials(START, { failures: 3, notBefore: new Date(START.getTime() + HOUR) })
     const vault = makeMemoryVault({ 1: row })
     const { service, requests } = openTestService(() => ({ status: 401, body: {} }), { vault })
@@ -505,7 +505,7 @@ describe('a refresh without a definite answer', () => {
     },
   )
 
-  it('is tried once in a process for a person, and reports why it failed', async () => {
+  it('is attempted once in a process for a person, and reports its failure', async () => {
     const notBefore = new Date(START.getTime() + HOUR)
     const vault = makeMemoryVault({ 1: makeCredentials(ago(8 * DAY), { failures: 3, notBefore }) })
     const down = { status: 503, body: '' }
@@ -538,7 +538,7 @@ describe('a clock that was ahead and is right again', () => {
     expect((await service.forAccount(ACCOUNT).fetchTrainingInfo({})).value.status).toBe('Fresh')
   })
 
-  it('makes a pair that is newer than the one before it, whose refusal counts from now', async () => {
+  it('makes a pair newer than the last one, whose refusal counts from now', async () => {
     const since = { refusals: 1, refusedSince: later }
     const vault = makeMemoryVault({ 1: makeCredentials(later, since) })
     const { service } = openTestService(

@@ -54,7 +54,7 @@ const REFUSED = [
   ['endless', 'too_large'],
 ]
 
-it('the client holds less than 400 MB, whatever the service answers, and reads rides of 24 hours', async () => {
+it('the client holds less than 400 MB at any answer, and reads rides of 24 hours', async () => {
   const ready = new Map<string, Buffer>()
   const kinds = Object.keys(ANSWERS)
   const server = await openHttpServer((request, response) => {

@@ -95,7 +95,7 @@ describe('the pacer', () => {
     expect(starts).toHaveLength(burst + 1)
   })
 
-  it('tells by how much each pause is longer than the one that runs already', async () => {
+  it('reports by how much a pause extends the running one', async () => {
     const agenda = makeAgenda()
     const told: number[] = []
     const pacer = makePacer(
@@ -192,7 +192,7 @@ describe('the pacer', () => {
     expect([here.starts, alsoHere.starts]).toEqual([[begin + 30_000], [begin + 30_000]])
   })
 
-  it('rejects calls to an origin that is paused for long, and runs the others in their place', async () => {
+  it('rejects calls to an origin with a long pause, and runs others instead', async () => {
     const agenda = makeAgenda()
     const options = { concurrency: 1, requestsPerMinute: 60_000, longestPauseMs: 5_000 }
     const pacer = makePacer(agenda, options)
@@ -252,7 +252,7 @@ describe('the pacer', () => {
     expect(starts).toHaveLength(1)
   })
 
-  it('does not stand still for long when the clock is set back', async () => {
+  it('does not stop for long when the clock is set back', async () => {
     const agenda = makeAgenda()
     const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
     const { ask, starts } = record(pacer, agenda)

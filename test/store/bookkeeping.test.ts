@@ -29,7 +29,7 @@ test('a cursor follows the clock of the service, also backwards, and keeps the c
   expect(await store.read((tx) => findListCap(tx, key))).toEqual({ listCap: 500, checkedAt: at(0) })
 })
 
-test('a run says how it ended, and one that a crash left running is abandoned', async () => {
+test('a run has its result, and becomes abandoned after a crash', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const start = () =>
@@ -64,7 +64,7 @@ test('a run says how it ended, and one that a crash left running is abandoned', 
   expect(runs.every((run) => run.finishedAt !== null)).toBe(true)
 })
 
-test('drift of several answers counts once for each of them, and keeps an example that any of them has', async () => {
+test('drift counts once for each answer, and keeps one example', async () => {
   const { store } = await openTestStore()
   const seen: Drift[] = [{ field: 'a', kind: 'unknown', example: 7 }]
   const empty: Drift[] = [{ field: 'a', kind: 'unknown', example: null }]
@@ -97,7 +97,7 @@ test('drift is counted by endpoint, field and kind, with a cut example', async (
   ])
 })
 
-test('a content is in the ledger once, and only one of two senders changes its state', async () => {
+test('a content is in the ledger once, and one of two senders changes its state', async () => {
   const { store } = await openTestStore()
   const key = { accountId: await makeAccount(store), contentId: 'ab'.repeat(32) }
   const see = () =>

@@ -5,7 +5,7 @@ import { openTestDatabase } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { quiet } from './open.ts'
 
-test('a wait for changes ends in its time, also when its connection is lost and garbage was collected', async () => {
+test('a wait for changes ends in time, also after a lost connection and garbage collection', async () => {
   const database = await openTestDatabase()
   onTestFinished(() => database.close())
   const line = await openLine(database.url)

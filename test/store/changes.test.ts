@@ -32,7 +32,7 @@ function makeReader(store: Store) {
 }
 
 describe('the change feed tells', () => {
-  it('a new activity with its values, a change with old and new, and what happened to its samples', async () => {
+  it('a new activity with its values, a change with old and new ones, and changed samples', async () => {
     const { store } = await openTestStore()
     const read = makeReader(store)
     const { activityId } = await makeActivity(store, at(0))
@@ -60,7 +60,7 @@ describe('the change feed tells', () => {
     })
   })
 
-  it('an activity that is absent, and one that is back', async () => {
+  it('an absent and a returned activity', async () => {
     const { store } = await openTestStore()
     const { accountId, activityId } = await makeActivity(store, at(0))
     const read = makeReader(store)
@@ -129,7 +129,7 @@ describe('the change feed tells', () => {
     ])
   })
 
-  it('what became of an upload', async () => {
+  it('the result of an upload', async () => {
     const { store } = await openTestStore()
     const accountId = await makeAccount(store)
     const read = makeReader(store)
@@ -152,7 +152,7 @@ describe('the change feed tells', () => {
     )
   })
 
-  it('a login that was lost or works again, once each', async () => {
+  it('a lost and a restored login, once each', async () => {
     const { store } = await openTestStore()
     const accountId = await makeAccount(store)
     const read = makeReader(store)
@@ -212,7 +212,7 @@ describe('what changes nothing', () => {
 })
 
 describe('old changes', () => {
-  it('are deleted in steps, but for the newest of them, and a reader is told what it may have missed', async () => {
+  it('are deleted in steps except the newest, and a reader that may have missed some gets an error', async () => {
     const { store } = await openTestStore()
     const accountId = await makeAccount(store)
     for (const daysAgo of [94, 93, 92, 91, 89, 88]) {
@@ -266,7 +266,7 @@ describe('two transactions at the same time', () => {
   it.each([
     ['that has written nothing of the feed', (name: string) => `alter role ${name} set work_mem = '4MB'`],
     ['of another database of the server', () => 'select pg_current_xact_id()'],
-  ])('one %s delays no reader, however long it is open', async (_which, statement) => {
+  ])('one %s delays no reader', async (_which, statement) => {
     const { store, accountId, connect, read } = await open()
     const name = `idle_${randomBytes(4).toString('hex')}`
     const owner = await connect()
@@ -285,7 +285,7 @@ describe('two transactions at the same time', () => {
     }
   })
 
-  it('readers miss nothing and see nothing twice while many write and commit in any order', async () => {
+  it('readers miss nothing and see nothing twice while many commit in any order', async () => {
     const { store, accountId, connect, read } = await open()
     const paths = Array.from({ length: 8 }, (_, number) => `p${number}`)
     await store.transaction((tx) =>
@@ -322,7 +322,7 @@ describe('two transactions at the same time', () => {
     expect(await read(all.length)).toHaveLength(8 + 8 * 48)
   })
 
-  it('the numbers of changes come in the order in which they are committed', async () => {
+  it('numbers of changes follow the order of commits', async () => {
     const { store, accountId, connect, read } = await open()
     const entries = [listed('p1'), listed('p2')]
     await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
@@ -345,7 +345,7 @@ describe('two transactions at the same time', () => {
     expect((await read(2)).map(({ path }) => path)).toEqual(['p2', 'p1'])
   })
 
-  it('changes of another server, as a restored or replicated database holds them, are settled', async () => {
+  it('changes from another server, after a restore or replication, are settled', async () => {
     const { store, accountId, read } = await open()
     await store.transaction((tx) =>
       tx.client.query(

@@ -16,7 +16,7 @@ import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'
 
 test.each(['LATIN1', 'SQL_ASCII'])(
-  'a database of encoding %s is refused with the command that makes another one',
+  'a database of encoding %s is refused with the command for another one',
   async (encoding) => {
     const server = inject('postgresUrl')
     const name = `test_${randomBytes(6).toString('hex')}`
@@ -36,7 +36,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
   },
 )
 
-test('a standby is refused with what to write, before anything else', async () => {
+test('a standby is refused with the setting to use, before anything else', async () => {
   const query = async () => ({ rows: [{ encoding: 'UTF8', standby: true }] })
   const refused = checkServer({ query } as unknown as ClientBase, 'postgres://never/asked')
   await expect(refused).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () 
     return pooler.url
   }
 
-  test('that pools by transaction is refused by migrate, start and doctor with a sentence that says what to write', async () => {
+  test('that pools by transaction is refused by migrate, start and doctor with the setting to use', async () => {
     const url = await openBehind('transaction')
     const refused = {
       code: 'database_pooled',
@@ -71,7 +71,7 @@ describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () 
     ])
   })
 
-  test('with too few connections is named as that, with how many there are and how many it takes', async () => {
+  test('with too few connections is named, with the present and the needed number', async () => {
     const connectionString = await openBehind('session', 2)
     const limits = { connectionTimeoutMillis: 1_000, silentMs: 400 }
     const onConnect = async (client: ClientBase) => void (await client.query('select 1'))
@@ -96,7 +96,7 @@ describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () 
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
-  test('that pools by session is as good as none', async () => {
+  test('that pools by session works', async () => {
     const rig = await openRig({ activities: 3, databaseUrl: await openBehind('session') })
     onTestFinished(() => rig.close())
     expect(await syncAccount(rig.app, { name: 'default', training: true })).toMatchObject({

@@ -16,7 +16,7 @@ import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
 
-test('every connection of ours is without JIT and looks for names in no schema in which others may create', async () => {
+test('every connection of ours is without JIT and without foreign schemas in its search path', async () => {
   const { store, url } = await openTestStore()
   // As on a server of one's own, whose owner also has a path for all.
   await queryOnce(
@@ -38,7 +38,7 @@ test('every connection of ours is without JIT and looks for names in no schema i
   expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
 })
 
-test('long work under a lock leaves nothing on its connection that the next work finds', async () => {
+test('long work under a lock leaves no state on its connection', async () => {
   const { store } = await openTestStore()
   const countListeners = () => store.read(async ({ client }) => client.listenerCount('error'))
   const before = await countListeners()
@@ -55,7 +55,7 @@ test('a login for analysts has the JIT of its server, since their queries may ru
   expect(await queryOnce(url, SETTINGS)).toEqual([{ ...ours, path: 'training' }])
 })
 
-test('limits in time that an administrator has set for all end no work of ours, and no connection that waits for changes', async () => {
+test('server timeouts end no work of ours and no connection that waits for changes', async () => {
   const { store, url } = await openTestStore()
   const names = [
     'statement_timeout',
@@ -98,7 +98,7 @@ test('limits in time that an administrator has set for all end no work of ours, 
   expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
-test('a connection that the server ends while nobody listens to it does not end the process', async () => {
+test('a connection that the server ends does not end the process', async () => {
   const { url: connectionString } = await openTestStore()
   const thrown: unknown[] = []
   // What is thrown here would be an uncaught exception.
@@ -134,7 +134,7 @@ test('a connection that the server ends while nobody listens to it does not end 
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })
 
-test('several hosts are tried in their order, each for its part of the time, and the first that fits is taken by every connection', async () => {
+test('several hosts are tried in order, and every connection uses the first that fits', async () => {
   const { url } = await openTestStore()
   const { host, port, username, password, pathname } = new URL(url)
   const silent = createServer().listen(0, '127.0.0.1')

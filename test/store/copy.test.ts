@@ -28,7 +28,7 @@ async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 test.each([Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7, 1_000])(
-  'reads the same rows when they come in pieces of %i bytes, and leaves the connection usable',
+  'reads the same rows in pieces of %i bytes, and leaves the connection usable',
   async (most) => {
     const client = await openClient(most)
     const copy = copyOut(client, ROWS)
@@ -43,7 +43,7 @@ test.each([Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7, 1_000])(
 )
 
 test.each([Number.POSITIVE_INFINITY, 1, 4])(
-  'throws what Postgres says after some rows, in pieces of %i bytes',
+  'throws an error that comes after some rows, in pieces of %i bytes',
   async (most) => {
     const client = await openClient(most)
     const copy = copyOut(client, '(SELECT 1 / (1500 - n) FROM generate_series(1, 2000) n)')
@@ -59,7 +59,7 @@ test('reads the rows beside notices of Postgres', async () => {
   expect([...decodeRows(await readAll(copy.chunks))]).toHaveLength(500)
 })
 
-test('reads no more than its reader takes', async () => {
+test('reads no more than its reader consumes', async () => {
   const client = await openClient()
   const copy = copyOut(client, "(SELECT repeat('x', 1000) FROM generate_series(1, 50000))")
   const before = client.connection.stream as unknown as { bytesRead: number }

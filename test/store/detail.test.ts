@@ -48,7 +48,7 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
   expect(await rawDocumentOf(store, activityId)).toEqual(answer)
 })
 
-test('the answer to an earlier request never overwrites the answer to a later one', async () => {
+test('an answer to an earlier request never overwrites one to a later request', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const record = (second: number, xss: number) =>
@@ -72,7 +72,7 @@ test('a change listed during the fetch keeps the activity wanted', async () => {
   })
 })
 
-test('a revision says what changed since the last fetch, and the first fetch makes none', async () => {
+test('a revision has the changes since the last fetch; the first fetch makes none', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const record = (second: number, change: Parameters<typeof detailInput>[2]) =>
@@ -95,7 +95,7 @@ test('a revision says what changed since the last fetch, and the first fetch mak
 })
 
 test.each(['detail', 'list'])(
-  'a revision has a start in one format, to the microsecond, when the %s told it, and none for the same start',
+  'a revision has a start from the %s in one format, to the microsecond, and none for the same start',
   async (by) => {
     const { store } = await openTestStore()
     const { accountId, activityId } = await makeActivity(store, at(0))
@@ -144,7 +144,7 @@ test('new samples whose answer is not kept leave no raw document of the samples 
   expect(await rowsOf(store, 'SELECT FROM training.raw_documents')).toEqual([])
 })
 
-test('an activity that awaits its samples says when to fetch it again', async () => {
+test('an activity without its samples has the time of its next fetch', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const waiting = {
@@ -163,7 +163,7 @@ test('an activity that awaits its samples says when to fetch it again', async ()
   expect(await rowsOf(store, 'SELECT samples_at FROM training.activities')).toEqual([{ samples_at: null }])
 })
 
-test('two answers at the same moment end as one whole activity', async () => {
+test('two answers at once become one whole activity', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const record = (second: number, count: number) =>
@@ -178,7 +178,7 @@ test('two answers at the same moment end as one whole activity', async () => {
   expect(row).toEqual({ sample_count: 1_000, rows: 1_000 })
 })
 
-test('an answer that came in gzip is kept as it came', async () => {
+test('a gzipped answer is kept unchanged', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const document = Buffer.from('{"success":true}')
@@ -194,7 +194,7 @@ test('an answer that came in gzip is kept as it came', async () => {
   expect(await rawDocumentOf(store, activityId)).toEqual(document)
 })
 
-test('several details recorded at once are each as they would be alone', async () => {
+test('details recorded together equal details recorded separately', async () => {
   const packed = (text: string) => packDocument({ document: Buffer.from(text) })
   const intensity = {
     ftp: 250.5,

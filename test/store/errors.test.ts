@@ -18,7 +18,7 @@ async function errorOf(work: Promise<unknown>): Promise<Error & { code?: string 
   throw new Error('it should have failed')
 }
 
-test('an error that leaves the store holds no parameters, however deep one looks', async () => {
+test('an error of the store has no parameters at any depth', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const works = [

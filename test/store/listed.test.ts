@@ -33,7 +33,7 @@ test('a list may hold text that Postgres refuses, unreadable dates and ten thous
   expect(row).toEqual({ name: 'a\ufffd', started_at: null })
 })
 
-test('wanted activities are found with the newest start first, and those without a start last', async () => {
+test('wanted activities are found newest first, those without a start last', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
@@ -62,7 +62,7 @@ test('the newest activities get the lowest ids, so that samples are stored in th
   expect(rows.map(({ path }) => path)).toEqual([...newestFirst, 'none'])
 })
 
-test('a failed activity comes back when its pause is over, and at once when it is listed again', async () => {
+test('a failed activity is wanted again after its pause, and at once when it is listed again', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   const fail = (requestedAt: Date, nextFetchAt: Date | null) =>
@@ -114,7 +114,7 @@ test('a rename of a fetched activity is kept as a revision, and an unchanged ent
   expect(revisions).toEqual([{ observed_at: at(3), changes: { name: ['Ride p1', 'Evening ride'] } }])
 })
 
-test('an absent activity is not wanted, and comes back when it is listed again', async () => {
+test('an absent activity is not wanted until it is listed again', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   const mark = () =>

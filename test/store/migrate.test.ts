@@ -94,7 +94,7 @@ test('a database that was never migrated is refused with the command to type', a
   )
 })
 
-test('the setup of an empty database leaves the database of another program alone, and migrate takes it when it may', async () => {
+test('only migrate adds tables to the database of another program', async () => {
   const { store, url } = await openEmptyStore()
   const setUp = () => migrate({ connectionString: url, log: quiet, onlyEmpty: true })
   const unknown = (end: RegExp) => ({ code: 'database_unknown', message: expect.stringMatching(end) })
@@ -115,7 +115,7 @@ test('the setup of an empty database leaves the database of another program alon
   await store.read(checkSchema)
 })
 
-test('the setup of an empty database leaves an older one as it is', async () => {
+test('the setup of an empty database leaves an older one unchanged', async () => {
   const { store, url } = await openTestStore()
   const { path: folder, close } = await openTempDir('later')
   onTestFinished(close)
@@ -131,7 +131,7 @@ test('the setup of an empty database leaves an older one as it is', async () => 
   expect(await rowsOf(store, 'SELECT FROM training.later')).toEqual([])
 })
 
-test('a database with unknown migrations is refused with the command to type, and left as it is', async () => {
+test('a database with unknown migrations is refused unchanged with the command to type', async () => {
   const { store, url } = await openEmptyStore()
   await store.transaction((tx) =>
     tx.client.query(
@@ -165,7 +165,7 @@ test('a database that a newer version has migrated is refused, for reading and f
   })
 })
 
-test('each migration is recorded with the version of musette that applied it, also in a journal without a column for that', async () => {
+test('each migration is recorded with its version of musette, also in a journal without that column', async () => {
   const database = await openOlderDatabase('0016_fit_records')
   const store = openStore({ log: quiet }, { connectionString: database.url })
   onTestFinished(async () => {
@@ -180,7 +180,7 @@ test('each migration is recorded with the version of musette that applied it, al
   expect(await versions()).toEqual([{ musette: VERSION }, { musette: null }])
 })
 
-test('a migration that loses a deadlock with the query of another is done again', async () => {
+test('a migration is repeated after a deadlock', async () => {
   const { store, url } = await openTestStore()
   // The first to wait so long is the one that loses.
   await store.transaction((tx) =>

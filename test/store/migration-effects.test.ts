@@ -57,7 +57,7 @@ async function measure(client: pg.Client, statements: readonly string[]): Promis
   return Object.fromEntries(tables.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-test('the file of effects says of every migration which tables it locks, reads, changes and writes anew', async () => {
+test('the effects name the tables that each migration locks, reads, changes and rewrites', async () => {
   const [first, ...later] = await readJournal()
   const database = await openOlderDatabase(first?.tag ?? '')
   const client = new pg.Client({ connectionString: database.url })
@@ -82,7 +82,7 @@ test('the file of effects says of every migration which tables it locks, reads, 
   for (const { does } of Object.values(effects)) expect(does).toMatch(/^[a-z].{10,}[^.]$/)
 })
 
-test('the plan of a migration without effects is refused, and does not pass for one of no effect', async () => {
+test('the plan of a migration without known effects is refused', async () => {
   const { path: folder, close } = await openTempDir('later')
   onTestFinished(close)
   await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })

@@ -8,7 +8,7 @@ import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'
 
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 
-test('every column is read back as it was written, with nulls in each of them', async () => {
+test('every column is read back as it was written, also nulls', async () => {
   const { store } = await openTestStore()
   // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
   const samples = makeSamples(40, (field, index) => {
@@ -38,7 +38,7 @@ test('a field that no sample has is null', async () => {
   expect(rows).toEqual(Array.from({ length: 3 }, () => Object.fromEntries(expected)))
 })
 
-test('positions keep all digits, and times keep their microseconds, also before 2000', async () => {
+test('positions keep all digits, times their microseconds, also before 2000', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
   samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
@@ -73,7 +73,7 @@ test('infinities are kept, and values that a column cannot hold become null', as
   ])
 })
 
-test('samples of the same time are numbered, and only these', async () => {
+test('only samples of the same time are numbered', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(6)
   samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
@@ -89,7 +89,7 @@ test('samples of the same time are numbered, and only these', async () => {
   expect(await ordinals(2)).toEqual([null, null])
 })
 
-test('samples of the same time are numbered for each activity of one COPY by itself', async () => {
+test('samples of the same time are numbered separately for each activity of a COPY', async () => {
   const { store } = await openTestStore()
   const twice = makeSamples(2)
   twice.t.fill(5_000)
@@ -130,7 +130,7 @@ test('replacing the samples of one activity leaves those of the others as they a
   ])
 })
 
-test('a connection that is lost during a COPY leaves no samples behind, and the store goes on', async () => {
+test('a connection lost during a COPY leaves no samples, and the store continues', async () => {
   const { store, url } = await openTestStore()
   const held = () => rowsOf(store, 'SELECT count(*)::int AS n FROM training.samples')
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(10)))

@@ -58,7 +58,7 @@ test('the migrations make the declared tables, with the same columns, constraint
   }
 })
 
-test('every function resolves its names by itself, whatever search_path its caller has', async () => {
+test('every function resolves its names independently of the search_path', async () => {
   const functions = `from pg_proc where pronamespace::regnamespace::text in ('training', 'musette')`
   const url = await openMigrated()
   expect((await queryOnce(url, `select ${functions}`)).length).toBeGreaterThan(5)
@@ -67,7 +67,7 @@ test('every function resolves its names by itself, whatever search_path its call
   expect(await queryOnce(url, open)).toEqual([])
 })
 
-test('texts and places have no statistics, which any login could ask for by EXPLAIN, neither in a new database nor in one that had them', async () => {
+test('texts and places have no statistics, in a new database and in an older one', async () => {
   const url = await openMigrated()
   const columns = `select tablename || '.' || attname as name from pg_stats where schemaname = 'training' and attname in
     ('name', 'description', 'start_lat', 'start_lng', 'south', 'north', 'west', 'east', 'file_name', 'lat', 'lng')`

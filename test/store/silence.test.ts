@@ -37,7 +37,7 @@ async function openScene(): Promise<{ url: string; line: Line; store: Store; dir
 const pause = (url: string) => queryOnce(url, `select pg_sleep(${(SILENT_MS * 4) / 1_000})`)
 
 describe('a connection of which a proxy passes nothing on, and which it does not close', () => {
-  it('is ended while it is idle, on both sides, and the next statement has another one', async () => {
+  it('is ended on both sides while idle, and the next statement gets another one', async () => {
     const { url, line, store } = await openScene()
     await rowsOf(store, 'select 1')
     line.swallow()
@@ -57,7 +57,7 @@ describe('a connection of which a proxy passes nothing on, and which it does not
     await direct().transaction(({ client }) => client.query(`set local lock_timeout = '10s'; ${held}`))
   })
 
-  it('is ended while it holds the lock of long work, which is then free and whose holder hears of it', async () => {
+  it('is ended while it holds the lock of long work, which becomes free and tells its holder', async () => {
     const { line, store, direct } = await openScene()
     const begun = new AbortController()
     const holding = withExclusiveWork(store, 'export', async (held) => {

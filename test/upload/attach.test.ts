@@ -35,7 +35,7 @@ async function rideFromElsewhere(): Promise<{ bytes: Buffer; path: string }> {
 }
 
 describe('a file of a ride that came to the service another way', () => {
-  it('is attached and not sent, and its content is in SQL as that of an uploaded one', async () => {
+  it('is attached and not sent, and its content is in SQL', async () => {
     const { bytes, path } = await rideFromElsewhere()
     const before = await sent()
     expect(await rig.importFile('maker.fit', bytes)).toEqual({ action: 'done' })
@@ -120,7 +120,7 @@ describe('a file of a ride that came to the service another way', () => {
     expect(await rig.find(bytes)).toMatchObject({ state: 'attached', reason: null })
   })
 
-  it('is not joined to a ride of other values, or that has a file, or when two may be it, and says which', async () => {
+  it('is not joined to a ride with other values, with a file, or when two match, and names them', async () => {
     const first = await rideFromElsewhere()
     const others = 'update training.samples set hr = hr + $1, p_raw = p_raw + $1 returning 1'
     await rig.rows(others, [20])
@@ -151,7 +151,7 @@ describe('a file of a ride that came to the service another way', () => {
     )
   })
 
-  it('waits when the service lists it and the mirror was not polled since', async () => {
+  it('waits when the service lists the ride and the mirror was not polled since', async () => {
     const { bytes, path } = await rideFromElsewhere()
     await rig.rows('delete from training.activities where path = $1 returning 1', [path])
     await rig.rows(`update training.sync_cursors set advanced_at = '2025-12-31' returning 1`)
@@ -185,7 +185,7 @@ describe('a file of a ride that came to the service another way', () => {
 })
 
 describe('two riders of one ride', () => {
-  it('have each their own file, and the file of the other is told', async () => {
+  it('have each their own file, and the other one is named', async () => {
     const { bytes } = await rideFromElsewhere()
     const login = { name: 'partner', username: 'second', password: 'second', keepPassword: false }
     const account = await signInWithPassword(rig.app, login)
@@ -208,7 +208,7 @@ describe('two riders of one ride', () => {
 })
 
 describe('an export of years', () => {
-  it('of which all but three are here uploads these three and nothing else', async () => {
+  it('with all but three files known uploads only these three', async () => {
     const rides = Array.from({ length: 30 }, (_, index) => {
       const start = new Date(Date.UTC(2024, 0, 1 + index, 7)).toISOString()
       return { start, name: `${index}.fit`, bytes: makeRide({ seed: index, start, seconds: 20 }) }

@@ -20,7 +20,7 @@ const ride = makeRide()
 const STEPS = 12
 
 describe.each(['before', 'after'] as const)('a process that dies %s', (moment) => {
-  it('any step leaves what the next one brings to the same end, with one activity on the service', async () => {
+  it('the next process gives the same result after a crash at any step, with one activity at the service', async () => {
     const ends: string[] = []
     for (let step = 1; step <= STEPS; step++) {
       const bytes = makeRide({ seed: step, start: `2026-05-${String(step).padStart(2, '0')}T08:00:00Z` })
@@ -59,7 +59,7 @@ it('two processes on one folder send each file once', async () => {
   expect(await rig.uploaded()).toHaveLength(8)
 })
 
-it('a sender that is alive is not taken over, one that is silent for a minute is', async () => {
+it('only a sender that is silent for a minute is replaced', async () => {
   const gate = new EventEmitter()
   const service = rig.deps.serviceOf(rig.account)
   const slow: UploadDeps = {
@@ -86,7 +86,7 @@ it('a sender that is alive is not taken over, one that is silent for a minute is
   expect(await rig.uploaded()).toHaveLength(1)
 })
 
-it('a stop in the middle of the sending leaves the file to be sent at once, and one after the body leaves it unconfirmed', async () => {
+it('a stop during the body lets the file be sent at once; one after the body leaves it unconfirmed', async () => {
   const stopped = (bodySent: boolean): UploadDeps => ({
     ...rig.deps,
     serviceOf: (account) => ({

@@ -32,7 +32,7 @@ const DAMAGED: Array<[string, string, Uint8Array]> = [
 ]
 
 describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
-  it('waits with its reason until it has rested for an hour, then is refused and has its row', async () => {
+  it('waits with its reason for an hour, then is refused with its row', async () => {
     const waiting = await rig.importFile(name, bytes, { restingSince: ago(59 * MINUTE) })
     expect(waiting).toMatchObject({ action: 'wait', reason: expect.stringMatching(/^not whole: /) })
     expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
@@ -66,19 +66,19 @@ describe('a file that is not whole', () => {
     })
   })
 
-  it('is sent once it is whole, whether it is the same name or was moved back', async () => {
+  it('is sent once it is whole, under its name or moved back', async () => {
     await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.importFile('ride.fit', cut)).toMatchObject({ action: 'wait' })
   })
 
-  it('says each time why, and is logged as refused once, where files stay in their place', async () => {
+  it('gives the reason each time and is logged once, where files stay in their place', async () => {
     for (let start = 0; start < 3; start++) await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
     const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file refused')
     expect(said).toHaveLength(1)
   })
 
-  it('in an archive that cannot be mended leaves the others in it to be sent', async () => {
+  it('inside an archive does not stop the other files', async () => {
     const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
     const good = makeZip([
       { name: 'one.fit', bytes: ride },
@@ -128,7 +128,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
   const problem = `${behind.length} bytes that are not FIT follow the end of the FIT file`
   const refusal = { kind: 'status', status: 400 }
 
-  it('is sent as it is at once, and says so', async () => {
+  it('is sent unchanged at once, and says so', async () => {
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
     const [row] = await rig.rows('select state, size_bytes::int, sent_content_id from training.uploads')
     expect(row).toEqual({ state: 'accepted', size_bytes: longer.length, sent_content_id: null })
@@ -138,7 +138,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(rig.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', reason: problem }))
   })
 
-  it('is sent without them when the service refuses it, and the same ride without them is known', async () => {
+  it('is sent without them after a refusal, and the ride without them is known', async () => {
     await rig.fault(refusal)
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
     const sent = { state: 'accepted', attempts: 2, sentContentId: await contentIdOf([ride]) }
@@ -150,7 +150,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(await rig.find(longer)).toMatchObject({ state: 'mirrored' })
   })
 
-  it('is not sent twice when the answer to the shorter one is lost, nor when its sender dies', async () => {
+  it('is not sent twice when the answer is lost or its sender dies', async () => {
     await rig.fault(refusal)
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', longer)
@@ -165,7 +165,7 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('is refused when the service refuses it without them, too, and both times are counted', async () => {
+  it('is refused when the service also refuses it without them, and counts both attempts', async () => {
     await rig.fault({ ...refusal, times: 2 })
     expect(await rig.importFile('ride.fit', longer)).toMatchObject({ action: 'failed' })
     expect(await rig.find(longer)).toMatchObject({ state: 'refused', attempts: 2 })

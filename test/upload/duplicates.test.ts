@@ -38,7 +38,7 @@ async function checkAll(): Promise<void> {
 }
 
 describe('a file that the service has from elsewhere', () => {
-  it('and makes a second activity of, which then vanishes, ends as a duplicate of the first', async () => {
+  it('and makes a second activity of, which then vanishes, becomes a duplicate of the first', async () => {
     const first = await uploadElsewhere()
     await rig.fetchWanted()
     await forget()
@@ -62,7 +62,7 @@ describe('a file that the service has from elsewhere', () => {
     expect((await rig.steer('GET', 'counts')).requests).toEqual({})
   })
 
-  it('that the mirror has not seen yet, ends mirrored with the activity that stays', async () => {
+  it('and the mirror has not fetched yet, ends mirrored with the remaining activity', async () => {
     const first = await uploadElsewhere()
     await forget('training.uploads, training.activities')
     await rig.importFile('ride.fit', ride)
@@ -71,7 +71,7 @@ describe('a file that the service has from elsewhere', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: first })
   })
 
-  it('and refuses, ends as a duplicate with a link to the twin', async () => {
+  it('and refuses, becomes a duplicate with a link to its activity', async () => {
     const first = await uploadElsewhere()
     await forget()
     await age()
@@ -83,7 +83,7 @@ describe('a file that the service has from elsewhere', () => {
     expect(await rig.find(ride)).toMatchObject({ attempts: 1 })
   })
 
-  it('and answers with the path of, ends as a duplicate of it', async () => {
+  it('and answers with its path, becomes a duplicate of it', async () => {
     const first = await uploadElsewhere()
     await forget()
     await age()
@@ -94,7 +94,7 @@ describe('a file that the service has from elsewhere', () => {
 })
 
 describe('an uploaded file', () => {
-  it('whose second sending is refused, because the first had arrived, stands for its own activity', async () => {
+  it('whose second attempt is refused because the first had arrived keeps its activity', async () => {
     const path = await uploadElsewhere()
     await forget('training.uploads, training.activities')
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
@@ -105,7 +105,7 @@ describe('an uploaded file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path, attempts: 2 })
   })
 
-  it('whose activity vanishes after it was mirrored is checked once, and kept as it was', async () => {
+  it('whose mirrored activity vanishes is checked once, and kept', async () => {
     await rig.importFile('ride.fit', ride)
     await rig.fetchWanted()
     const path = (await rig.find(ride))?.activityPath
@@ -118,7 +118,7 @@ describe('an uploaded file', () => {
     expect((await rig.steer('GET', 'counts')).requests).toEqual({})
   })
 
-  it('that the service does not show yet is asked for until it does', async () => {
+  it('that the service does not list yet is searched until it does', async () => {
     await rig.importFile('ride.fit', ride)
     const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
@@ -131,7 +131,7 @@ describe('an uploaded file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path })
   })
 
-  it('that the service lists late is not mistaken for the ride of another device', async () => {
+  it('that the service lists late is not matched with the ride of another device', async () => {
     await rig.importFile('other.fit', makeRide({ seed: 2 }))
     await rig.importFile('ride.fit', ride)
     const path = (await rig.find(ride))?.activityPath
@@ -147,7 +147,7 @@ describe('an uploaded file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path })
   })
 
-  it('without any samples on the service counts as mirrored when nothing more is to come', async () => {
+  it('without samples at the service counts as mirrored in the end', async () => {
     await rig.importFile('ride.fit', ride)
     await rig.rows(`update training.activities set detail_state = 'mirrored', sample_count = 0`)
     await rig.sweep()

@@ -196,7 +196,7 @@ async function expectApps(bytes: Uint8Array, sdk: ReturnType<typeof readMessages
 }
 
 describe('the records and messages of a FIT file', () => {
-  it('are in SQL value by value as @garmin/fitsdk reads them, in columns, or as fields with the number of their record', async () => {
+  it('are in SQL value by value as @garmin/fitsdk reads them', async () => {
     await rig.importFile('recorded.fit', recorded)
     await rig.fetchWanted()
     await expectStored(recorded)
@@ -241,7 +241,7 @@ describe('the records and messages of a FIT file', () => {
     ])
   })
 
-  it('give the file its temperatures and its balance, which stand beside the measures of the activity', async () => {
+  it('give the file its temperatures and its balance', async () => {
     const columns = 'min_temperature, avg_temperature, max_temperature, right_power_pct'
     const [file] = await rig.rows(`select ${columns} from training.fit_files where content_id = $1`, [
       idOf(recorded),
@@ -263,7 +263,7 @@ describe('the records and messages of a FIT file', () => {
     expect(beside).toEqual(file)
   })
 
-  it('show events, R-R intervals, lengths, time in zones and the rider in views of their own', async () => {
+  it('show events, R-R intervals, lengths, time in zones and the rider in separate views', async () => {
     const of = async (query: string) => rig.rows(query, [idOf(recorded)])
     expect(
       await of(
@@ -347,7 +347,7 @@ describe('the records and messages of a FIT file', () => {
     )
   })
 
-  it('come to a mirror of an earlier version by a rebuild, which leaves right rows alone', async () => {
+  it('are added to a mirror of an earlier version by a rebuild, which keeps right rows', async () => {
     const of = async () => ({
       records: await rig.rows(
         `select r.*, r.xmin::text from training.fit_records r join training.fit_files using (file_id) where content_id = $1 order by position`,
@@ -388,7 +388,7 @@ describe('the records and messages of a FIT file', () => {
     ])
   })
 
-  it('that an earlier version read are missing, which doctor tells with what to type, and come when the file is given again', async () => {
+  it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {
     const context = { mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) }
     const bytes = makeRecordedFit({ seconds: 30 })
     // It is a version of files that were sent, which would wait for a person's word.

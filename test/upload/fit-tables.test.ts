@@ -42,7 +42,7 @@ async function exportFit(path: string): Promise<{ bytes: Buffer; why: string | u
 }
 
 describe('a FIT file that passes', () => {
-  it('is in SQL with its laps, sessions, devices and fields of apps, joined to its activity', async () => {
+  it('is in SQL with laps, sessions, devices and fields of apps, joined to its activity', async () => {
     expect(await rig.importFile('rich.fit', rich)).toEqual({ action: 'done' })
     await rig.fetchWanted()
     expect(
@@ -137,7 +137,7 @@ describe('a FIT file that passes', () => {
     })
   })
 
-  it('is exported as the bytes that came, and says what to type when they are not here', async () => {
+  it('is exported byte by byte, or names the command when the bytes are missing', async () => {
     const [{ activity_path: path } = {}] = await rig.rows(
       `select activity_path from training.uploads where content_id = $1`,
       [idOf(rich)],
@@ -151,7 +151,7 @@ describe('a FIT file that passes', () => {
     })
   })
 
-  it('that comes again changes no row, and adds the bytes when they were not kept', async () => {
+  it('that comes again changes no row, and adds missing bytes', async () => {
     const before = await rowsOf(rich)
     expect(before.fit_originals).toEqual([])
     await rig.importFile('again.fit', rich)
@@ -162,7 +162,7 @@ describe('a FIT file that passes', () => {
     expect(await rowsOf(rich)).toEqual({ ...after, fit_originals: originals })
   })
 
-  it('is read when it comes again from a time before files were read', async () => {
+  it('is read when it comes again after a version that read no files', async () => {
     const old = makeRide({ seed: 7, start: '2026-04-01T08:00:00Z' })
     await rig.importFile('old.fit', old)
     const before = await rowsOf(old)
@@ -201,7 +201,7 @@ describe('a FIT file that passes', () => {
       ).toEqual([{ avg_cadence: 90.5, max_cadence: 120.25, ascent_m: 12.34, descent_m: 5.06 }])
   })
 
-  it('is read anew by a rebuild, which writes only the rows that are wrong', async () => {
+  it('is read again by a rebuild, which writes only wrong rows', async () => {
     const bytes = makeRichFit({ seconds: 240 })
     // It is a version of the first file, which would wait for a person's word.
     await rig.rows('delete from training.uploads where content_id = $1 returning 1', [idOf(rich)])
@@ -230,7 +230,7 @@ describe('a FIT file that passes', () => {
     expect(written).toHaveLength(3)
   })
 
-  it('is uploaded also when its rows cannot be written, and the log says what to type', async () => {
+  it('is uploaded also when its rows cannot be written', async () => {
     const bytes = makeRide({ seed: 10, start: '2026-04-04T08:00:00Z' })
     await rig.rows('alter table training.fit_laps rename to fit_laps_away')
     try {
@@ -243,7 +243,7 @@ describe('a FIT file that passes', () => {
 })
 
 describe('a FIT file that is cut', () => {
-  it('is not uploaded, and what can be read of it is in SQL with the reason', async () => {
+  it('is not uploaded; its readable part is in SQL with the reason', async () => {
     const cut = rich.subarray(0, -40)
     const hourAgo = new Date(rig.deps.now().getTime() - 3_700_000)
     const outcome = await rig.importFile('cut.fit', cut, { restingSince: hourAgo })

@@ -27,7 +27,7 @@ const FILES: Array<[what: string, times: { ended: number; changed: number; rests
     ['that was copied without its time', { ended: HOUR, changed: 0, rests: 0 }, 0],
   ]
 
-it.each(FILES)('a whole file %s waits for as long as its last changes suggest', async (_, times, waits) => {
+it.each(FILES)('a whole file %s waits as long as its last changes require', async (_, times, waits) => {
   const now = rig.deps.now().getTime()
   const start = new Date(now - times.ended - 59 * SECOND).toISOString()
   const more = { restingSince: new Date(now - times.rests), changedAt: new Date(now - times.changed) }
@@ -51,7 +51,7 @@ describe('a version of a ride that was sent', () => {
     /^it is a longer version \(40 records\) of the ride that was sent as "qz\.fit" \(20 records, activity .*musette upload --force FILE/,
   )
 
-  it('waits for a word under whatever name, and is sent when a person says so', async () => {
+  it('waits under any name until a person sends it', async () => {
     expect(await rig.importFile('qz.fit', short)).toEqual({ action: 'done' })
     for (const name of ['qz.fit', 'copy.fit'])
       expect(await rig.importFile(name, longer)).toEqual({ action: 'wait', code: 'other_version', reason })
@@ -93,14 +93,14 @@ describe('a version of a ride that was sent', () => {
     ],
     ['of another start', "update training.uploads set started_at = '2026-05-02T07:00:01Z' returning 1"],
     ['of one that was refused', "update training.uploads set state = 'refused' returning 1"],
-  ])('is none: a file %s is sent', async (_, sql) => {
+  ])('is not assumed: a file %s is sent', async (_, sql) => {
     await rig.importFile('qz.fit', short)
     expect(await rig.rows(sql)).toHaveLength(1)
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
   })
 })
 
-it('a file that is uploaded by hand waits for no rest, and a program that has it open for writing is named', async () => {
+it('a file uploaded by hand does not wait for rest; a program that writes it is named', async () => {
   const temp = await openTempDir('by-hand')
   const path = join(temp.path, 'ride.fit')
   const bytes = makeRide({ start: new Date(Date.now() - MINUTE).toISOString() })

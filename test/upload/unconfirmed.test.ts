@@ -33,7 +33,7 @@ function makeOddStart(first: number, second: number, start = T0): Buffer {
 }
 
 describe('an answer that was lost after the body', () => {
-  it('is found by the start of the activity, and the file is never sent again', async () => {
+  it('is found by the start of the activity, and the file is not sent again', async () => {
     await rig.fault({ kind: 'lost-answer' })
     expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
@@ -46,7 +46,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('is found, too, when a poll has mirrored the new activity meanwhile', async () => {
+  it('is found also when a poll has mirrored the new activity', async () => {
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()
@@ -85,7 +85,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(bytes)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
   })
 
-  it('that the service never worked on is sent again, but only after the waiting time', async () => {
+  it('is sent again only after the waiting time, if the service has no activity', async () => {
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
     await rig.importFile('ride.fit', ride, { deps: lost })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
@@ -117,13 +117,13 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
   })
 
-  it('of an HTML page with status 200 is checked, not taken as an end', async () => {
+  it('of an HTML page with status 200 is checked, not accepted as a result', async () => {
     await rig.fault({ kind: 'html' })
     await rig.importFile('ride.fit', ride)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
   })
 
-  it('is not matched with an activity of the same start that was there before', async () => {
+  it('is not matched with an older activity of the same start', async () => {
     await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'before' })
     await rig.rows(
       `insert into training.activities (account_id, path, listed_at, wanted_at, first_seen_at)
@@ -157,7 +157,7 @@ describe('an answer that was lost after the body', () => {
     }
   })
 
-  it('is not matched with the activity of another file that has it, or is nearer to it', async () => {
+  it('is not matched with the activity of another file, or of one that is nearer', async () => {
     const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
     const near = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
     await rig.importFile('near.fit', near, { deps: lost })
@@ -172,7 +172,7 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
   })
 
-  it('stays unconfirmed and says so while it may be either of two activities', async () => {
+  it('stays unconfirmed, and says so, while two activities match', async () => {
     await rig.fault({ kind: 'lost-answer' })
     await rig.importFile('ride.fit', ride)
     const [only] = await rig.uploaded()

@@ -30,7 +30,7 @@ async function show(...waiting: WaitingReport['waiting']): Promise<void> {
 const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
 const context = () => ({ mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
-it('what waits in the drop folder is shown by status, doctor, metrics and dashboard, until it waits no more', async () => {
+it('status, doctor, metrics and dashboard show a waiting file until it no longer waits', async () => {
   await show(cut)
   const { waiting_files } = await findStatus(rig.app)
   expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
@@ -47,7 +47,7 @@ it('what waits in the drop folder is shown by status, doctor, metrics and dashbo
   expect(await checkWaitingFiles(context())).toMatchObject([{ state: 'ok' }])
 })
 
-it('a folder that is no longer the setting is forgotten when the watcher of another one starts, and that of another machine is not', async () => {
+it('a replaced folder is forgotten when the watcher of the new one starts; folders of other machines stay', async () => {
   await show(cut)
   const at = (folder: string, isFirst: boolean) => ({ folder, waiting: [cut], lookedAt: new Date(), isFirst })
   const folders = async () => (await findStatus(rig.app)).waiting_files.map(({ folder }) => folder)
@@ -58,7 +58,7 @@ it('a folder that is no longer the setting is forgotten when the watcher of anot
   expect(await checkWaitingFiles(context())).toHaveLength(2)
 })
 
-it('a folder that is gone makes a process unready that watches it, and a single file nobody', async () => {
+it('a missing folder makes its watcher unready; a waiting file does not', async () => {
   const folderOf = async (role: 'watcher' | 'web') => {
     const { parts } = await makeReadiness({ app: rig.app, jobs }, [role])()
     return parts.drop_folder

@@ -71,7 +71,7 @@ test('a read moves spooled tokens into the table', async () => {
   expect(row?.obtained_at).toEqual(pairAt(5).obtainedAt)
 })
 
-test('a spool file of a version before databases had an identity is put in place, too', async () => {
+test('a spool file without an identity is stored too', async () => {
   const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
   await vaultOn(cuttable).locked(accountId, async (held) => {
@@ -165,7 +165,7 @@ test('a damaged spool file is named, and the tokens in the table stay', async ()
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
 })
 
-test('a spooled pair is of one database, and another one with the same data directory and account number does not use it', async () => {
+test('a spooled pair is used only by its own database', async () => {
   const { store, url, accountId, spoolDir, secretKey, vault, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
   await vaultOn(cuttable).locked(accountId, async (held) => {

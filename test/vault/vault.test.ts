@@ -32,7 +32,7 @@ test('the vault returns the credentials of a login, and stores none of them in c
   expect(await vault.read(accountId + 1)).toBeUndefined()
 })
 
-test('a sealed value opens only with its key, for its account and its field, and whole', () => {
+test('a sealed value opens only whole, with its key, account and field', () => {
   const key = randomBytes(32)
   const sealer = makeSealer(key)
   const place = { accountId: 1, field: 'access_token' }

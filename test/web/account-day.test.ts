@@ -7,7 +7,7 @@ import { describeProgress, describeRecommended, describeRuns } from '../../src/w
 import { describeMissing, formatDay } from '../../src/web/shared/format.ts'
 import { makeAccount, openTestStore } from '../store/open.ts'
 
-test('days with a good poll are counted back from today, or from yesterday before the first poll of a day', async () => {
+test('days with a good poll are counted back from today, or yesterday before the first poll of today', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   await store.execute(`UPDATE training.accounts SET timezone = 'Pacific/Auckland'`)
@@ -31,7 +31,7 @@ test('days with a good poll are counted back from today, or from yesterday befor
   expect(await days()).toBe(90)
 })
 
-test('every day that a page gets is the one of the rider, in a zone where UTC has another', async () => {
+test('a page has the days of the rider, where UTC has others', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   for (const [zone, instant, day] of [
@@ -63,7 +63,7 @@ test('every day that a page gets is the one of the rider, in a zone where UTC ha
   }
 })
 
-test('the runs of a day name what came, whether a command or the daemon fetched it', async () => {
+test('the runs of a day count activities fetched by commands and by the daemon', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const told = async () => describeRuns(await store.read(findRunsOfDay))
@@ -82,7 +82,7 @@ test('the runs of a day name what came, whether a command or the daemon fetched 
   expect(await told()).toBe('In 24 hours 82 runs: 2 changed, 1 run failed.')
 })
 
-test('while a history is being fetched, sums say of how many activities they are, and no zone is missed before a sample came', async () => {
+test('during a backfill sums say how many activities they have, and no zone counts as missing before the first sample', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   await store.execute(`INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at, started_at, started_at_local, timezone,
@@ -97,7 +97,7 @@ test('while a history is being fetched, sums say of how many activities they are
   expect((await findFitness({ store }, {}))?.count).toEqual({ all: 100, to_fetch: 99 })
 })
 
-test('progress and recommendation are said as they are known', () => {
+test('progress and recommendation are described as far as they are known', () => {
   type Known = Parameters<typeof describeProgress>[0]
   const account = {
     activities: 5_000,

@@ -14,7 +14,7 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('answers to the loopback names of this machine, and refuses a foreign name that resolves to it', async () => {
+  it('answers loopback names, and refuses a foreign name that resolves to them', async () => {
     const { port } = new URL(rig.url)
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
       expect(await rig.ask('/metrics', { headers: { host } }), host).toMatchObject({ status: 200 })

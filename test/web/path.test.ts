@@ -13,7 +13,7 @@ describe('a dashboard below a path', () => {
   })
   afterAll(() => rig.close())
 
-  it('leads a browser to its login, gives it a cookie for its own path only, and leads it back', async () => {
+  it('redirects a browser to its login and back, with a cookie for its path only', async () => {
     const refused = await rig.ask('/rides/musette/fitness?span=all', PAGE)
     expect(refused.status).toBe(303)
     const login = String(refused.headers.location)
@@ -34,7 +34,7 @@ describe('a dashboard below a path', () => {
     expect(cookie).toMatch(/; Path=\/rides\/musette; HttpOnly; Secure; SameSite=Strict$/)
   })
 
-  it('names nothing outside of its path, and everything that it names is there', async () => {
+  it('links only into its path, to existing addresses', async () => {
     for (const path of ['/', '/activities', '/fitness', '/runs', '/queues', '/login', '/nowhere']) {
       const page = await rig.askWithToken(`/rides/musette${path}`, PAGE)
       const named = [...page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
@@ -48,7 +48,7 @@ describe('a dashboard below a path', () => {
     }
   })
 
-  it('answers health checks and programs of this machine without the path, too, and no other path', async () => {
+  it('answers health checks and local programs also without the path, and no other path', async () => {
     for (const path of ['/healthz', '/rides/musette/healthz'])
       expect(await rig.ask(path)).toMatchObject({ status: 200 })
     expect((await rig.askWithToken('/api/today')).status).toBe(200)
@@ -67,7 +67,7 @@ describeWithBrowser('a browser at a dashboard below a path', () => {
   })
   afterAll(() => scene.close())
 
-  it('draws every page from there and stays there', async () => {
+  it('draws every page and stays below the path', async () => {
     const page = await scene.visit('/musette/')
     const outside: string[] = []
     page.on('request', (request) => {

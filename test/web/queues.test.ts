@@ -36,7 +36,7 @@ function pageTests(queue: 'postgres' | 'redis') {
     return Object.fromEntries(queues.map((each) => [each.name, each]))
   }
 
-  it('counts the jobs of every queue, which contain nothing but ids', async () => {
+  it('counts the jobs of every queue, which contain only ids', async () => {
     const queues = await show(rig)
     expect(Object.keys(queues).sort()).toEqual(['fetches', 'polls'])
     expect(queues.fetches).toMatchObject({ waiting: 2, active: 0, failed: 0 })

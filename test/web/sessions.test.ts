@@ -40,7 +40,7 @@ function open(
 }
 
 describe('a browser session', () => {
-  it('is open for a month, and then not any more', async () => {
+  it('is open for a month', async () => {
     const clock = makeClock()
     const sessions = open(clock)
     const { value, maxAgeS } = sessions.begin()
@@ -51,14 +51,14 @@ describe('a browser session', () => {
     expect(await sessions.isOpen(value)).toBe(false)
   })
 
-  it('outlives a restart with the same token, and ends with another', async () => {
+  it('survives a restart with the same token, and ends with another', async () => {
     const clock = makeClock()
     const { value } = open(clock).begin()
     expect(await open(clock).isOpen(value)).toBe(true)
     expect(await open(clock, { token: 'another' }).isOpen(value)).toBe(false)
   })
 
-  it('cannot be made longer, and cannot be made up', async () => {
+  it('cannot be extended or forged', async () => {
     const sessions = open(makeClock())
     const [end = '', nonce = '', signature = ''] = sessions.begin().value.split('.')
     const forged = [

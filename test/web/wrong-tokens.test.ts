@@ -40,7 +40,7 @@ describe('wrong tokens of one address', () => {
     expect(await guess(6)).toEqual([401, 401, 401, 401, 401, 429])
   })
 
-  it('write one line of the log each, and none once they are refused', async () => {
+  it('write one log line each, and none once they are refused', async () => {
     await guess(20)
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(5)
   })

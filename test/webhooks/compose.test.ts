@@ -17,7 +17,7 @@ const numbered = (count: number, letter = 'p') =>
   Array.from({ length: count }, (_, index) => `${letter}${index}`)
 
 describe('a new activity', () => {
-  it('is told once, when its samples and scores are here, with its breakthrough after it', async () => {
+  it('is one message, once its samples and scores are here, followed by its breakthrough', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
     await list(store, { accountId, paths: ['p1'] })
@@ -47,7 +47,7 @@ describe('a new activity', () => {
     expect(await told()).toHaveLength(2)
   })
 
-  it('is not told again when it is edited, recalculated or fetched again', async () => {
+  it('has no second message when it is edited, recalculated or fetched again', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
     await list(store, { accountId, paths: ['p1'] })
@@ -58,7 +58,7 @@ describe('a new activity', () => {
     expect(eventsOf(await told())).toEqual(['activity.new'])
   })
 
-  it('is waited for once, also when the daemon starts before its change is read', async () => {
+  it('is awaited once, also when the daemon starts before its change is read', async () => {
     const { store, know } = await openScene()
     const accountId = await makeAccount(store)
     await list(store, { accountId, paths: ['p1'] })
@@ -66,7 +66,7 @@ describe('a new activity', () => {
     expect(await rowsOf(store, 'select from musette.webhook_waiting')).toEqual([])
   })
 
-  it('that had no samples when the first webhook was added is told; one that had them is history', async () => {
+  it('without samples when the first webhook was added has a message; one with samples is history', async () => {
     const { store, know, told } = await openScene([])
     const accountId = await makeAccount(store)
     await list(store, { accountId, paths: ['before'] })
@@ -92,7 +92,7 @@ it('an activity that was mirrored before the first webhook was added is history,
 })
 
 describe('many activities at once', () => {
-  it('have a message each when up to five of these two weeks are first seen together; the others are one message', async () => {
+  it('have a message each when up to five recent ones are seen together; others are one message', async () => {
     const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(4) })
@@ -108,7 +108,7 @@ describe('many activities at once', () => {
     expect((await told()).slice(6)).toMatchObject([{ event: 'history.mirrored', data: { activities: 5 } }])
   })
 
-  it('are counted while they come: new ones, and those whose scores changed', async () => {
+  it('are counted as they arrive: new ones, and those with new scores', async () => {
     const { store } = await openScene()
     const accountId = await makeSignedIn(store)
     const gathered = async () => {
@@ -132,7 +132,7 @@ describe('many activities at once', () => {
     ])
   })
 
-  it('of a backfill are one message, when all are here', async () => {
+  it('of a backfill are one message once all are here', async () => {
     const { store, told } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(MANY), daysAgo: 100 })
@@ -155,7 +155,7 @@ describe('many activities at once', () => {
     ])
   })
 
-  it('are one message although they come one by one, and the recent ones among them', async () => {
+  it('are one message although they arrive one by one, recent ones included', async () => {
     const { store, told } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(20, 'recent') })
@@ -174,7 +174,7 @@ describe('many activities at once', () => {
     expect(await told()).toMatchObject([{ event: 'history.mirrored', data: { activities: 41 } }])
   })
 
-  it('that are recalculated are one message; an edit of a few old ones is none', async () => {
+  it('that are recalculated are one message; a few edits are none', async () => {
     const { store, know, told } = await openScene([])
     const accountId = await makeSignedIn(store)
     const paths = numbered(MANY)
@@ -200,7 +200,7 @@ describe('many activities at once', () => {
 })
 
 describe('a webhook', () => {
-  it('gets the events that it names, and what happens after it was added', async () => {
+  it('gets the events that it names, from its addition on', async () => {
     const { store, know, told } = await openScene([HOME])
     const accountId = await makeAccount(store)
     const lose = async () => {
@@ -221,7 +221,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it('gets nothing of a change before it was added, also when that is read later', async () => {
+  it('gets no change from before its addition, even one that is read later', async () => {
     const { store, know, told } = await openScene([HOME])
     const accountId = await makeAccount(store)
     for (const reason of [null, 'because'])
@@ -230,7 +230,7 @@ describe('a webhook', () => {
     expect(await told([HOME, PHONE])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
   })
 
-  it('that wants no more messages or that no process has recorded yet gets none', async () => {
+  it('that refused further messages or is not recorded yet gets none', async () => {
     const { store, told, url } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
     await queryOnce(url, `update musette.webhooks set gone_at = now() where name = 'phone'`)
@@ -240,7 +240,7 @@ describe('a webhook', () => {
     expect(await told([HOME, PHONE, unknown])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
   })
 
-  it('that is gone from the file loses its open messages, and starts anew when it is back', async () => {
+  it('removed from the file loses its open messages, and starts again when it is back', async () => {
     const { store, know, told } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
     const lose = async () => {
@@ -283,7 +283,7 @@ describe('what a person should know', () => {
     ])
   })
 
-  it('a refused file comes with the reason; many of an hour are gathered', async () => {
+  it('a refused file comes with the reason; many in an hour share a message', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
     const refuse = (from: number, to: number) =>
@@ -328,7 +328,7 @@ describe('what a person should know', () => {
     expect((await told()).slice(6)).toMatchObject([{ data: { files: 1, file_name: null } }])
   })
 
-  it('what happened is told in its order, and nothing that is older than three days', async () => {
+  it('events come in order, and none older than three days', async () => {
     const { told, url } = await openScene()
     const insert = (kind: string, detail: object, agoMs = 0) =>
       queryOnce(
@@ -353,7 +353,7 @@ describe('what a person should know', () => {
     ])
   })
 
-  it('a thousand changes are read at a time, and more are to come then', async () => {
+  it('a thousand changes are read at a time, and the rest afterwards', async () => {
     const { store, url } = await openScene()
     await queryOnce(
       url,
@@ -364,7 +364,7 @@ describe('what a person should know', () => {
     expect(await compose()).toBe(false)
   })
 
-  it('a stale mirror and a failed backup are told once, and once when they are well again', async () => {
+  it('a stale mirror and a failed backup are one message each, and one after recovery', async () => {
     const { store } = await openScene()
     const accountId = await makeAccount(store)
     const account = { accountId, name: 'default' }
@@ -389,7 +389,7 @@ describe('what a person should know', () => {
   })
 })
 
-it('a restore is told once, with the change up to which the feed is as it was', async () => {
+it('a restore is one message, with the last unchanged number of the feed', async () => {
   const { told, url } = await openScene([HOME, PHONE])
   await queryOnce(
     url,

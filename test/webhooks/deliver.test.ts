@@ -60,7 +60,7 @@ const statesOf = (store: Store) =>
   rowsOf(store, 'select webhook, state, attempts, last_error from musette.webhook_messages order by number')
 
 describe('the messages of a webhook', () => {
-  it('are delivered in their order, each once, and logged without address', async () => {
+  it('are delivered once, in order, and logged without address', async () => {
     const { store, log, start } = await open()
     const accountId = await makeAccount(store)
     const { url, received } = await openTestReceiver()
@@ -76,7 +76,7 @@ describe('the messages of a webhook', () => {
     expect(log.text()).not.toMatch(/hidden|127\.0\.0\.1/)
   })
 
-  it('are repeated with the same id until they are taken; those of the account wait, those of others do not', async () => {
+  it('are repeated with the same id until accepted; only those of the account wait', async () => {
     const { store, log, start } = await open()
     const [first, second] = [await makeAccount(store), await makeAccount(store, 'second')]
     let isDown = true
@@ -108,7 +108,7 @@ describe('the messages of a webhook', () => {
     expect(pauses[2]).toBeGreaterThan(pauses[0] ?? 0)
   })
 
-  it('do not wait for another webhook whose receiver hangs', async () => {
+  it('do not wait for another hanging receiver', async () => {
     const { store, start } = await open()
     const hanging = await openTestReceiver(() => undefined)
     const { url, received } = await openTestReceiver()
@@ -124,7 +124,7 @@ describe('the messages of a webhook', () => {
     expect(await undelivered()).toHaveLength(3)
   })
 
-  it('are given up after three days, with a row, a line of the log and a state for people', async () => {
+  it('are given up after three days, with a row, a log line and a state', async () => {
     const { store, log, start } = await open()
     const { url } = await openTestReceiver((response) => response.writeHead(500).end())
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
@@ -142,7 +142,7 @@ describe('the messages of a webhook', () => {
     expect(state).toMatchObject({ webhook: 'home', open: 0, given_up: 2, last_error: expect.any(String) })
   })
 
-  it('that are older when a daemon starts are given up, and what ended long ago is deleted', async () => {
+  it('that are too old when a daemon starts are given up, and long finished ones are deleted', async () => {
     const { store, databaseUrl, log, start } = await open()
     const { url, received } = await openTestReceiver()
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
@@ -193,7 +193,7 @@ describe('the messages of a webhook', () => {
     await eventually(() => received.map(textOf).includes('c'))
   })
 
-  it('are sent once by several processes, and by another when one died', async () => {
+  it('are sent once by several processes, and by another after a crash', async () => {
     const { store, start } = await open()
     const { url, received } = await openTestReceiver()
     await store.transaction((tx) => recordWebhooks(tx, ['home']))
@@ -207,7 +207,7 @@ describe('the messages of a webhook', () => {
   })
 })
 
-it('a daemon looks every second, and a message that fails is sent again after 5 s at most, then ever later up to three hours', () => {
+it('a daemon looks every second, and sends a failed message again after 5 s, later after up to three hours', () => {
   expect(DAEMON_PAUSES).toEqual({
     ...{ lookEveryMs: SECOND, conditionsEveryMs: MINUTE / 2, restMs: 2 * MINUTE },
     backoff: BACKOFF,
@@ -216,7 +216,7 @@ it('a daemon looks every second, and a message that fails is sent again after 5 
   expect(longest).toEqual([5 * SECOND, 20 * SECOND, 80 * SECOND, 3 * HOUR])
 })
 
-it('conditions that cannot be looked at are said once, and when they can be again', async () => {
+it('conditions that cannot be checked are logged once, and again when they can', async () => {
   const { store } = await openTestStore()
   const { log, lines } = makeTestLog()
   let looks = 0

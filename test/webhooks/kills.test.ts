@@ -21,7 +21,7 @@ const LIVES_MS = { least: 300, most: 3_000 }
 /** While messages still come, the last daemon is waited for. */
 const STALLED_MS = 120_000
 
-it('however often the daemon is killed, every message comes, in order for each account', {
+it('every message arrives, in order for each account, however often the daemon is killed', {
   timeout: 60_000 + KILLS * 20_000,
 }, async () => {
   const { store, url } = await openTestStore()

@@ -29,7 +29,7 @@ describe('the workout folder with every workout', () => {
     await temp.close()
   })
 
-  it('holds the own list beside the workout of the day, and each workout once', async () => {
+  it('holds the own list and the workout of the day, each workout once', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
     const own = ['30-15 -hard- & short -3', 'Lunch Tempo', 'own0untitled0003']
@@ -46,7 +46,7 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(files)
   })
 
-  it('holds the own workout of the day as its own, as long as the service has no files of it', async () => {
+  it('holds the own workout of the day as its own while the service has no files of it', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
     const before = await names()
@@ -57,7 +57,7 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(before)
   })
 
-  it('says second by second what the files of the service say', async () => {
+  it('equals the files of the service second by second', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
     const [signature] = await scene.rows('select ftp::float8 as ftp from training.training_info')
@@ -85,7 +85,7 @@ describe('the workout folder with every workout', () => {
     }
   })
 
-  it('writes nothing while nothing changes, and leaves what a person has changed or made', async () => {
+  it('writes nothing without a change, and keeps files that a person changed or made', async () => {
     await scene.pollWorkouts()
     const before = await Promise.all((await names()).map(text))
     scene.log.lines.length = 0
@@ -119,7 +119,7 @@ describe('the workout folder with every workout', () => {
     ])
   })
 
-  it('keeps the older file of a workout that cannot be written any more, and says so once', async () => {
+  it('keeps the older file of a workout that can no longer be written, and says so once', async () => {
     await scene.pollWorkouts()
     const before = await text('Lunch Tempo.zwo')
     await scene.rows(`update training.workout_sets set power = null where path = 'own0tempo0000001'`)

@@ -51,7 +51,7 @@ describe('the workout folder', () => {
     }
   })
 
-  it('can be read by the program of a trainer and changed by its owner alone, whatever the umask', async () => {
+  it('can be read by everybody and changed by its owner only, whatever the umask', async () => {
     const umask = process.umask(0)
     try {
       await scene.pollInfo()
@@ -87,7 +87,7 @@ describe('the workout folder', () => {
     expect(await names()).toEqual(['Mine.erg'])
   })
 
-  it('of another database is left alone, and the log says so once, with what to type', async () => {
+  it('of another database is left alone, with one log line and the command to type', async () => {
     await wotd('Mine', 'm')
     await scene.pollInfo()
     const before = await names()
@@ -126,7 +126,7 @@ describe('the workout folder', () => {
     expect(await readFile(join(temp.path, 'elsewhere'), 'utf8')).toBe('elsewhere')
   })
 
-  it('leaves a file of ours to the person who changed it', async () => {
+  it('keeps a file of ours that a person changed', async () => {
     await wotd('Ride', 'r')
     await scene.pollInfo()
     await writeFile(join(dir, 'Ride.erg'), 'harder')
@@ -136,7 +136,7 @@ describe('the workout folder', () => {
     expect(await readFile(join(dir, 'Ride.erg'), 'utf8')).toBe('harder')
   })
 
-  it('puts a file back that was lost, and removes what a crash left half written', async () => {
+  it('restores a lost file, and removes a half written one', async () => {
     await wotd('Ride', 'r')
     await scene.pollInfo()
     await rm(join(dir, 'Ride.erg'))
@@ -145,7 +145,7 @@ describe('the workout folder', () => {
     expect(await names()).toEqual(['Ride.erg', 'Ride.zwo'])
   })
 
-  it('recognizes a file as ours that was in its place when the process died', async () => {
+  it('recognizes our file after a crash', async () => {
     await wotd('Ride', 'r')
     await scene.pollInfo()
     const manifest = JSON.parse(await readFile(join(dir, MANIFEST), 'utf8'))
@@ -179,7 +179,7 @@ describe('the workout folder', () => {
     expect(await names(temp.path)).toEqual(['sub'])
   })
 
-  it('is logged once while it cannot be written, and SQL is filled all the same', async () => {
+  it('is logged once while it cannot be written, and SQL is complete', async () => {
     await mkdir(join(temp.path, 'sub'))
     await writeFile(dir, 'a file in its place')
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2, failed: 1 })

@@ -12,7 +12,7 @@ import { openRig, type Rig } from '../../mirror/rig.ts'
 
 const START = '2026-05-04T08:00:00Z'
 
-describe('an export with all that is kept', () => {
+describe('an export with FIT files and answers', () => {
   let rig: Rig
   let folder: TempDir
   let dir: string
@@ -53,7 +53,7 @@ describe('an export with all that is kept', () => {
     })
   const check = async () => (await checkExport(rig.app, { dir, signal })).faults
 
-  it('holds the FIT files by date and name, and the answers, as they came', async () => {
+  it('holds the FIT files by date and name, and the answers, unchanged', async () => {
     const done = await run('export', '--all', '--to', dir, '--originals', '--raw')
     expect(done).toMatchObject({ code: 0 })
     const originals = join(dir, 'originals/account=default/year=2026')
@@ -73,7 +73,7 @@ describe('an export with all that is kept', () => {
     expect(answer).toHaveProperty('success', true)
   })
 
-  it('stays so in the exports of a schedule, which write what is new alone', async () => {
+  it('stays so in scheduled exports, which write only new content', async () => {
     expect(await exportAll(rig.app, { dir, kind: 'schedule' })).toMatchObject({ written: 0, removed: 0 })
     await writeFile(join(folder.path, '1.fit'), makeRide({ start: START, seed: 3 }))
     expect(await run('upload', join(folder.path, '1.fit'))).toMatchObject({ code: 0 })
@@ -82,7 +82,7 @@ describe('an export with all that is kept', () => {
     expect(names.filter((name) => /^2026-05-04T080000Z_1(?:_[0-9a-f]{12})?\.fit$/.test(name))).toHaveLength(2)
   })
 
-  it('is compared with the database, of which nothing is written, and each file that differs is named with the reason', async () => {
+  it('is compared without writing, and each differing file is named with the reason', async () => {
     await exportAll(rig.app, { dir, kind: 'by_hand' })
     expect(await check()).toEqual([])
     const good = await run('export', '--all', '--to', dir, '--check')
@@ -129,7 +129,7 @@ describe('an export with all that is kept', () => {
     expect(await check()).toEqual([])
   })
 
-  it('is refused without an export, and where nothing is to be exported', async () => {
+  it('is refused without an export', async () => {
     await expect(checkExport(rig.app, { dir: folder.path, signal })).rejects.toMatchObject({
       code: 'not_an_export',
     })

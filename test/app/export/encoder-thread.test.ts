@@ -55,7 +55,7 @@ async function bytesOf(rows: number, options?: { nulls?: boolean }, encode?: Enc
 }
 
 describe('the thread that encodes', () => {
-  it('makes the bytes that are made without it, of no rows, of a group, one row more, and of NULL alone', async () => {
+  it('makes the same bytes as without it, for no rows, a group, one more row, and only NULL', async () => {
     const thread = openEncoderThread()
     const folder = await openTempDir('encoder-thread')
     try {
@@ -87,7 +87,7 @@ describe('the thread that encodes', () => {
   it.each([
     ["throw new Error('no memory')", 'no memory'],
     ['process.exit(7)', 'exit code 7'],
-  ])('ends the export with what to run when it dies: %s', async (death, why) => {
+  ])('ends the export with the command to run when it fails: %s', async (death, why) => {
     const folder = await openTempDir('encoder-thread')
     const script = join(folder.path, 'script.mjs')
     const listen = `import { parentPort } from 'node:worker_threads'\nparentPort.on('message', () => { ${death} })\n`

@@ -88,7 +88,7 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('is for its owner alone, whatever the umask', async () => {
+  it('is readable by its owner only, whatever the umask', async () => {
     const umask = process.umask(0)
     try {
       await run(join(folder.path, 'made', 'history'))
@@ -108,7 +108,7 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('has in each file of samples the activities in the order of time, and their fields without a column', async () => {
+  it('has the activities of each file of samples in order of time, with fields without a column', async () => {
     const [ride] = await rig.rows(
       `select activity_id, path, field from training.sample_extras join training.activities using (activity_id)
        where others is null and "values"[1] is not null limit 1`,
@@ -132,7 +132,7 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('writes nothing when nothing has changed, and only what belongs to what has', async () => {
+  it('writes nothing without a change, and only the files of changed activities', async () => {
     expect(await written(async () => undefined)).toEqual([])
     const [ride] = await rig.rows(
       `select path, to_char(started_at_local, 'YYYY') as year, to_char(started_at_local, 'YYYY-MM') as month
@@ -157,7 +157,7 @@ describe('an export of the whole history', () => {
     expect(revised).toContainEqual({ xss: '77' })
   })
 
-  it('marks an activity that the service lists no more, and keeps its samples', async () => {
+  it('marks an activity that is no longer listed, and keeps its samples', async () => {
     const [ride] = await rig.rows('select path from training.activities order by started_at desc limit 1')
     await rig.steer('DELETE', `activities/${ride?.path}`)
     const changed = await written(() => syncAccount(rig.app, { name: 'default', full: true }))
@@ -174,7 +174,7 @@ describe('an export of the whole history', () => {
     expect(samples?.samples).toBeGreaterThan(100)
   })
 
-  it('notices a file that was removed or cut by hand, and writes it again', async () => {
+  it('writes a removed or cut file again', async () => {
     const [first, second] = Object.keys(await files()) as [string, string]
     const sums = async () =>
       new Map(Object.entries(await files()).map(([path, { sha256 }]) => [path, sha256]))
@@ -188,7 +188,7 @@ describe('an export of the whole history', () => {
     expect(await sums()).toEqual(before)
   })
 
-  it('names Parquet files that are not of the export, and leaves them', async () => {
+  it('names and keeps Parquet files that are not part of the export', async () => {
     const own = join(dir, 'samples', 'account=default', 'mine.parquet')
     await writeFile(own, '')
     expect(await run()).toMatchObject({ written: 0, foreign: ['samples/account=default/mine.parquet'] })
@@ -234,7 +234,7 @@ describe('an export of the whole history', () => {
     expect(count).toEqual({ activities: names.length * 3 })
   })
 
-  it('has one schema in all files of a table, whatever further fields their samples have, and needs no options to be read', async () => {
+  it('has one schema in all files of a table, whatever fields the samples have', async () => {
     const sent = [
       { gear: 3, Gear: 4.25, account: 'x' },
       { gear: '53x11', year: null, extras: [1, { a: 'ü' }] },
@@ -278,7 +278,7 @@ describe('an export of the whole history', () => {
     expect(await run()).toMatchObject({ written: 0, removed: sent.length + 1 })
   })
 
-  it('has the files with what they hold, workouts, and the feed of changes, with the values of Postgres', async () => {
+  it('has FIT files with their content, workouts and the change feed, with the values of Postgres', async () => {
     await rig.rows(
       `insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id, attempts)
          select account_id, 'content', 'ride.fit', 5000000000, '2025-03-04T05:06:07Z', 'mirrored', null, 3
@@ -358,13 +358,13 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('removes the files of what is gone, with their folders', async () => {
+  it('removes the files of removed data, with their folders', async () => {
     await rig.rows(`delete from training.accounts where name <> 'default'`)
     expect(await run()).toMatchObject({ written: 0, removed: 15 })
     expect(await readdir(join(dir, 'samples'))).toEqual(['account=default'])
   })
 
-  it('writes all of it again for another version, also after one that kept no checksums, into the same files', async () => {
+  it('writes all files again for another version, also after one without checksums', async () => {
     const path = join(dir, 'musette-export.json')
     const { checked_at: _, files: known, ...rest } = JSON.parse(await readFile(path, 'utf8'))
     const older = Object.entries(known as Record<string, { rows: number; bytes: number }>).map(
@@ -376,7 +376,7 @@ describe('an export of the whole history', () => {
     expect(Object.keys(await files())).toEqual(Object.keys(known))
   })
 
-  it('has an activity once when its day on the wall clock moves to another year', async () => {
+  it('has an activity once when its local day moves to another year', async () => {
     const [ride] = await rig.rows(
       `select activity_id from training.activities where sample_count > 0 order by started_at limit 1`,
     )
@@ -400,7 +400,7 @@ describe('an export of the whole history', () => {
     }
   })
 
-  it('is not written into a folder that holds something else, nor over a manifest that was changed', async () => {
+  it('is not written into a folder of other files, nor over a changed manifest', async () => {
     const photos = join(folder.path, 'photos')
     await mkdir(photos)
     await writeFile(join(photos, 'summer.jpg'), 'jpg')
@@ -417,7 +417,7 @@ describe('an export of the whole history', () => {
     expect(failed).toEqual({ outcome: 'failed', error_code: 'not_an_export' })
   })
 
-  it('is left as it was when the next one is stopped', async () => {
+  it('is unchanged when the next one is stopped', async () => {
     const before = await times()
     const stopped = AbortSignal.abort()
     await rm(join(dir, Object.keys(before)[0] as string))
@@ -433,7 +433,7 @@ describe('an export of the whole history', () => {
     expect(await run()).toMatchObject({ written: 0 })
   })
 
-  it('has each sample with its own fields in a file that is more than a row group and a query', async () => {
+  it('has each sample with its own fields, over several row groups and queries', async () => {
     await rig.rows(
       `with made as (
          insert into training.activities (account_id, path, started_at, started_at_local, listed_at, wanted_at, sample_count)

@@ -76,7 +76,7 @@ describe('an export that is killed', () => {
     },
   )
 
-  it('at its first time leaves a folder that the next one takes for its own', async () => {
+  it('during the first export leaves a folder that the next one accepts', async () => {
     const dir = join(folder.path, 'first')
     const env = {
       NODE_OPTIONS: `--import=${DIE}`,
@@ -91,7 +91,7 @@ describe('an export that is killed', () => {
 
 // Mounting a small disk takes the rights of root, and Linux.
 describe.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)('an export to a full disk', () => {
-  it('says so, leaves the last one whole, and completes when there is room', async () => {
+  it('says so, keeps the last one whole, and completes when there is room', async () => {
     const disk = await openTempDir('export-disk')
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk.path])
     try {

@@ -13,7 +13,7 @@ import { makeOther } from '../../kit/identity.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 
-describe('an export of what was damaged', () => {
+describe('an export and damage', () => {
   let rig: Rig
   let folder: TempDir
   let dir: string
@@ -37,7 +37,7 @@ describe('an export of what was damaged', () => {
     return manifest.files as Record<string, { fingerprint: string; rows: number }>
   }
 
-  it('is right again after samples that were exported damaged are made anew, and not written again when nothing was wrong', async () => {
+  it('is corrected after a rebuild of damaged samples, and not rewritten otherwise', async () => {
     const other = join(folder.path, 'damaged')
     const [ride] = await rig.rows(
       `select activity_id, path, to_char(started_at_local, 'YYYY-MM') as month from training.activities
@@ -64,7 +64,7 @@ describe('an export of what was damaged', () => {
     expect(await run(other)).toMatchObject({ written: 0 })
   })
 
-  it('tells the content of two databases apart that were restored from one backup and rewritten since', async () => {
+  it('distinguishes two databases restored from one backup and rewritten since', async () => {
     const [ride] = await rig.rows(
       `select activity_id, to_char(started_at_local, 'YYYY-MM') as month from training.activities
        where sample_count > 0 and absent_since is null order by started_at limit 1`,
@@ -88,7 +88,7 @@ describe('an export of what was damaged', () => {
     await rig.rows('drop table public.versions')
   })
 
-  it('of another database is refused by an export and by a check, and nothing in the folder changes', async () => {
+  it('of another database is refused by an export and by a check, without a change', async () => {
     const shared = join(rig.dataDir, 'shared')
     expect((await exportAll(rig.app, { dir: shared, kind: 'by_hand' }))?.anew).toBe(false)
     const listed = async () => {
@@ -112,7 +112,7 @@ describe('an export of what was damaged', () => {
     expect(await exportAll(rig.app, { dir: shared, kind: 'by_hand' })).toMatchObject({ written: 0 })
   })
 
-  it('is written anew, all of it, when the database was restored since, and the line before it is refused', async () => {
+  it('is rewritten after a restore, and the old line is refused', async () => {
     const total = (await run())?.files
     const [before] = await rig.rows('select line from training.database')
     await rig.rows(BEGIN_LINE)
@@ -130,7 +130,7 @@ describe('an export of what was damaged', () => {
     )
   })
 
-  it('notices bytes of a file that have changed, at once when its time tells it, else when all files are read', async () => {
+  it('notices a changed file, at once by its time, else when all files are read', async () => {
     const [path = ''] = Object.keys(await files()).filter((name) => name.startsWith('samples/'))
     const file = join(dir, path)
     const before = await readFile(file)

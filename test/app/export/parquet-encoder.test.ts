@@ -31,7 +31,7 @@ const AS_NUMBERS = `select whole, single, double, none,
 const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : (value ?? null))
 
 describe('a Parquet file of a query', () => {
-  it('has every value in its place over several row groups, and the bounds of times and whole numbers in each', async () => {
+  it('has every value in its place over several row groups, each with the bounds of times and whole numbers', async () => {
     const { store } = await openTestStore()
     const pieces: Uint8Array[] = []
     const held = await store.read(async (tx) => {
@@ -70,7 +70,7 @@ describe('a Parquet file of a query', () => {
     }
   })
 
-  it('leaves the connection as it was when its reader stops early', async () => {
+  it('leaves the connection unchanged when its reader stops early', async () => {
     const { store } = await openTestStore()
     const answer = await store.read(async (tx) => {
       const { rows } = await tx.client.query('select pg_backend_pid() as pid')

@@ -126,7 +126,7 @@ describe('no secret gets out of a verb', () => {
     await expectNoLeak(rig.said())
   }, 240_000)
 
-  it('that is configured wrongly or that reports on everything', async () => {
+  it('that is configured wrongly or reports everything', async () => {
     const marked = SECRETS.wrongPassword
     const env = {
       DATABASE_URL: `mysql://${marked}`,

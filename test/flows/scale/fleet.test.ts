@@ -91,7 +91,7 @@ describeWithRedis('four daemons on one Redis, one database and one folder', () =
 })
 
 describe('two daemons with their queue in Postgres', () => {
-  it('lose and double nothing when each is killed and Postgres is away', async () => {
+  it('lose and double nothing when killed and when Postgres is away', async () => {
     fleet = await openFleet({ size: 2, queue: 'postgres', activities: 30 })
     const life = makeLife(fleet)
     await planBadDay(fleet)

@@ -22,7 +22,7 @@ async function countSchedules(jobs: Jobs): Promise<number> {
 }
 
 describeJobs('the schedules of a club', (rig) => {
-  it('are all found again, however many pages they fill, and none is run a second time for it', async () => {
+  it('are all found again over many pages, and none runs twice', async () => {
     const ids = Array.from({ length: ACCOUNTS }, (_, index) => index + 1)
     const jobs = await rig().open({ roles: { scheduler: true, worker: false }, accounts: async () => ids })
     expect(await countSchedules(jobs)).toBe(schedulesOf(ACCOUNTS))
@@ -37,7 +37,7 @@ describeJobs('the schedules of a club', (rig) => {
 describeJobs('three processes that all keep the schedules', (rig) => {
   const IDS = Array.from({ length: 20 }, (_, index) => index + 1)
 
-  it('make each once, run what an emptied queue has lost once, and start nothing when they join', async () => {
+  it('make each once, run a lost one once after an emptied queue, and start nothing when they join', async () => {
     const polls: number[] = []
     let compared = 0
     let gate = makeGate()

@@ -8,7 +8,7 @@ import { listed, openTestStore } from '../../store/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-it('a sweep looks only at the signed-in accounts of which something is due, and at every one of those', async () => {
+it('a sweep reads exactly the signed-in accounts with due work', async () => {
   const { store } = await openTestStore()
   const make = async (name: string) => {
     const { accountId } = await store.transaction((tx) =>

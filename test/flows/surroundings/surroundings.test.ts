@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 describe.each(draw())(`(SEED=${seed}) with $name`, (surroundings) => {
-  it('comes to the same tables and answers, or says why not', async (context) => {
+  it('gives the same tables and answers, or says why not', async (context) => {
     const other = surroundings.major === undefined ? undefined : await openOtherPostgres(surroundings.major)
     if (surroundings.major !== undefined && !other) return context.skip('this machine does not have it')
     try {

@@ -44,7 +44,7 @@ describe.each(VERSIONS)('a database that musette %s made', (version) => {
   afterAll(() => next.close())
 
   it(
-    'is upgraded without a change of what it holds, while commands read it, and answers the same',
+    'is upgraded without a change of its content, while commands read it',
     async () => {
       const { env, url } = await openEmpty()
       await restoreAsItWas(version, url)

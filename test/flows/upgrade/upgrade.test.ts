@@ -44,7 +44,7 @@ describe('a database that a daemon of the version before writes', () => {
   })
 
   it.each(['terminated', 'killed'] as const)(
-    'is wholly old when migrate is %s at any of its queries, and the next migrate completes it',
+    'is unchanged when migrate is %s at any query, and the next migrate completes it',
     async (how) => {
       await untilQuiet(rig)
       const before = await stateOf(rig)
@@ -65,7 +65,7 @@ describe('a database that a daemon of the version before writes', () => {
   )
 
   it(
-    'is migrated once by several at a time, and the version before refuses it then',
+    'is migrated once by several at a time, and then refused by the last version',
     async () => {
       await untilQuiet(rig)
       const before = await contentOf(rig.databaseUrl)
@@ -93,7 +93,7 @@ describe('a database that a daemon of the version before writes', () => {
   )
 
   it(
-    'loses nothing when it is migrated in the middle of a backfill, which the next version completes',
+    'loses nothing by a migration during a backfill, which the new version completes',
     async () => {
       const mirrored = async () => {
         const [row] = await rig.rows(
@@ -116,7 +116,7 @@ describe('a database that a daemon of the version before writes', () => {
 })
 
 it(
-  'a daemon refuses an older database with the command to type, and with MUSETTE_MIGRATE=on-start brings it to its version',
+  'a daemon refuses an older database with the command to type, and migrates it with MUSETTE_MIGRATE=on-start',
   async () => {
     const next = await openNextVersion()
     const database = await openTestDatabase()
@@ -151,7 +151,7 @@ it(
 )
 
 it(
-  'an empty database has no table when migrate is terminated at any of its queries, and the next migrate makes all',
+  'an empty database stays empty when migrate is terminated at any query, and the next migrate makes all tables',
   async () => {
     const next = await openNextVersion()
     const database = await openTestDatabase({ migrated: false })
@@ -173,7 +173,7 @@ it(
 )
 
 it(
-  'a long query of a migrate that was killed is ended by the server, and the next migrate need not wait for it',
+  'the next migrate does not wait for a long query of a killed one',
   async () => {
     const slow = 'SELECT pg_sleep(3600)'
     const next = await openNextVersion({ '9999_slow': [slow] })

@@ -140,7 +140,7 @@ describe('thousands of hostile statements', () => {
   )
 
   it(
-    'see nothing of another account when they are limited to one, whatever they set',
+    'see nothing of other accounts when limited to one, whatever they set',
     async () => {
       const reader = openTestReader(scene.url, { timeoutMs: 1_000, account: 'mine' })
       const marks =
@@ -175,7 +175,7 @@ describe('a statement without an end', () => {
     expect((await tell(reader, 'select 1')).rows).toBe('[["1"]]')
   })
 
-  it('is stopped also where the server lets everybody run blocks of code and end sessions', async () => {
+  it('is stopped also where every login may run code blocks and end sessions', async () => {
     const reader = openTestReader(scene.url, { timeoutMs: 500 })
     await reader.read({ text: 'select 1' })
     await queryOnce(

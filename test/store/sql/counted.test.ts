@@ -93,7 +93,7 @@ const rides = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-it('the seconds counted at ingest equal those that SQL counts in the samples, with gaps, unknown values and shared seconds', async () => {
+it('the seconds counted at ingest equal those counted by SQL, with gaps, unknown values and shared seconds', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await fc.assert(

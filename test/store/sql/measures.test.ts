@@ -276,7 +276,7 @@ function expectEqual(measured: Row | undefined, expected: Row | undefined): void
   expect(measured).toEqual(expected && Object.fromEntries(entries))
 }
 
-it('each measure of ride_measures equals what SQL computes from the samples, with gaps, wide spacing, zeros and unknown values', async () => {
+it('each measure equals its computation in SQL, with gaps, wide spacing, zeros and unknown values', async () => {
   const scene = await openScene()
   for (const statement of AGGREGATES) await scene.query(statement)
   const accountId = await scene.account()
@@ -302,7 +302,7 @@ it('each measure of ride_measures equals what SQL computes from the samples, wit
   expect(Object.keys(seen).sort()).toEqual(columns.map((row) => String(row.column_name)).sort())
 })
 
-it('TRIMP in ride_overview is the sum over the seconds of the samples, and is not known without the heart rates it needs', async () => {
+it('TRIMP in ride_overview is the sum over the samples, and unknown without the heart rates', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const { activityId } = await writeRide(scene, accountId, {

@@ -45,7 +45,7 @@ const rides = fc.array(fc.array(fc.tuple(degree(90), degree(180)), { maxLength: 
   maxLength: 5,
 })
 
-it('the start and the box of a ride equal those that SQL finds in its samples, with gaps and odd values', async () => {
+it('the start and the box of a ride equal those computed by SQL, with gaps and odd values', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await fc.assert(

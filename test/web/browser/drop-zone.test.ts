@@ -51,7 +51,7 @@ describeWithBrowser('the drop zone', () => {
     return names.filter((name) => !/^(?:done|failed|\.arriving$|\.musette-database\.json$)/.test(name))
   }
 
-  it('follows a picked file until it is an activity, and shows why others are refused', async () => {
+  it('follows a selected file until it is an activity, and shows why others are refused', async () => {
     const page = await scene.visit('/')
     const bytes = makeFit(5)
     await page
@@ -73,7 +73,7 @@ describeWithBrowser('the drop zone', () => {
     expect(await listLeft()).toEqual([])
   })
 
-  it('takes a file that is dropped on any page, and calls one that was uploaded before a duplicate', async () => {
+  it('accepts a file dropped on any page, and calls a known one a duplicate', async () => {
     const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
     for (const path of ['/runs', '/activities', '/fitness', '/queues']) {
       const page = await scene.visit(path)
@@ -87,7 +87,7 @@ describeWithBrowser('the drop zone', () => {
     await eventually(async () => (await listLeft()).length === 0)
   })
 
-  it('has the file on disk before it says accepted, also when the daemon is killed at once', async () => {
+  it('has the file on disk before it says accepted', async () => {
     await scene.rows(`update training.accounts set needs_login = true`)
     const bytes = makeFit(9)
     const answer = await send('evening.fit', bytes)
@@ -104,7 +104,7 @@ describeWithBrowser('the drop zone', () => {
     })
   })
 
-  it('accepts nothing without the token of the page, or from a page of another site', async () => {
+  it('accepts nothing without the token of the page or from another site', async () => {
     const without = await send('a.fit', makeFit(2), { 'x-musette-page': '' })
     expect([without.status, ((await without.json()) as { code: string }).code]).toEqual([403, 'page_token'])
     const wrong = await send('a.fit', makeFit(2), { 'x-musette-page': randomBytes(32).toString('base64url') })
@@ -147,7 +147,7 @@ describeWithBrowser('the drop zone', () => {
     await eventually(async () => (await listLeft()).length === 0)
   })
 
-  it('leaves nothing of a file whose connection was cut, and does not send the part', async () => {
+  it('drops a file whose connection was cut, and does not send the part', async () => {
     const { hostname, port, host } = new URL(scene.url)
     const token = await pageToken()
     const socket = connect(Number(port), hostname)
@@ -163,7 +163,7 @@ describeWithBrowser('the drop zone', () => {
     expect(await scene.rows(`select from training.uploads where file_name = 'cut.fit'`)).toEqual([])
   })
 
-  it('names the account that does not exist, and keeps to the folder whatever the name is', async () => {
+  it('names an unknown account, and stays in the folder whatever the name', async () => {
     const unknown = await fetch(`${scene.url}/api/drop?account=nobody&name=a.fit`, {
       method: 'POST',
       headers: {
