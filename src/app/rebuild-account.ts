@@ -4,10 +4,9 @@ import { ConfigError } from '../kit/errors.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 import { DAY, systemClock } from '../kit/time.ts'
-import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { Progress } from '../mirror/fetch-wanted.ts'
 import { withRun } from '../mirror/mirror.ts'
-import { type RebuildEnd, rebuildActivities } from '../mirror/rebuild-activities.ts'
+import { completeMeasures, type RebuildEnd, rebuildActivities } from '../mirror/rebuild-activities.ts'
 import { updateAllTimeZones, updateTimeZones } from '../mirror/time-zones.ts'
 import {
   findRebuildItems,

@@ -1,9 +1,9 @@
 import { errorCode, errorLine, isAbort } from '../kit/errors.ts'
 import { HOUR, joinSignals, SECOND, sleep } from '../kit/time.ts'
 import { compareActivities, type Verified } from '../mirror/compare-activities.ts'
-import { completeMeasures } from '../mirror/complete-measures.ts'
 import type { FetchCounts, Progress } from '../mirror/fetch-wanted.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../mirror/mirror.ts'
+import { completeMeasures } from '../mirror/rebuild-activities.ts'
 import {
   type ResyncChoice,
   resyncActivities,

@@ -1,6 +1,6 @@
 import type { App } from '../app/app.ts'
 import { errorLine, isAbort } from '../kit/errors.ts'
-import { completeMeasures } from '../mirror/complete-measures.ts'
+import { completeMeasures } from '../mirror/rebuild-activities.ts'
 import { updateAllTimeZones } from '../mirror/time-zones.ts'
 
 /**

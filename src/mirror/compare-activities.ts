@@ -9,12 +9,13 @@ import {
 } from '../kit/errors.ts'
 import { eachAtOnce, withHold } from '../kit/semaphore.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
-import type { Changes } from '../store/activities/activity-changes.ts'
-import { recordVerified } from '../store/activities/activity-outcome.ts'
-import { type Difference, findDifferences } from '../store/activities/differences.ts'
+import { findDifferences } from '../store/activities/differences.ts'
 import { findRawDocuments, unpackDocument } from '../store/activities/raw-documents.ts'
 import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { findLeastVerified, type WantedActivity } from '../store/activities/wanted.ts'
+import { recordVerified } from '../store/activities/write-activities.ts'
+import type { Difference } from '../store/samples/compare-content.ts'
+import type { Json } from '../store/schema/schemas.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { isGone, OUTAGE_AFTER, recordFailure } from './item-failure.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
@@ -31,9 +32,6 @@ import { recordIfGone } from './reconcile-activities.ts'
 
 /** The resource of the runs that compare on a schedule. */
 const SCRUB = 'scrub'
-
-/** The tables that are written with the samples of an activity. */
-const OF_CONTENT = ['raw_documents', 'samples', 'power_curves', 'activity_intensity', 'ride_measures']
 
 /** How a comparison ended: what differs, and whether the tables hold the answer's values now; `older`: the row has a newer answer. */
 export type Comparison =
@@ -71,19 +69,27 @@ export async function compareActivity(
   const entry = await entryOf({ path, startedAt: fetched.detail.row.startedAt ?? startedAt })
   const document = await compareDocument(deps, fetched)
   const detail = { ...fetched.detail, entry, recordedAt: deps.now() }
-  const differences = await deps.store.transaction(async (tx) => {
-    const found = await findDifferences(tx, detail)
-    if (typeof document === 'object') found?.push(document)
-    if (repair && found?.length === 0) await recordVerified(tx, detail)
-    return found
+  const found = await deps.store.transaction(async (tx) => {
+    const { ofRow, ofContent } = (await findDifferences(tx, detail)) ?? {}
+    if (!ofRow || !ofContent) return undefined
+    if (typeof document === 'object') ofContent.push(document)
+    const differences = [...ofRow, ...ofContent]
+    if (repair && differences.length === 0) await recordVerified(tx, detail)
+    return { differences, ofContent }
   })
-  if (!differences) return { result: 'older' }
+  if (!found) return { result: 'older' }
+  const { differences, ofContent } = found
   if (differences.length === 0) return { result: 'equal' }
   if (!repair) return { result: 'different', differences, isRepaired: false }
   // An answer that is the stored one lacks nothing that was mirrored: the tables are damaged.
   if (document !== 'stored') await assertNotPoorer(deps, fetched)
   if (entry) await recordEntry(deps, fetched, entry)
-  return { result: 'different', differences, isRepaired: await record(deps, fetched, differences) }
+  const contentChanges = Object.fromEntries(
+    ofContent.map(({ field, mirrored, service }): [string, [Json, Json]] => [field, [mirrored, service]]),
+  )
+  const [end] = await recordActivities(deps, [{ ...fetched, detail: { ...fetched.detail, contentChanges } }])
+  if (end && 'error' in end) throw end.error
+  return { result: 'different', differences, isRepaired: end?.result === 'fetched' }
 }
 
 /**
@@ -123,20 +129,6 @@ async function recordEntry(
     await acquireNamedLock(tx, 'activity list', accountId)
     await upsertListed(tx, { accountId, entries: [entry.activity], listedAt, whenSame: 'leave' })
   })
-}
-
-async function record(
-  deps: MirrorDeps,
-  fetched: FetchedActivity,
-  differences: readonly Difference[],
-): Promise<boolean> {
-  // Columns of the activity are in its revision anyway.
-  const inContent = differences.filter(({ field }) => OF_CONTENT.some((table) => field.startsWith(table)))
-  const contentChanges: Changes = {}
-  for (const { field, mirrored, service } of inContent) contentChanges[field] = [mirrored, service]
-  const [end] = await recordActivities(deps, [{ ...fetched, detail: { ...fetched.detail, contentChanges } }])
-  if (end && 'error' in end) throw end.error
-  return end?.result === 'fetched'
 }
 
 /** How the comparison of one activity ended; `failed` has the reason. */

@@ -9,8 +9,8 @@ import {
 } from '../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, MINUTE } from '../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
-import { recordFetchFailure } from '../store/activities/activity-outcome.ts'
 import { findMirroredPath, type WantedActivity } from '../store/activities/wanted.ts'
+import { recordFetchFailure } from '../store/activities/write-activities.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Pauses after an answer that cannot be used: the service may correct it at any time, so attempts go on, but rarely. */

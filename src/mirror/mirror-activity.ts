@@ -4,17 +4,17 @@ import { type Backoff, backoffMs, DAY, SECOND } from '../kit/time.ts'
 import { normalizeActivity } from '../normalize/activity-answer.ts'
 import { hashSummary } from '../normalize/activity-row.ts'
 import type { Drift } from '../service/wire/lenient.ts'
-import { recordUnchanged } from '../store/activities/activity-outcome.ts'
 import { packDocument } from '../store/activities/raw-documents.ts'
-import {
-  type RecordDetailInput,
-  recordDetails,
-  recordUploadsMirrored,
-} from '../store/activities/record-details.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
+import {
+  type AnsweredDetail,
+  recordUnchanged,
+  writeActivities,
+} from '../store/activities/write-activities.ts'
 import { recordDrift } from '../store/drift.ts'
+import { findLostFields } from '../store/samples/compare-content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import { findLostFields } from '../store/samples/same-samples.ts'
+import { recordUploadsMirrored } from '../store/uploads/uploads.ts'
 import { inHalves, recordFailure } from './item-failure.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { poorerActivity } from './poorer-answers.ts'
@@ -34,7 +34,7 @@ type ActivityResult = 'fetched' | 'unchanged' | 'awaiting_samples' | 'older' | '
 /** An answer that is normalized and not recorded yet. */
 export type FetchedActivity = {
   readonly activity: WantedActivity
-  readonly detail: RecordDetailInput & { readonly samples: Samples }
+  readonly detail: AnsweredDetail & { readonly samples: Samples }
   readonly drift: readonly Drift[]
 }
 
@@ -181,26 +181,15 @@ async function recordBatch(
   const details = fetched.map(({ detail }) => ({ ...detail, recordedAt }))
   const withSamples = details.filter(({ samples }) => samples.count > 0).map(({ activityId }) => activityId)
   const recorded = await deps.store.transaction(async (tx) => {
-    const results = await recordDetails(tx, details)
+    const results = await writeActivities(tx, details)
     await recordUploadsMirrored(tx, { activityIds: withSamples, mirroredAt: deps.now() })
     // Drift comes last: all activities share its rows, so their locks must not be held during the COPY.
     await recordDrift(tx, 'activity/<id>', ...fetched.map(({ drift }) => drift))
     return results
   })
-  const written = fetched.filter(
-    ({ detail }, index) => recorded[index] === 'recorded' && detail.samples.count > 0,
-  )
-  if (written.length > 0)
-    await deps.vacuum.afterWrite({
-      samples: sum(written, ({ detail }) => detail.samples.count),
-      replaced: sum(written, ({ activity }) => activity.sampleCount),
-    })
+  await deps.vacuum.afterWrite(recorded)
   return fetched.map(({ activity, detail }, index) => {
-    if (recorded[index] === 'older') return { activity, result: 'older' }
+    if (recorded[index]?.result === 'older') return { activity, result: 'older' }
     return { activity, result: detail.detailState === 'mirrored' ? 'fetched' : 'awaiting_samples' }
   })
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0)
 }

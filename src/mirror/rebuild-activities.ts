@@ -1,12 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ConfigError, errorLine, isAbort } from '../kit/errors.ts'
 import { eachAtOnce, makeSemaphore } from '../kit/semaphore.ts'
-import { normalizeActivity } from '../normalize/activity-answer.ts'
+import { deriveContent, normalizeActivity } from '../normalize/activity-answer.ts'
+import { elapsedSeconds } from '../normalize/activity-row.ts'
 import { readActivity } from '../service/endpoints.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
+import { updateActivities } from '../store/activities/activity-changes.ts'
 import { findRawDocuments, unpackDocument } from '../store/activities/raw-documents.ts'
 import type { RebuildItem } from '../store/activities/rebuilds.ts'
-import { type RebuiltDetail, recordRebuilt } from '../store/activities/record-rebuilt.ts'
+import { type StoredDetail, writeActivities } from '../store/activities/write-activities.ts'
+import { replaceContent } from '../store/samples/content.ts'
+import { findStoredSamples, findUnmeasured, lockUnmeasured } from '../store/samples/stored-samples.ts'
 import { inHalves, isDatabaseUnreachable } from './item-failure.ts'
 import type { MirrorDeps } from './mirror.ts'
 
@@ -91,7 +95,7 @@ async function rebuildBatch(deps: RebuildDeps, items: readonly RebuildItem[]): P
   // Each is awaited below, after those before it are parsed.
   for (const body of bodies) body.catch(() => undefined)
   const ends: RebuildEnd[] = []
-  const derived: Array<{ item: RebuildItem; detail: RebuiltDetail }> = []
+  const derived: Array<{ item: RebuildItem; detail: StoredDetail }> = []
   for (const [index, item] of items.entries()) {
     try {
       const unpacked = await bodies[index]
@@ -111,32 +115,27 @@ export function derive(
   { activityId, path }: Pick<RebuildItem, 'activityId' | 'path'>,
   body: Buffer,
   sha256: string,
-): RebuiltDetail {
+): StoredDetail {
   const wire = readActivity({ status: 200, headers: {}, body }, `the stored answer of activity ${path}`)
   return { ...normalizeActivity(wire).derived, activityId, sha256 }
 }
 
 async function record(
   deps: RebuildDeps,
-  derived: ReadonlyArray<{ item: RebuildItem; detail: RebuiltDetail }>,
+  derived: ReadonlyArray<{ item: RebuildItem; detail: StoredDetail }>,
 ): Promise<RebuildEnd[]> {
   if (derived.length === 0) return []
   const details = derived.map(({ detail }) => detail)
-  const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details))
+  const recorded = await deps.store.transaction((tx) => writeActivities(tx, details))
   const ends: RebuildEnd[] = []
-  const written = { samples: 0, replaced: 0 }
   for (const [index, { item, detail }] of derived.entries()) {
-    const { result, ...counts } = recorded[index] ?? { result: 'newer', written: 0, replaced: 0 }
+    const result = recorded[index]?.result
     // By itself it waits for the row, and reads its document again.
     if (result === 'locked') ends.push(...(await rebuildBatch(deps, [item])))
-    else if (result === 'newer') ends.push({ item, result })
-    else {
-      written.samples += counts.written
-      written.replaced += counts.replaced
-      ends.push({ item, result, samples: detail.samples.count })
-    }
+    else if (result === 'written') ends.push({ item, result: 'rebuilt', samples: detail.samples.count })
+    else ends.push({ item, result: 'newer' })
   }
-  if (written.samples + written.replaced > 0) await deps.vacuum.afterWrite(written)
+  await deps.vacuum.afterWrite(recorded)
   return ends
 }
 
@@ -144,4 +143,36 @@ function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): Rebuil
   const reason = errorLine(error)
   log.error({ path: item.path, reason }, 'activity not rebuilt')
   return { item, result: 'failed', reason }
+}
+
+/**
+ * Derives anew what activities have of their samples (main run, power curve, seconds in zones, measures) where an older version left
+ * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity. Returns how many it completed;
+ * throws TransientError when the database is unreachable, and the signal's reason.
+ */
+export async function completeMeasures(
+  { store, log }: Omit<RebuildDeps, 'vacuum'>,
+  signal?: AbortSignal,
+): Promise<number> {
+  const activityIds = await store.read(findUnmeasured)
+  if (activityIds.length > 0)
+    log.info({ activities: activityIds.length }, 'computing derived values from the samples')
+  let measured = 0
+  for (const activityId of activityIds) {
+    signal?.throwIfAborted()
+    const done = await store.transaction(async (tx) => {
+      const known = await lockUnmeasured(tx, activityId)
+      if (!known) return false
+      const samples = await findStoredSamples(tx, activityId)
+      const { main, run, place, ...derived } = deriveContent(samples, known)
+      // Samples without any time have no run.
+      const straySamples = run.straySamples ?? 0
+      const ofRun = straySamples > 0 && { elapsedS: elapsedSeconds(main), ...place }
+      await updateActivities(tx, [{ activityId, ...run, straySamples, ...ofRun }])
+      await replaceContent(tx, [{ activityId, samples, ...derived, hasContent: true, keepsSamples: true }])
+      return true
+    })
+    if (done) measured++
+  }
+  return measured
 }

@@ -1,6 +1,5 @@
 import { ConfigError, errorLine, UnexpectedResponseError } from '../kit/errors.ts'
-import { recordRefetch } from '../store/activities/refetch.ts'
-import { countByState } from '../store/activities/wanted.ts'
+import { countByState, recordRefetch } from '../store/activities/wanted.ts'
 import { type FetchCounts, type FetchWantedInput, fetchWanted } from './fetch-wanted.ts'
 import { type MirrorDeps, retryWhenRateLimited } from './mirror.ts'
 import { pollActivities } from './poll-activities.ts'

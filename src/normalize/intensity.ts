@@ -1,5 +1,5 @@
+import type { Intensity } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import type { Intensity } from '../store/samples/write-samples.ts'
 import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from './sample-spacing.ts'
 
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */

@@ -1,5 +1,5 @@
+import type { PowerBest, PowerCurve } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import type { PowerBest, PowerCurve } from '../store/samples/write-samples.ts'
 import { addUp, bestSum, spreadOverSeconds } from './by-second.ts'
 import { makeRecorded, type Recorded } from './measures/recorded-seconds.ts'
 import { powerSourceOf } from './sample-spacing.ts'

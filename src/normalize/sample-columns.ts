@@ -1,8 +1,7 @@
 import { FLOAT4_LIMIT, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { Drift } from '../service/wire/lenient.ts'
 import type { WireSampleField, WireSamples } from '../service/wire/wire-samples.ts'
-import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
-import type { SampleExtra } from '../store/samples/sample-extras.ts'
+import type { SampleExtra, SampleField, Samples } from '../store/samples/encode-samples.ts'
 
 /**
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and

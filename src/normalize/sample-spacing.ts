@@ -1,6 +1,6 @@
 import { hasValue } from '../kit/floats.ts'
+import type { PowerSource } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import type { PowerSource } from '../store/samples/write-samples.ts'
 
 const MS_A_SECOND = 1_000
 /** Samples further apart than this are no recording of a course, s: each stands for its own second. */

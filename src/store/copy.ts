@@ -76,9 +76,14 @@ export function copyOut(client: pg.ClientBase, source: string) {
 
 /** Reads the rows of a query without parameters by copyOut: the bytes of each field, undefined for NULL. */
 export async function copyRowsOut(client: pg.ClientBase, query: string) {
+  return [...decodeRows(await readBytes(client, query))]
+}
+
+/** Reads the whole answer of copyOut to a query without parameters. */
+export async function readBytes(client: pg.ClientBase, query: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of copyOut(client, `(${query})`).chunks) chunks.push(chunk)
-  return [...decodeRows(Buffer.concat(chunks))]
+  return Buffer.concat(chunks)
 }
 
 /** Compares what COPY reads of a query without parameters with the bytes that it should read; `bytes` is how many it read. */
@@ -139,6 +144,11 @@ export function writeMoment(view: DataView, at: number, ms: number): void {
   const high = Math.floor(micros / TWO_POW_32)
   view.setInt32(at, high)
   view.setUint32(at + 4, micros - high * TWO_POW_32)
+}
+
+/** Reads a `timestamptz` as ms since 1970, with its microseconds as a fraction. */
+export function momentOf(field: Buffer): number {
+  return MS_TO_2000 + Number(field.readBigInt64BE()) / 1000
 }
 
 async function write(stream: CopyStreamQuery, chunk: Buffer): Promise<void> {

@@ -4,8 +4,8 @@ import { makeRecorded } from '../../src/normalize/measures/recorded-seconds.ts'
 import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
 import { zoneAt } from '../../src/normalize/zone-at.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { replaceDerived } from '../../src/store/samples/content.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
-import { replaceMeasures } from '../../src/store/samples/measures-rows.ts'
 import { samples as samplesTable } from '../../src/store/schema/samples.ts'
 import { openStore } from '../../src/store/store.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -243,7 +243,7 @@ async function measureMeasures(bench: Bench, pass: number): Promise<Row[]> {
   })
   await bench.client.query('truncate training.ride_measures')
   await store.read((tx) => tx.client.query('select'))
-  const measured: Parameters<typeof replaceMeasures>[1][number][] = []
+  const measured: Parameters<typeof replaceDerived>[1][number][] = []
   const computed = await timed(async () => {
     for (const { activityId, samples, recorded } of rides) {
       const measures = normalizeMeasures(samples, 250, recorded)
@@ -252,7 +252,7 @@ async function measureMeasures(bench: Bench, pass: number): Promise<Row[]> {
   })
   const written = await timed(async () => {
     for (let start = 0; start < measured.length; start += 10)
-      await store.transaction((tx) => replaceMeasures(tx, measured.slice(start, start + 10), []))
+      await store.transaction((tx) => replaceDerived(tx, measured.slice(start, start + 10), []))
   })
   await store.close()
   return [

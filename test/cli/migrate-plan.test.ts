@@ -54,7 +54,7 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0025_attached_files, all of it or nothing: 10 migrations',
+      'migrate would bring the database from 0015_database_identity to 0026_revisions, all of it or nothing: 11 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
@@ -67,6 +67,7 @@ describe('migrate --plan', () => {
       expect.stringMatching(/^0023_fit_values +adds further starts/),
       expect.stringMatching(/^0024_column_comments +says in comments/),
       expect.stringMatching(/^0025_attached_files +lets files be attached/),
+      expect.stringMatching(/^0026_revisions +lets the trigger/),
     ])
     const cells = lines
       .filter((line) => /^(training|musette)\./.test(line))
@@ -113,7 +114,7 @@ describe('migrate --plan', () => {
     ]
     const revisions = await sizeOf('training.activity_revisions')
     const read = (await sizeOf('training.accounts')) + (await sizeOf('training.uploads'))
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0025_attached_files' })
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0026_revisions' })
     expect(plan.tables[0]).toEqual({
       name: 'training.fit_files',
       bytes: files,

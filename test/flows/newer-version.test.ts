@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
-import { completeMeasures } from '../../src/mirror/complete-measures.ts'
+import { completeMeasures } from '../../src/mirror/rebuild-activities.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 import { expectMirrored } from '../mirror/truth.ts'

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { normalizeMeasures } from '../../src/normalize/measures/measures.ts'
+import { recordAbsent } from '../../src/store/activities/absent.ts'
+import { type Changes, updateActivities } from '../../src/store/activities/activity-changes.ts'
 import { packDocument } from '../../src/store/activities/raw-documents.ts'
-import { type RecordDetailInput, recordDetails } from '../../src/store/activities/record-details.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
-import { findActivity } from '../../src/store/activities/wanted.ts'
-import type { Store } from '../../src/store/store.ts'
+import { findActivity, recordRefetch } from '../../src/store/activities/wanted.ts'
+import { type AnsweredDetail, writeActivities } from '../../src/store/activities/write-activities.ts'
+import type { Store, Tx } from '../../src/store/store.ts'
 import { makeExtra, makeSamples } from '../kit/samples.ts'
 import { detailInput, detailRow, rawDocumentOf, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
@@ -24,7 +26,7 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
     powerCurve: { source: 'p_raw', points: [{ durationS: 1, watts: 300 }] },
     rawDocument: await packDocument({ document: answer }),
   })
-  expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('recorded')
+  expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('written')
   const [row] = await rowsOf(
     store,
     'SELECT xss, focus, elapsed_s, sample_count, summary, detail_state, fetched_at, fetch_error FROM training.activities',
@@ -55,7 +57,7 @@ test('an answer to an earlier request never overwrites one to a later request', 
     store.transaction((tx) =>
       recordDetail(tx, detailInput(activityId, at(second), { row: detailRow({ xss }) })),
     )
-  expect(await record(5, 50)).toBe('recorded')
+  expect(await record(5, 50)).toBe('written')
   expect(await record(4, 40)).toBe('older')
   expect(await rowsOf(store, 'SELECT xss FROM training.activities')).toEqual([{ xss: 50 }])
   expect(await rowsOf(store, 'SELECT 1 FROM training.activity_revisions')).toEqual([])
@@ -93,6 +95,67 @@ test('a revision has the changes since the last fetch; the first fetch makes non
     },
   ])
 })
+
+const XSS = detailRow({ xss: 90, elapsedS: 2 })
+const HR: Changes = { 'samples.hr': [1, 2] }
+
+type Write = (tx: Tx, ids: { accountId: number; activityId: number }) => Promise<unknown>
+
+test.each<[string, Write, Record<string, unknown> | undefined, Date?]>([
+  ['a list', (tx, ids) => list(tx, ids, 7), { name: ['Ride p1', 'Tour'] }, at(7)],
+  [
+    'a list that was requested before the last one',
+    (tx, ids) => list(tx, ids, 3),
+    { name: ['Ride p1', 'Tour'] },
+    at(3),
+  ],
+  ['an answer', (tx, ids) => answer(tx, ids, { row: XSS }), { xss: [80, 90] }, at(8)],
+  [
+    'a repair',
+    (tx, ids) => answer(tx, ids, { row: XSS, contentChanges: HR }),
+    { xss: [80, 90], ...HR },
+    at(8),
+  ],
+  ['a repair of samples alone', (tx, ids) => answer(tx, ids, { contentChanges: HR }), HR, at(8)],
+  ['an answer that changes nothing', (tx, ids) => answer(tx, ids, {}), undefined],
+  [
+    'a time zone',
+    (tx) => tx.client.query("UPDATE training.activities SET timezone = 'Asia/Tokyo'"),
+    undefined,
+  ],
+  [
+    'a derived value',
+    (tx, { activityId }) => updateActivities(tx, [{ activityId, elapsedS: 3, straySamples: 1 }]),
+    undefined,
+  ],
+  ['a refetch', (tx, ids) => recordRefetch(tx, { ...ids, wantedAt: at(8), paths: ['p1'] }), undefined],
+  [
+    'a list that lacks it, and one that has it again',
+    async (tx, ids) => {
+      await recordAbsent(tx, { ...ids, activityIds: [ids.activityId], absentSince: at(7) })
+      await upsertListed(tx, { ...ids, entries: [listed('p1')], listedAt: at(8) })
+    },
+    undefined,
+  ],
+])(
+  '%s has the revision of what the service says otherwise, observed at its request',
+  async (_, write, changes, observedAt) => {
+    const { store } = await openTestStore()
+    const ids = await makeActivity(store, at(5))
+    await store.transaction((tx) => recordDetail(tx, detailInput(ids.activityId, at(6))))
+    await store.transaction((tx) => write(tx, ids))
+    const revisions = await rowsOf(store, 'SELECT observed_at, changes FROM training.activity_revisions')
+    expect(revisions).toEqual(changes ? [{ observed_at: observedAt, changes }] : [])
+  },
+)
+
+function list(tx: Tx, { accountId }: Parameters<Write>[1], second: number) {
+  return upsertListed(tx, { accountId, entries: [listed('p1', { name: 'Tour' })], listedAt: at(second) })
+}
+
+function answer(tx: Tx, { activityId }: Parameters<Write>[1], change: Partial<AnsweredDetail>) {
+  return recordDetail(tx, detailInput(activityId, at(8), change))
+}
 
 test.each(['detail', 'list'])(
   'a revision has a start from the %s in one format, to the microsecond, and none for the same start',
@@ -203,7 +266,7 @@ test('details recorded together equal details recorded separately', async () => 
     nearMpaS: null,
     spacingS: 1,
   }
-  const first: RecordDetailInput[] = [
+  const first: AnsweredDetail[] = [
     detailInput(1, at(1), { rawDocument: await packed('old one') }),
     detailInput(2, at(9)),
     detailInput(3, at(1), {
@@ -211,7 +274,7 @@ test('details recorded together equal details recorded separately', async () => 
       powerCurve: { source: 'power', points: [{ durationS: 7, watts: 70 }] },
     }),
   ]
-  const then: RecordDetailInput[] = [
+  const then: AnsweredDetail[] = [
     detailInput(4, at(5), {
       row: detailRow({
         xss: 1e300,
@@ -242,12 +305,13 @@ test('details recorded together equal details recorded separately', async () => 
     detailInput(3, at(5), { row: detailRow({ xss: 3 }), samples: makeSamples(4) }),
     detailInput(5, at(5), { samples: makeSamples(0), detailState: 'awaiting_samples', nextFetchAt: at(60) }),
   ]
-  const outcomes = ['recorded', 'recorded', 'older', 'recorded', 'recorded']
+  const outcomes = ['written', 'written', 'older', 'written', 'written']
   const [together, alone] = [await openFive(), await openFive()]
   for (const store of [together, alone]) {
     for (const input of first) await store.transaction((tx) => recordDetail(tx, input))
   }
-  expect(await together.transaction((tx) => recordDetails(tx, then))).toEqual(outcomes)
+  const ends = await together.transaction((tx) => writeActivities(tx, then))
+  expect(ends.map(({ result }) => result)).toEqual(outcomes)
   const each: unknown[] = []
   for (const input of then) each.push(await alone.transaction((tx) => recordDetail(tx, input)))
   expect(each).toEqual(outcomes)
@@ -326,7 +390,7 @@ test('no detail of several is recorded when the activity of one is unknown', asy
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]
-  await expect(store.transaction((tx) => recordDetails(tx, inputs))).rejects.toMatchObject({
+  await expect(store.transaction((tx) => writeActivities(tx, inputs))).rejects.toMatchObject({
     code: 'activity_busy',
   })
   expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])

@@ -1,12 +1,12 @@
 import { gunzipSync } from 'node:zlib'
 import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
 import {
-  type RecordDetailInput,
-  type Recorded,
-  recordDetails,
-} from '../../src/store/activities/record-details.ts'
+  type AnsweredDetail,
+  type Written,
+  writeActivities,
+} from '../../src/store/activities/write-activities.ts'
+import { deleteSamples, insertSamples } from '../../src/store/samples/content.ts'
 import type { Samples } from '../../src/store/samples/encode-samples.ts'
-import { deleteSamples, insertSamples } from '../../src/store/samples/write-samples.ts'
 import { DETAIL_COLUMNS } from '../../src/store/schema/activities.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { makeSamples } from '../kit/samples.ts'
@@ -22,12 +22,12 @@ export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDeta
 /** The place of an activity without positions. */
 export const NOWHERE = { startLat: null, startLng: null, south: null, north: null, west: null, east: null }
 
-/** What recordDetails takes of one, for a whole answer with three samples. */
+/** What writeActivities takes of one, for a whole answer with three samples. */
 export function detailInput(
   activityId: number,
   requestedAt: Date,
-  change: Partial<RecordDetailInput> = {},
-): RecordDetailInput {
+  change: Partial<AnsweredDetail> = {},
+): AnsweredDetail {
   return {
     activityId,
     requestedAt,
@@ -44,9 +44,9 @@ export function detailInput(
 }
 
 /** Records one detail by itself. */
-export async function recordDetail(tx: Tx, input: RecordDetailInput): Promise<Recorded | undefined> {
-  const [recorded] = await recordDetails(tx, [input])
-  return recorded
+export async function recordDetail(tx: Tx, input: AnsweredDetail): Promise<Written['result'] | undefined> {
+  const [written] = await writeActivities(tx, [input])
+  return written?.result
 }
 
 /** Writes the samples of one activity, in the place of those it has; returns how many. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { findKnownActivities, recordAbsent } from '../../src/store/activities/absent.ts'
-import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/activity-outcome.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { countByState, findActivity, findWanted } from '../../src/store/activities/wanted.ts'
+import { recordFetchFailure, recordUnchanged } from '../../src/store/activities/write-activities.ts'
 import { detailInput, recordDetail } from './detail.ts'
 import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
+import { insertSamples } from '../../src/store/samples/content.ts'
 import { encodeSamples, SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
-import { insertSamples } from '../../src/store/samples/write-samples.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
 import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'

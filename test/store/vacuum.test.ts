@@ -33,7 +33,7 @@ async function openRides() {
 async function writeAll(store: Store, vacuum: SamplesVacuum, replaced: number): Promise<void> {
   for (let id = 0; id < RIDES; id++) {
     await store.transaction((tx) => replaceSamples(tx, id, ride))
-    await vacuum.afterWrite({ samples: SAMPLES, replaced })
+    await vacuum.afterWrite([{ written: SAMPLES, replaced }])
   }
 }
 
@@ -71,10 +71,10 @@ test('a vacuum that another transaction blocks is done after the next write', as
     numberOf(store, `SELECT vacuum_count FROM pg_stat_all_tables WHERE relid = 'training.samples'::regclass`)
   await store.transaction(async (tx) => {
     await tx.client.query('LOCK TABLE training.samples IN SHARE UPDATE EXCLUSIVE MODE')
-    await vacuum.afterWrite({ samples: 0, replaced: RIDES * SAMPLES })
+    await vacuum.afterWrite([{ written: 0, replaced: RIDES * SAMPLES }])
     expect(await vacuums()).toBe(0)
   })
-  await vacuum.afterWrite({ samples: 0, replaced: 0 })
+  await vacuum.afterWrite([{ written: 0, replaced: 0 }])
   expect(await vacuums()).toBe(1)
 })
 
@@ -82,7 +82,7 @@ test('after a backfill, one activity is read without reading all of them', async
   const store = await openRides()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
-  await vacuum.afterWrite({ samples: 0, replaced: 0 })
+  await vacuum.afterWrite([{ written: 0, replaced: 0 }])
   await vacuum.whenIdle()
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
@@ -91,11 +91,11 @@ test('the index covers new activities before the backfill has ended', async () =
   const store = await openRides()
   const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
-  await vacuum.afterWrite({ samples: 99_999, replaced: 0 })
-  await vacuum.afterWrite({ samples: 1, replaced: 0 })
+  await vacuum.afterWrite([{ written: 99_999, replaced: 0 }])
+  await vacuum.afterWrite([{ written: 1, replaced: 0 }])
   expect(await unknown()).toBe(0)
   const fresh = await openRides()
-  await makeSamplesVacuum({ store: fresh, log: quiet }).afterWrite({ samples: 99_999, replaced: 0 })
+  await makeSamplesVacuum({ store: fresh, log: quiet }).afterWrite([{ written: 99_999, replaced: 0 }])
   expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
 })
 
@@ -115,7 +115,7 @@ test('the planner knows that the samples of an activity lie together, also after
   await store.execute('TRUNCATE training.samples')
   for (const id of order) {
     await store.transaction((tx) => replaceSamples(tx, id, ride))
-    await vacuum.afterWrite({ samples: SAMPLES, replaced: SAMPLES })
+    await vacuum.afterWrite([{ written: SAMPLES, replaced: SAMPLES }])
   }
   await vacuum.whenIdle()
   await store.execute('ANALYZE training.samples')
@@ -132,7 +132,7 @@ test('tables that have changed much are analyzed without autovacuum', async () =
   await makeActivity(store, new Date())
   await store.execute('ALTER TABLE training.sync_runs SET (autovacuum_enabled = false)')
   const vacuum = makeSamplesVacuum({ store, log: quiet })
-  await vacuum.afterWrite({ samples: 1, replaced: 0 })
+  await vacuum.afterWrite([{ written: 1, replaced: 0 }])
   await store.execute(
     `INSERT INTO training.sync_runs (resource, kind) SELECT 'activities', 'poll' FROM generate_series(1, 2000)`,
   )

@@ -1,9 +1,9 @@
 import type { Webhook } from '../../src/config/webhooks-file.ts'
 import { errorCode } from '../../src/kit/errors.ts'
 import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
-import { recordDetails } from '../../src/store/activities/record-details.ts'
 import { upsertListed } from '../../src/store/activities/upsert-listed.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
+import { writeActivities } from '../../src/store/activities/write-activities.ts'
 import type { Store } from '../../src/store/store.ts'
 import { recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
 import { recordNeedsLogin } from '../../src/vault/rows.ts'
@@ -77,7 +77,7 @@ export async function fetchAll(
   const inputs = wanted.map(({ activityId }) =>
     detailInput(activityId, new Date(), { row: detailRow({ xss: 80, elapsedS: 5_400, ...row }) }),
   )
-  const record = (some: typeof inputs) => store.transaction((tx) => recordDetails(tx, some))
+  const record = (some: typeof inputs) => store.transaction((tx) => writeActivities(tx, some))
   await record(inputs).catch(async (error: unknown) => {
     if (errorCode(error) !== 'activity_busy') throw error
     for (const input of inputs) await record([input])

@@ -1,7 +1,7 @@
 import { hasValue } from '../../kit/floats.ts'
 import { measureHeight } from '../../kit/heights/climbed-height.ts'
+import type { Measures } from '../../store/samples/content.ts'
 import type { Samples } from '../../store/samples/encode-samples.ts'
-import type { Measures } from '../../store/samples/measures-rows.ts'
 import { addUp, bestSum, type Sums, spreadOverSeconds } from '../by-second.ts'
 import { type Climb, normalizeClimbs } from './climbs.ts'
 import { makeRecorded, type Recorded } from './recorded-seconds.ts'

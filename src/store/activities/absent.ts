@@ -1,35 +1,14 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import type { DetailState } from './wanted.ts'
 
-export type KnownActivity = Readonly<{
-  activityId: number
-  path: string
-  startedAt: Date | null
-  absentSince: Date | null
-  listedAt: Date
-  wantedAt: Date
-  detailState: DetailState
-  name: string | null
-}>
-
-// Keeps the array parameter of one statement small.
-const BATCH = 5_000
+export type KnownActivity = Awaited<ReturnType<typeof findKnownActivities>>[number]
 
 /** Finds every activity of an account, absent ones too, to compare with the service's whole list. */
-export async function findKnownActivities(tx: Tx, accountId: number): Promise<KnownActivity[]> {
+export async function findKnownActivities(tx: Tx, accountId: number) {
+  const { activityId, path, startedAt, absentSince, listedAt, wantedAt, detailState, name } = activities
   return await tx.db
-    .select({
-      activityId: activities.activityId,
-      path: activities.path,
-      startedAt: activities.startedAt,
-      absentSince: activities.absentSince,
-      listedAt: activities.listedAt,
-      wantedAt: activities.wantedAt,
-      detailState: activities.detailState,
-      name: activities.name,
-    })
+    .select({ activityId, path, startedAt, absentSince, listedAt, wantedAt, detailState, name })
     .from(activities)
     .where(eq(activities.accountId, accountId))
 }
@@ -42,20 +21,10 @@ export async function recordAbsent(
   tx: Tx,
   input: { accountId: number; activityIds: readonly number[]; absentSince: Date },
 ): Promise<number> {
-  let marked = 0
-  for (let start = 0; start < input.activityIds.length; start += BATCH) {
-    const ids = input.activityIds.slice(start, start + BATCH)
-    const result = await tx.db
-      .update(activities)
-      .set({ absentSince: input.absentSince })
-      .where(
-        and(
-          eq(activities.accountId, input.accountId),
-          inArray(activities.activityId, ids),
-          isNull(activities.absentSince),
-        ),
-      )
-    marked += Number(result.rowCount)
-  }
-  return marked
+  const { rowCount } = await tx.client.query(
+    `UPDATE training.activities SET absent_since = $3
+     WHERE account_id = $1 AND activity_id = ANY ($2::int[]) AND absent_since IS NULL`,
+    [input.accountId, input.activityIds, input.absentSince],
+  )
+  return Number(rowCount)
 }

@@ -44,39 +44,14 @@ function statementFor(keys: string): string {
 /** Values that changed, each before and after: `{"xss":[old,new]}`. */
 export type Changes = Record<string, [Json, Json]>
 
-/**
- * Makes the SQL of the members that the jsonb `now` has otherwise than `was`, each before and after as Postgres writes it; NULL when
- * there are none. Every revision and every comparison goes by it.
- */
-export function changesSql(was: string, now: string): string {
-  return `(SELECT jsonb_object_agg(n.key, jsonb_build_array(${was} -> n.key, n.value))
-    FROM jsonb_each(${now}) AS n WHERE ${was} -> n.key IS DISTINCT FROM n.value)`
-}
-
-const CHANGES = `SELECT a.activity_id, coalesce(${changesSql('to_jsonb(a)', 'to_jsonb(jsonb_populate_record(a, $2::jsonb))')}, '{}') AS changes
-  FROM training.activities a WHERE a.activity_id = $1`
-
 /** Finds the columns of an activity whose values `after` changes, by their names in the table. */
 export async function findChanges(tx: Tx, activityId: number, after: ActivityChange): Promise<Changes> {
-  const { rows } = await tx.client.query<{ changes: Changes }>(CHANGES, [activityId, toRecord(after)])
-  return rows[0]?.changes ?? {}
-}
-
-/**
- * Records the columns that an answer changes in an activity that was fetched before, and `others` that a comparison found beside
- * them; nothing when nothing changes. `observedAt` is the time of the request.
- */
-export async function recordRevision(
-  tx: Tx,
-  input: { activityId: number; after: ActivityChange; observedAt: Date; others?: Changes | undefined },
-): Promise<void> {
-  const { activityId, after, observedAt, others = {} } = input
-  await tx.client.query(
-    `WITH found AS (${CHANGES})
-     INSERT INTO training.activity_revisions (activity_id, observed_at, changes)
-     SELECT activity_id, $3, changes || $4::jsonb FROM found WHERE changes || $4::jsonb <> '{}'`,
-    [activityId, toRecord(after), observedAt, JSON.stringify(others)],
+  const { rows } = await tx.client.query<{ changes: Changes }>(
+    `SELECT musette.differences(to_jsonb(a), to_jsonb(jsonb_populate_record(a, $2::jsonb))) AS changes
+     FROM training.activities a WHERE a.activity_id = $1`,
+    [activityId, toRecord(after)],
   )
+  return rows[0]?.changes ?? {}
 }
 
 /** Writes columns as JSON by their names in the table. */

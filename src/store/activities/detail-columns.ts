@@ -1,6 +1,6 @@
 import { cleanRow } from '../clean.ts'
+import type { Content } from '../samples/content.ts'
 import type { Samples } from '../samples/encode-samples.ts'
-import type { Content } from '../samples/replace-content.ts'
 import { type activities, DETAIL_COLUMNS, type DetailColumn, type ListColumn } from '../schema/activities.ts'
 import { type ActivityChange, exactStart } from './activity-changes.ts'
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { inArray } from 'drizzle-orm'
 import { decodeGzip } from '../../kit/decode-gzip.ts'
 import { errorCode, MusetteError } from '../../kit/errors.ts'
-import { copyRows, copyRowsOut, writeMoment } from '../copy.ts'
+import { copyRowsOut } from '../copy.ts'
+import { rawDocuments } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 /** An answer as `training.raw_documents` keeps it; `sha256` is that of the answer before compression, hex. */
@@ -69,49 +71,19 @@ export async function findRawDocuments(
   )
 }
 
-type Answer = {
-  activityId: number
-  requestedAt: Date
-  /** undefined: the answer is not kept */
-  rawDocument?: PackedDocument | undefined
-}
-
 /**
- * Replaces the stored answers of activities; one whose new answer is not kept loses the earlier answer, which its samples are no
- * longer from. By COPY, because the driver copies every parameter twice.
+ * Replaces the stored answers of activities; one whose new answer is not kept (undefined) loses the earlier answer, which its samples are
+ * no longer from.
  */
-export async function replaceRawDocuments(tx: Tx, answers: readonly Answer[]): Promise<void> {
+export async function replaceRawDocuments(
+  tx: Tx,
+  answers: ReadonlyArray<{ activityId: number; requestedAt: Date; rawDocument?: PackedDocument | undefined }>,
+): Promise<void> {
   if (answers.length === 0) return
   const activityIds = answers.map(({ activityId }) => activityId)
-  await tx.client.query('DELETE FROM training.raw_documents WHERE activity_id = ANY ($1)', [activityIds])
+  await tx.db.delete(rawDocuments).where(inArray(rawDocuments.activityId, activityIds))
   const documents = answers.flatMap(({ activityId, requestedAt, rawDocument }) =>
-    rawDocument ? [{ activityId, fetchedAt: requestedAt, packed: rawDocument }] : [],
+    rawDocument ? [{ activityId, fetchedAt: requestedAt, ...rawDocument }] : [],
   )
-  if (documents.length === 0) return
-  const target = 'training.raw_documents (activity_id, fetched_at, sha256, encoding, body)'
-  await copyRows(tx.client, target, encodeDocuments(documents))
-}
-
-function* encodeDocuments(
-  documents: ReadonlyArray<{ activityId: number; fetchedAt: Date; packed: PackedDocument }>,
-): Generator<Buffer> {
-  for (const { activityId, fetchedAt, packed } of documents) {
-    const [id, moment] = [Buffer.alloc(4), new DataView(new ArrayBuffer(8))]
-    id.writeInt32BE(activityId)
-    writeMoment(moment, 0, fetchedAt.getTime())
-    const { sha256, encoding, body } = packed
-    const fields = [id, Buffer.from(moment.buffer), Buffer.from(sha256), Buffer.from(encoding)]
-    yield Buffer.concat([
-      Buffer.from([0, 5]),
-      ...fields.flatMap((field) => [length(field), field]),
-      length(body),
-    ])
-    yield body
-  }
-}
-
-function length(field: Buffer): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeInt32BE(field.length)
-  return bytes
+  if (documents.length > 0) await tx.db.insert(rawDocuments).values(documents)
 }

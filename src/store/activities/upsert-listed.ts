@@ -1,7 +1,7 @@
 import { cleanNullable, cleanText } from '../clean.ts'
 import type { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { changesSql, exactStart } from './activity-changes.ts'
+import { exactStart } from './activity-changes.ts'
 
 /**
  * An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`, which is `unknown` where
@@ -38,17 +38,13 @@ const ENTRIES = `entries AS (
     started_at timestamptz, timezone text, started_at_local timestamp, timezone_source text, fields jsonb, wanted boolean))
   WITH ORDINALITY)`
 
-/** The columns that a list sets. */
-const SHOWN = `jsonb_build_object('name', b.name, 'description', b.description, 'activity_type', b.activity_type,
-  'started_at', b.started_at, 'timezone', b.timezone, 'started_at_local', b.started_at_local, 'timezone_source', b.timezone_source)`
-
 // A value of the detail stays until a newer detail comes. Only a name or description also changes when the list's own value
 // changes. An entry without a name or type keeps what is known. A name, description or type that neither the list nor the detail has
 // sent was not set by the service, and counts as changed. An unreadable start is no change and does not replace a readable one. An entry that says only
 // UTC does not replace a zone that was found.
 const UPDATE = `WITH ${ENTRIES},
 before AS (
-  SELECT a.activity_id, a.fetched_at, to_jsonb(a) AS was, known.list AS list_fields, known.changed OR e.wanted AS wanted,
+  SELECT a.activity_id, known.list AS list_fields, known.changed OR e.wanted AS wanted,
     CASE WHEN known.renamed OR NOT known.detail ? 'name' THEN coalesce(e.name, a.name)
       WHEN unsent.name THEN known.detail ->> 'name' ELSE a.name END AS name,
     CASE WHEN known.redescribed OR NOT known.detail ? 'description' THEN e.description
@@ -79,11 +75,7 @@ before AS (
     OR e.timezone_source = 'unknown' AND e.started_at = a.started_at AND a.timezone_source <> 'service' AS stays) zone
   WHERE NOT $4::boolean OR known.changed
   ORDER BY a.activity_id
-  FOR UPDATE OF a),
-revised AS (
-  INSERT INTO training.activity_revisions (activity_id, observed_at, changes)
-  SELECT b.activity_id, $3::timestamptz, diff.changes FROM before b CROSS JOIN LATERAL (SELECT ${changesSql('b.was', SHOWN)} AS changes) diff
-  WHERE b.fetched_at IS NOT NULL AND diff.changes IS NOT NULL)
+  FOR UPDATE OF a)
 UPDATE training.activities a SET
   name = b.name, description = b.description, activity_type = b.activity_type,
   started_at = b.started_at, timezone = b.timezone, started_at_local = b.started_at_local,
@@ -115,7 +107,7 @@ ON CONFLICT (account_id, path) DO NOTHING`
  * Writes entries of the activity list (service document, "Activity list entry"). Returns how many rows were inserted and how
  * many known ones became wanted: their entry has changed, they were absent, or they failed without a next fetch. `whenSame`
  * decides about the others. Rows that await samples or have failed keep that state and are due at once. Values of the detail
- * stay, except for a rename. Changes of an activity that was fetched before go to `activity_revisions`. `listedAt` is the time
+ * stay, except for a rename. A trigger writes changes of an activity that was fetched before to `activity_revisions`. `listedAt` is the time
  * of the request. Of two entries with one path the last one counts.
  */
 export async function upsertListed(
@@ -137,6 +129,8 @@ export async function upsertListed(
       toRow(entry, typeof whenSame === 'object' ? whenSame.changed.has(entry.path) : whenSame === 'fetch'),
     )
   const counts: ListedCounts = { inserted: 0, marked: 0 }
+  // For the trigger that writes revisions, at the end of the transaction.
+  await tx.client.query(`SELECT set_config('musette.listed_at', $1, true)`, [listedAt.toISOString()])
   for (let start = 0; start < rows.length; start += BATCH) {
     const values = [JSON.stringify(rows.slice(start, start + BATCH)), accountId, listedAt]
     const { rows: known } = await tx.client.query<{ wanted: boolean }>(UPDATE, [

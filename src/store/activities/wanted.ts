@@ -1,31 +1,10 @@
-import { and, asc, desc, eq, exists, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, gte, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { SUMMARY_COLUMNS } from './detail-columns.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
-
-/**
- * What a fetch needs of an activity. `sampleCount` is 0 before the first samples, and `valueCount` before the first summary with
- * values; `duration` is in seconds.
- */
-export type WantedActivity = Readonly<{
-  activityId: number
-  accountId: number
-  path: string
-  detailState: DetailState
-  startedAt: Date | null
-  firstSeenAt: Date
-  wantedAt: Date
-  fetchedAt: Date | null
-  summaryHash: string | null
-  nextFetchAt: Date | null
-  sampleCount: number
-  fetchAttempts: number
-  valueCount: number
-  duration: number | null
-}>
 
 const COLUMNS = {
   activityId: activities.activityId,
@@ -47,6 +26,14 @@ const COLUMNS = {
   duration: activities.duration,
 }
 
+const select = (tx: Tx) => tx.db.select(COLUMNS).from(activities)
+
+/**
+ * What a fetch needs of an activity. `sampleCount` is 0 before the first samples, and `valueCount` before the first summary with
+ * values; `duration` is in seconds.
+ */
+export type WantedActivity = Readonly<Awaited<ReturnType<typeof select>>[number]>
+
 /**
  * Finds the activities of an account that are due at `now`, newest start first: the wanted ones, and those whose next fetch
  * has come, also mirrored ones. Absent ones are left out, and failed ones without a next fetch.
@@ -55,9 +42,7 @@ export async function findWanted(
   tx: Tx,
   input: { accountId: number; limit: number; now: Date },
 ): Promise<WantedActivity[]> {
-  return await tx.db
-    .select(COLUMNS)
-    .from(activities)
+  return await select(tx)
     .where(and(eq(activities.accountId, input.accountId), isDue(input.now)))
     .orderBy(sql`${desc(activities.startedAt)} nulls last`, desc(activities.activityId))
     .limit(input.limit)
@@ -96,9 +81,7 @@ export async function findLeastVerified(
 ): Promise<WantedActivity[]> {
   const [due] = await findWanted(tx, { accountId, limit: 1, now })
   if (due) return []
-  return await tx.db
-    .select(COLUMNS)
-    .from(activities)
+  return await select(tx)
     .where(isMirrored(accountId))
     .orderBy(sql`${asc(activities.verifiedAt)} nulls first`, desc(activities.activityId))
     .limit(limit)
@@ -110,10 +93,7 @@ export async function findToVerify(
   { accountId, choice }: { accountId: number; choice: VerifyChoice },
 ): Promise<WantedActivity[]> {
   const chosen = 'paths' in choice ? inArray(activities.path, [...choice.paths]) : undefined
-  const query = tx.db
-    .select(COLUMNS)
-    .from(activities)
-    .where(and(isMirrored(accountId), chosen))
+  const query = select(tx).where(and(isMirrored(accountId), chosen))
   if ('sample' in choice) return await query.orderBy(sql`random()`).limit(choice.sample)
   return await query.orderBy(desc(activities.activityId))
 }
@@ -129,9 +109,30 @@ function isMirrored(accountId: number): SQL | undefined {
   )
 }
 
+/**
+ * Makes activities wanted as if they had never been fetched: without the summary's hash the samples are fetched, too. Either
+ * those of `paths`, or those of the day `since` (midnight UTC names it) and later; absent ones stay as they are. Returns the marked paths.
+ */
+export async function recordRefetch(
+  tx: Tx,
+  input: { accountId: number; wantedAt: Date } & ({ paths: readonly string[] } | { since: Date }),
+): Promise<string[]> {
+  const { accountId, wantedAt } = input
+  const chosen =
+    'paths' in input
+      ? inArray(activities.path, [...input.paths])
+      : gte(activities.startedAtLocal, input.since.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  const rows = await tx.db
+    .update(activities)
+    .set({ detailState: 'wanted', summaryHash: null, wantedAt, nextFetchAt: null, fetchAttempts: 0 })
+    .where(and(eq(activities.accountId, accountId), isNull(activities.absentSince), chosen))
+    .returning({ path: activities.path })
+  return rows.map(({ path }) => path)
+}
+
 /** Finds one activity for a fetch; undefined when the id is unknown. */
 export async function findActivity(tx: Tx, activityId: number): Promise<WantedActivity | undefined> {
-  const [row] = await tx.db.select(COLUMNS).from(activities).where(eq(activities.activityId, activityId))
+  const [row] = await select(tx).where(eq(activities.activityId, activityId))
   return row
 }
 

@@ -50,29 +50,20 @@ export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFact
  * changed. The change feed tells of each.
  */
 export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promise<number> {
-  const of = <T>(value: (change: ZoneChange) => T) => changes.map(value)
+  const found = changes.map(({ was, ...zone }) => ({ ...was, ...zone, wasSource: was.timezoneSource }))
   const { rowCount } = await tx.client.query(
     `WITH found AS (
-       SELECT a.activity_id, f.timezone, f.source, f.offset_s
-       FROM unnest($1::int[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::text[], $7::float8[], $8::float8[])
-         AS f (activity_id, timezone, source, offset_s, started_at, was_source, start_lat, start_lng)
-       JOIN training.activities a USING (activity_id)
-       WHERE date_trunc('milliseconds', a.started_at) = f.started_at
-         AND (a.timezone_source, a.start_lat, a.start_lng) IS NOT DISTINCT FROM (f.was_source, f.start_lat, f.start_lng)
+       SELECT a.activity_id, f.timezone, f."timezoneSource", f."offsetS"
+       FROM jsonb_to_recordset($1::jsonb) AS f ("activityId" int, timezone text, "timezoneSource" text, "offsetS" int,
+         "startedAt" timestamptz, "wasSource" text, "startLat" float8, "startLng" float8)
+       JOIN training.activities a ON a.activity_id = f."activityId"
+       WHERE date_trunc('milliseconds', a.started_at) = f."startedAt"
+         AND (a.timezone_source, a.start_lat, a.start_lng) IS NOT DISTINCT FROM (f."wasSource", f."startLat", f."startLng")
        ORDER BY a.activity_id FOR UPDATE OF a)
-     UPDATE training.activities a SET timezone = f.timezone, timezone_source = f.source,
-       started_at_local = a.started_at AT TIME ZONE 'UTC' + make_interval(secs => f.offset_s)
+     UPDATE training.activities a SET timezone = f.timezone, timezone_source = f."timezoneSource",
+       started_at_local = a.started_at AT TIME ZONE 'UTC' + make_interval(secs => f."offsetS")
      FROM found f WHERE a.activity_id = f.activity_id`,
-    [
-      of(({ was }) => was.activityId),
-      of(({ timezone }) => timezone),
-      of(({ timezoneSource }) => timezoneSource),
-      of(({ offsetS }) => offsetS),
-      of(({ was }) => was.startedAt),
-      of(({ was }) => was.timezoneSource),
-      of(({ was }) => was.startLat),
-      of(({ was }) => was.startLng),
-    ],
+    [JSON.stringify(found)],
   )
   return Number(rowCount)
 }

@@ -1,4 +1,5 @@
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
+import { cleanJson, cleanText } from '../clean.ts'
 import { microsOf, NULL, writeDouble, writeMoment } from '../copy.ts'
 
 /** The columns of `training.samples` with measured values. */
@@ -33,6 +34,22 @@ export type Samples = {
 /** The samples of one activity. */
 export type ActivitySamples = { readonly activityId: number; readonly samples: Samples }
 
+/**
+ * A per-second field without a column: its first `count` values in the order of the samples' time and ordinal, NaN where a
+ * sample has no number; `others` has the other values by index.
+ */
+export type SampleExtra = Readonly<{
+  field: string
+  count: number
+  values: Float64Array
+  others?: ReadonlyMap<number, unknown> | undefined
+}>
+
+/** The samples of one activity with its fields without a column. */
+export type SamplesWithExtras = ActivitySamples & {
+  readonly sampleExtras?: readonly SampleExtra[] | undefined
+}
+
 const CHUNK_BYTES = 256 * 1024
 // The number of columns, then an integer and a time, each after its length.
 const FIXED_BYTES = 2 + 8 + 12
@@ -47,23 +64,31 @@ type Encoded = { columns: readonly string[]; chunks: Generator<Buffer> }
 
 /**
  * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL; columns that
- * hold nothing else are left out. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would
+ * hold nothing else are left out, unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would
  * fail; normalizeSamples has reported it as drift. Each chunk is a buffer of its own, so that it can be sent while the next one
  * is encoded.
  */
-export function encodeSamples(activities: readonly ActivitySamples[]): Encoded {
+export function encodeSamples(activities: readonly ActivitySamples[], { everyColumn = false } = {}): Encoded {
   const known = (field: SampleField) =>
-    activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
+    everyColumn || activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
   const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
   const ordinals = activities.map(({ samples }) => makeOrdinals(samples.t, samples.count))
-  const numbered = ordinals.some((one) => one !== undefined)
+  const numbered = everyColumn || ordinals.some((one) => one !== undefined)
+  function* makeChunks(): Generator<Buffer> {
+    for (const [index, { activityId, samples }] of activities.entries()) {
+      const { count, t, columns } = samples
+      // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
+      const valuesOf = (fields: readonly SampleField[]) => Array.from(fields, (field) => columns[field])
+      const ofActivity = numbered ? (ordinals[index] ?? new Int32Array(count)) : undefined
+      const rows = { activityId, t, doubles: valuesOf(doubles), reals: valuesOf(reals), ordinals: ofActivity }
+      yield* makeRowChunks(rows, count)
+    }
+  }
   return {
     columns: ['activity_id', 't', ...doubles, ...reals, ...(numbered ? ['ordinal'] : [])],
-    chunks: makeChunks(activities, { doubles, reals, numbered }, ordinals),
+    chunks: makeChunks(),
   }
 }
-
-type Fields = { doubles: readonly SampleField[]; reals: readonly SampleField[]; numbered: boolean }
 
 type Rows = {
   activityId: number
@@ -72,24 +97,6 @@ type Rows = {
   reals: readonly Float64Array[]
   /** 0 becomes NULL; undefined when the column is left out */
   ordinals: Int32Array | undefined
-}
-
-function* makeChunks(
-  activities: readonly ActivitySamples[],
-  { doubles, reals, numbered }: Fields,
-  ordinals: ReadonlyArray<Int32Array | undefined>,
-): Generator<Buffer> {
-  for (const [index, { activityId, samples }] of activities.entries()) {
-    // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
-    const rows = {
-      activityId,
-      t: samples.t,
-      doubles: Array.from(doubles, (field) => samples.columns[field]),
-      reals: Array.from(reals, (field) => samples.columns[field]),
-      ordinals: numbered ? (ordinals[index] ?? new Int32Array(samples.count)) : undefined,
-    }
-    yield* makeRowChunks(rows, samples.count)
-  }
 }
 
 function* makeRowChunks(rows: Rows, count: number): Generator<Buffer> {
@@ -190,4 +197,62 @@ function isSameTime(a: number, b: number): boolean {
   if (b - a >= 1) return false
   if (!fitsTimestamp(a) || !fitsTimestamp(b)) return fitsTimestamp(a) === fitsTimestamp(b)
   return microsOf(a) === microsOf(b)
+}
+
+/** Encodes the fields without a column of an activity as rows of Postgres's binary COPY, in the order of their names' bytes. */
+export function encodeSampleExtras({ activityId, sampleExtras = [] }: SamplesWithExtras): Buffer[] {
+  const byField = new Map(sampleExtras.map((extra) => [cleanText(extra.field), extra]))
+  return [...byField]
+    .map(([field, extra]) => ({ name: Buffer.from(field), extra }))
+    .sort((a, b) => a.name.compare(b.name))
+    .map(({ name, extra }) => encodeRow(activityId, name, extra))
+}
+
+const FLOAT8_OID = 701
+const JSONB_VERSION = 1
+/** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
+const ARRAY_HEADER = 6 * 4
+
+/** Encodes a row of Postgres's binary COPY: an array of doubles, in which NaN is NULL, and a jsonb object. */
+function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer {
+  const others = encodeOthers(extra)
+  const known = countNumbers(extra)
+  const arrayBytes = ARRAY_HEADER + extra.count * 4 + known * 8
+  const buffer = Buffer.allocUnsafeSlow(2 + 8 + 4 + name.length + arrayBytes + 4 + (others?.length ?? 0))
+  let at = buffer.writeInt16BE(4)
+  at = buffer.writeInt32BE(4, at)
+  at = buffer.writeInt32BE(activityId, at)
+  at = buffer.writeInt32BE(name.length, at)
+  at += name.copy(buffer, at)
+  for (const part of [arrayBytes - 4, 1, known < extra.count ? 1 : 0, FLOAT8_OID, extra.count, 1])
+    at = buffer.writeInt32BE(part, at)
+  at = writeElements(new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength), at, extra)
+  at = buffer.writeInt32BE(others?.length ?? NULL, at)
+  others?.copy(buffer, at)
+  return buffer
+}
+
+function writeElements(view: DataView, start: number, { values, count }: SampleExtra): number {
+  let at = start
+  for (let index = 0; index < count; index++) {
+    at = writeDouble(view, at, values[index] as number)
+  }
+  return at
+}
+
+function countNumbers({ values, count }: SampleExtra): number {
+  let known = 0
+  for (let index = 0; index < count; index++) if (!Number.isNaN(values[index])) known++
+  return known
+}
+
+function encodeOthers(extra: SampleExtra): Buffer | undefined {
+  const others = othersOf(extra)
+  return others && Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(others))])
+}
+
+/** What is no number, by its place in the array, which SQL counts from 1; undefined when there is nothing. */
+export function othersOf({ others }: SampleExtra): Record<string, unknown> | undefined {
+  if (!others || others.size === 0) return undefined
+  return Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))
 }

@@ -6,6 +6,7 @@ import type { Tx } from '../store.ts'
 
 /** What the samples of an activity have in a field without a column. */
 type ExtraField = Readonly<{
+  field: string
   /** its name as JSON has it, with the colon */
   key: string
   numbers: Float64Array
@@ -27,6 +28,7 @@ export async function findExtras(tx: Tx, activityIds: readonly number[]): Promis
     const fields = extras.get(Number(id)) ?? []
     extras.set(Number(id), fields)
     fields.push({
+      field: String(field),
       key: `${JSON.stringify(String(field))}:`,
       ...decodeNumbers(values as Buffer),
       others: others && JSON.parse(String(others)),

@@ -44,3 +44,32 @@ export async function findStoredSamples(
   }
   return { count: from, t, columns }
 }
+
+// A migration that changes a definition clears stray_samples. Every curve has a point of one second.
+const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
+  OR NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id)
+  OR NOT EXISTS (SELECT FROM training.activity_intensity i WHERE i.activity_id = a.activity_id
+    AND num_nulls(i.account_id, i.sample_spacing_s) = 0)
+  OR a.started_at_local IS NOT NULL AND EXISTS (SELECT FROM training.power_curves c WHERE c.activity_id = a.activity_id
+    AND c.duration_s = 1 AND num_nulls(c.account_id, c.season, c.started_at_local, c.sport) > 0))`
+
+/** Finds the activities that have samples and lack values derived from them, the newest first. */
+export async function findUnmeasured(tx: Tx): Promise<number[]> {
+  const { rows } = await tx.client.query<{ activity_id: number }>(
+    `SELECT activity_id FROM training.activities a WHERE ${IS_UNMEASURED} ORDER BY started_at DESC NULLS LAST, activity_id`,
+  )
+  return rows.map((row) => row.activity_id)
+}
+
+/**
+ * Locks an activity of findUnmeasured, and finds the threshold power that its samples were counted with, W, and the service's
+ * duration, s; undefined when it lacks nothing by now, or another transaction holds its row, which writes it.
+ */
+export async function lockUnmeasured(tx: Tx, activityId: number) {
+  const { rows } = await tx.client.query<{ ftp: number | null; durationS: number | null }>(
+    `SELECT CASE WHEN i.activity_id IS NULL THEN a.sig_ftp ELSE i.ftp END AS ftp, a.duration AS "durationS"
+     FROM training.activities a LEFT JOIN training.activity_intensity i USING (activity_id) WHERE activity_id = $1 AND ${IS_UNMEASURED} FOR UPDATE OF a SKIP LOCKED`,
+    [activityId],
+  )
+  return rows[0]
+}

@@ -40,15 +40,17 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
      */
     beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
     /**
-     * Counts samples that were written in place of `replaced` others. When enough have come together, it vacuums the replaced
-     * ones or adds the new ones to the summaries of the indexes.
+     * Counts the samples of a batch that were written in place of `replaced` others. When enough have come together, it vacuums the
+     * replaced ones or adds the new ones to the summaries of the indexes.
      */
-    async afterWrite({ samples, replaced }: { samples: number; replaced: number }): Promise<void> {
-      idle = false
-      newRows += samples
-      replacedRows += replaced
-      replacedSinceAnalyze += replaced
-      if (running) return
+    async afterWrite(batch: ReadonlyArray<{ written: number; replaced: number }>): Promise<void> {
+      for (const { written, replaced } of batch) {
+        if (written + replaced > 0) idle = false
+        newRows += written
+        replacedRows += replaced
+        replacedSinceAnalyze += replaced
+      }
+      if (idle || running) return
       running = true
       await attempt(deps, async () => {
         if (!hasStatistics) {

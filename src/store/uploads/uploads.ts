@@ -217,3 +217,16 @@ export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[
     rivals: rivals.rows.map((row) => row.started_at),
   }
 }
+
+/** Marks the accepted uploads of these activities, if there are any, as mirrored. */
+export async function recordUploadsMirrored(
+  tx: Tx,
+  input: { activityIds: readonly number[]; mirroredAt: Date },
+): Promise<void> {
+  if (input.activityIds.length === 0) return
+  await tx.client.query(
+    `update training.uploads set state = 'mirrored', mirrored_at = $2, next_try_at = null, checks = 0
+     where activity_id = any ($1) and state = 'accepted'`,
+    [input.activityIds, input.mirroredAt],
+  )
+}

@@ -246,7 +246,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'Rows that an older daemon wrote without a derived value are completed',
-    in: 'src/store/samples/unmeasured.ts',
+    in: 'src/store/samples/stored-samples.ts',
     from: 'c.sport) > 0))`',
     to: 'c.sport) > 4))`',
   },
@@ -339,19 +339,19 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'The next export writes only what a rebuild has repaired',
-    in: 'src/store/samples/replace-content.ts',
+    in: 'src/store/samples/content.ts',
     from: 'if (activityIds.length === 0) return',
     to: 'if (activityIds.length >= 0) return',
   },
   {
     promise: 'The next export writes only what a rebuild has repaired',
-    in: 'src/store/samples/replace-content.ts',
-    from: '...rewritten.map(({ activityId }) => activityId), ...curved',
-    to: '...activities.map(({ activityId }) => activityId), ...curved',
+    in: 'src/store/samples/content.ts',
+    from: '...idsOf(rewritten), ...changed',
+    to: '...idsOf(activities), ...changed',
   },
   {
     promise: '… and confuses no databases restored from one backup',
-    in: 'src/store/samples/replace-content.ts',
+    in: 'src/store/samples/content.ts',
     from: 'SELECT id, gen_random_uuid() FROM unnest',
     to: "SELECT id, lpad(to_hex(id), 32, '0')::uuid FROM unnest",
   },

@@ -22,15 +22,15 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… with several workers at once',
-    in: 'src/store/activities/record-details.ts',
+    in: 'src/store/activities/write-activities.ts',
     from: "detailState: before.wanted_since ? 'wanted' : input.detailState,",
     to: 'detailState: input.detailState,',
   },
   {
     promise: 'Every activity that the service lists is here, with every sample',
-    in: 'src/store/activities/record-details.ts',
-    from: 'await replaceContent(tx, replaced)',
-    to: 'await replaceContent(tx, replaced.slice(1))',
+    in: 'src/store/activities/write-activities.ts',
+    from: 'await replaceContent(tx, contents)',
+    to: 'await replaceContent(tx, contents.slice(1))',
   },
   {
     promise: 'A list that the service cuts hides none',
@@ -58,7 +58,7 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… also during an earlier request',
-    in: 'src/store/activities/record-details.ts',
+    in: 'src/store/activities/write-activities.ts',
     from: "detailState: before.wanted_since ? 'wanted' : input.detailState,",
     to: 'detailState: input.detailState,',
   },
@@ -70,9 +70,9 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… also of samples alone, within (activities / `MUSETTE_SCRUB_PER_DAY`) days',
-    in: 'src/store/activities/differences.ts',
-    from: 'const inSamples = same ? [] : await findSampleDifferences(tx, input)',
-    to: 'const inSamples = same || samples.count > 0 ? [] : await findSampleDifferences(tx, input)',
+    in: 'src/store/samples/compare-content.ts',
+    from: '...((await holdsRows(tx, activity)) ? [] : await findSampleDifferences(tx, activity)),',
+    to: '',
   },
   {
     promise: '… those compared longest ago first',
@@ -83,14 +83,14 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise:
       '`musette verify` finds a value that differs from the service, and writes nothing without `--repair`',
-    in: 'src/store/activities/differences.ts',
-    from: "...compareCells({ field: 'power_curves', held: held?.curve ?? [], sent: points }),",
+    in: 'src/store/samples/compare-content.ts',
+    from: 'else found.push({ field: name, mirrored: first.held, service: first.sent, cells: rows.length })',
     to: '',
   },
   {
     promise: '… in every column, and a damaged or missing stored answer; `--repair` brings each back',
     in: 'src/store/activities/differences.ts',
-    from: "...compareMembers('detail_fields', held.detailFields, fields),",
+    from: "...compareMembers('detail_fields', held.detail_fields, fields),",
     to: '',
   },
   {
@@ -141,9 +141,9 @@ export const MIRROR: readonly Breaking[] = [
   {
     promise:
       'An activity that cannot be mirrored stops no other, has its reason in its row, and is asked for again',
-    in: 'src/store/activities/activity-outcome.ts',
-    from: 'fetchError: cleanText(input.error),',
-    to: 'fetchError: null,',
+    in: 'src/store/activities/write-activities.ts',
+    from: 'fetchError: cleanText(error) }',
+    to: 'fetchError: null }',
   },
   {
     promise:

@@ -25,7 +25,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: 'An older answer never overwrites a newer one',
-    in: 'src/store/activities/record-details.ts',
+    in: 'src/store/activities/write-activities.ts',
     from: "coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,",
     to: 'false AS older,',
   },
@@ -138,9 +138,9 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '`activity_revisions` has the values before an edit, by column',
-    in: 'src/store/activities/record-details.ts',
-    from: 'if (before.fetched)',
-    to: 'if (!before.fetched)',
+    in: 'drizzle/0026_revisions.sql',
+    from: 'observed := CASE WHEN OLD.fetched_at IS NOT NULL THEN',
+    to: 'observed := CASE WHEN OLD.fetched_at IS NULL THEN',
   },
   {
     promise: 'Derived values equal a computation in SQL from the stored samples',
@@ -157,20 +157,20 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '`musette rebuild` makes all derived values anew from the raw documents',
     in: 'src/mirror/rebuild-activities.ts',
-    from: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details))',
-    to: 'const recorded = await deps.store.transaction((tx) => recordRebuilt(tx, details.slice(1)))',
+    from: 'const recorded = await deps.store.transaction((tx) => writeActivities(tx, details))',
+    to: 'const recorded = await deps.store.transaction((tx) => writeActivities(tx, details.slice(1)))',
   },
   {
     promise: '… without a request; a right mirror stays as it is, row for row',
-    in: 'src/store/activities/record-rebuilt.ts',
-    from: '{ samplesAt: before.document_at, ...input.run }',
-    to: '{ samplesAt: new Date(), ...input.run }',
+    in: 'src/store/activities/write-activities.ts',
+    from: '{ samplesAt: before.document_at, ...run }',
+    to: '{ samplesAt: new Date(), ...run }',
   },
   {
     promise: '… and writes no row that was right',
-    in: 'src/store/activities/record-rebuilt.ts',
-    from: 'keepsSamples: await findSameSamples(tx, input) })',
-    to: 'keepsSamples: false && (await findSameSamples(tx, input)) })',
+    in: 'src/store/activities/write-activities.ts',
+    from: 'const keepsSamples = hasContent && (await holdsSamples(tx, { ...input, ...content }))',
+    to: 'const keepsSamples = false',
   },
   {
     promise: '… and writes no row that was right',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
-import { replaceIntensities } from '../../../src/store/samples/write-samples.ts'
+import { replaceDerived } from '../../../src/store/samples/content.ts'
 import { makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
 import { replaceSamples } from '../detail.ts'
 import { openScene } from './scene.ts'
@@ -114,7 +114,7 @@ it('the seconds counted at ingest equal those counted by SQL, with gaps, unknown
         if (!intensity) throw new Error('a ride with samples has an intensity')
         await scene.store.transaction(async (tx) => {
           await replaceSamples(tx, activityId, samples)
-          await replaceIntensities(tx, [{ activityId, intensity }], [])
+          await replaceDerived(tx, [{ activityId, intensity }], [])
         })
         expected.push(activityId)
       }

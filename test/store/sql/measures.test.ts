@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { normalizeIntensity } from '../../../src/normalize/intensity.ts'
 import { normalizeMeasures } from '../../../src/normalize/measures/measures.ts'
-import { replaceMeasures } from '../../../src/store/samples/measures-rows.ts'
+import { replaceDerived } from '../../../src/store/samples/content.ts'
 import { findStoredSamples } from '../../../src/store/samples/stored-samples.ts'
-import { replaceIntensities } from '../../../src/store/samples/write-samples.ts'
 import { makeSamplesOf, type Second, UNKNOWN } from '../../kit/samples.ts'
 import { replaceSamples } from '../detail.ts'
 import { openScene, type Row, type Scene } from './scene.ts'
@@ -259,8 +258,7 @@ async function writeRide(scene: Scene, accountId: number, { ftp, ...made }: Ride
   const intensity = normalizeIntensity(samples, ftp)
   const stored = await scene.store.transaction(async (tx) => {
     await replaceSamples(tx, activityId, samples)
-    await replaceMeasures(tx, measures ? [{ activityId, measures }] : [], [])
-    await replaceIntensities(tx, intensity ? [{ activityId, intensity }] : [], [])
+    await replaceDerived(tx, [{ activityId, measures, intensity }], [])
     return await findStoredSamples(tx, activityId)
   })
   return { activityId, measures, again: normalizeMeasures(stored, ftp) }

@@ -1,0 +1,237 @@
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { copyRows } from '../copy.ts'
+import { activityIntensity, activityMeasures, powerCurves } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import {
+  type ActivitySamples,
+  encodeSampleExtras,
+  encodeSamples,
+  type SamplesWithExtras,
+} from './encode-samples.ts'
+
+/** One point of a power curve: the best mean power over `durationS` seconds, in watts. */
+export type PowerBest = Readonly<{ durationS: number; watts: number }>
+
+/** The column of samples that a power curve was computed from: `p_raw` of each second, `power` as means of 5 s. */
+export type PowerSource = 'p_raw' | 'power'
+
+/** The best mean powers of an activity, shortest duration first. */
+export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
+
+/** Seconds of an activity by intensity; null when unknown. The columns of `activity_intensity` say more. */
+export type Intensity = Readonly<{
+  /** W */
+  ftp: number | null
+  /** zones 1 to 7 */
+  powerZonesS: readonly number[] | null
+  aboveFtpS: number | null
+  nearMpaS: number | null
+  /** 1/min */
+  hrPeak: number | null
+  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest one */
+  hrAtLeastS: readonly number[] | null
+  /** s, from one sample to the next */
+  spacingS: number
+}>
+
+/** The measures of an activity, one member for each column of `ride_measures`; null when unknown. The columns say more. */
+export type Measures = Readonly<Omit<typeof activityMeasures.$inferSelect, 'activityId' | 'accountId'>>
+
+/** What is derived from the samples of an activity. */
+export type Derived = Readonly<{
+  powerCurve?: PowerCurve | undefined
+  intensity?: Intensity | undefined
+  measures?: Measures | undefined
+}>
+
+/** The samples of one activity with everything that is derived from them. */
+export type Content = SamplesWithExtras & Derived
+
+/**
+ * Writes the content of activities in place of their earlier one. `hasContent` is false where there is none to delete; with
+ * `keepsSamples` the samples and their extras are right already, and only the rest is written. The rows of the activities must be locked.
+ */
+export async function replaceContent(
+  tx: Tx,
+  activities: ReadonlyArray<Content & { hasContent: boolean; keepsSamples?: boolean }>,
+): Promise<void> {
+  const idsOf = (some: typeof activities) => some.map(({ activityId }) => activityId)
+  const known = activities.filter(({ hasContent }) => hasContent)
+  const rewritten = activities.filter(({ keepsSamples }) => !keepsSamples)
+  await deleteSamples(tx, idsOf(known.filter(({ keepsSamples }) => !keepsSamples)))
+  await insertSamples(tx, rewritten)
+  await replaceSampleExtras(tx, rewritten)
+  const changed = await replaceDerived(tx, activities, idsOf(known))
+  await moveVersions(tx, [...new Set([...idsOf(rewritten), ...changed])])
+}
+
+/**
+ * Writes what is derived from samples in place of what the activities `known` have; a row that is right is not written again.
+ * Returns the activities of which a row that their version tells about is another one now.
+ */
+export async function replaceDerived(
+  tx: Tx,
+  activities: ReadonlyArray<Derived & { activityId: number }>,
+  known: readonly number[],
+): Promise<number[]> {
+  const changed: number[] = []
+  for (const { rowsOf, replace, isVersioned } of DERIVED_TABLES) {
+    const sent = activities.flatMap((activity) => rowsOf(activity.activityId, activity))
+    if (sent.length + known.length === 0) continue
+    const { rows } = await tx.client.query<{ activity_id: number }>(replace, [JSON.stringify(sent), known])
+    if (isVersioned) changed.push(...rows.map((row) => row.activity_id))
+  }
+  return changed
+}
+
+/** Deletes the samples of activities with their fields without a column. */
+export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  if (activityIds.length === 0) return
+  // One activity at a time: for several the planner may read the whole table instead of the index. In one message, because each
+  // answer waits until the next activity is parsed.
+  const statements = activityIds.flatMap((activityId) =>
+    ['samples', 'sample_extras'].map(
+      (table) => `DELETE FROM training.${table} WHERE activity_id = ${Number(activityId)}`,
+    ),
+  )
+  await tx.client.query(statements.join('; '))
+}
+
+/**
+ * Writes the samples of activities that have none and returns their number. One binary COPY for all, because every COPY costs
+ * a millisecond, whatever its size.
+ */
+export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
+  const filled = activities.filter(({ samples }) => samples.count > 0)
+  if (filled.length === 0) return 0
+  const { columns, chunks } = encodeSamples(filled)
+  return await copyRows(tx.client, `training.samples (${columns.join(', ')})`, chunks)
+}
+
+/** Writes the per-second fields without a column of activities, in place of earlier ones of activities that send any. */
+export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWithExtras[]): Promise<void> {
+  const sending = activities.filter(({ sampleExtras = [] }) => sampleExtras.length > 0)
+  if (sending.length === 0) return
+  // An activity that counts no samples may have fields without a column all the same.
+  await tx.client.query('DELETE FROM training.sample_extras WHERE activity_id = ANY ($1)', [
+    sending.map(({ activityId }) => activityId),
+  ])
+  await copyRows(
+    tx.client,
+    'training.sample_extras (activity_id, field, "values", others)',
+    sending.flatMap((activity) => encodeSampleExtras(activity)),
+  )
+}
+
+/**
+ * Gives activities whose samples, extras or curve were rewritten a version that no activity of any database has had: two databases
+ * that were restored from one backup go on from the same numbers, but not from the same random ones.
+ */
+async function moveVersions(tx: Tx, activityIds: readonly number[]): Promise<void> {
+  if (activityIds.length === 0) return
+  await tx.client.query(
+    `INSERT INTO musette.content_versions (activity_id, version) SELECT id, gen_random_uuid() FROM unnest($1::int[]) AS id
+     ON CONFLICT (activity_id) DO UPDATE SET version = excluded.version`,
+    [activityIds],
+  )
+}
+
+/** A table of what is derived: `rowsOf` makes its rows by the members of the schema, without the columns that repeat those of the activity. */
+type DerivedTable = ReturnType<typeof describeTable>
+
+/** The tables of what is derived from samples, each with the columns that it repeats of its activity `a`. */
+export const DERIVED_TABLES: readonly DerivedTable[] = [
+  describeTable(powerCurves, {
+    key: 'duration_s',
+    isVersioned: true,
+    ofActivity: {
+      account_id: 'a.account_id',
+      season: `date_part('year', a.started_at_local)::int`,
+      started_at_local: 'a.started_at_local',
+      sport: 'a.sport',
+    },
+    // JSON has no infinities, which Postgres reads as text.
+    rowsOf: ({ powerCurve }) =>
+      powerCurve?.points.map(({ durationS, watts }) => ({
+        ...{ durationS, source: powerCurve.source },
+        watts: Number.isFinite(watts) ? watts : String(watts),
+      })),
+  }),
+  describeTable(activityIntensity, {
+    ofActivity: {
+      account_id: 'a.account_id',
+      day: 'a.started_at_local::date',
+      month: `coalesce(date_trunc('month', a.started_at_local)::date, '-infinity')`,
+      absent: 'a.absent_since IS NOT NULL',
+    },
+    rowsOf({ intensity }) {
+      if (!intensity) return undefined
+      const { powerZonesS, spacingS, ...others } = intensity
+      const zones = powerZonesS?.map((seconds, index) => [`powerZ${index + 1}S`, seconds]) ?? []
+      return [{ ...others, ...Object.fromEntries(zones), sampleSpacingS: spacingS }]
+    },
+  }),
+  describeTable(activityMeasures, {
+    ofActivity: { account_id: 'a.account_id' },
+    rowsOf: ({ measures }) => measures && [measures],
+  }),
+]
+
+/**
+ * Makes the statements of a table. `$1` of both is a JSON array of rows as `rowsOf` makes them. `replace` writes them in place of those of
+ * the activities `$2` and returns the activities whose rows are other ones now; a row that is right is not written again. `compare`
+ * returns the rows of the activity `$2` that are other ones, or not there, as JSON by their columns.
+ */
+function describeTable(
+  table: PgTable,
+  {
+    key,
+    isVersioned = false,
+    ofActivity,
+    rowsOf,
+  }: {
+    /** beside the activity */
+    key?: string
+    /** the version of an activity's content tells about these rows */
+    isVersioned?: boolean
+    ofActivity: Readonly<Record<string, string>>
+    rowsOf: (derived: Derived) => readonly object[] | undefined
+  },
+) {
+  const name = getTableName(table)
+  const members = Object.entries(getTableColumns(table))
+  const columns = members.map(([, column]) => column.name)
+  const types = members
+    .filter(([, column]) => !(column.name in ofActivity))
+    .map(([member, column]) => `"${member}" ${column.getSQLType()}`)
+  const values = members.map(
+    ([member, column]) => `${ofActivity[column.name] ?? `r."${member}"`} AS ${column.name}`,
+  )
+  const sent = `sent AS (SELECT ${values.join(', ')}
+    FROM jsonb_to_recordset($1::jsonb) AS r (${types.join(', ')}) JOIN training.activities a ON a.activity_id = r."activityId")`
+  const keys = ['activity_id', ...(key ? [key] : [])]
+  const excluded = columns.map((column) => `excluded.${column}`)
+  return {
+    name,
+    isOneRow: key === undefined,
+    isVersioned,
+    rowsOf: (activityId: number, derived: Derived) =>
+      (rowsOf(derived) ?? []).map((row) => ({ ...row, activityId })),
+    replace: `WITH ${sent}, gone AS (
+        DELETE FROM training.${name} AS held WHERE activity_id = ANY ($2::int[])
+          AND NOT EXISTS (SELECT FROM sent WHERE ${keys.map((column) => `sent.${column} = held.${column}`).join(' AND ')})
+        RETURNING activity_id
+      ), written AS (
+        INSERT INTO training.${name} AS held (${columns.join(', ')}) SELECT ${columns.join(', ')} FROM sent
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET (${columns.join(', ')}) = ROW (${excluded.join(', ')})
+        WHERE held.* IS DISTINCT FROM excluded.*
+        RETURNING activity_id
+      )
+      SELECT activity_id FROM gone UNION SELECT activity_id FROM written`,
+    compare: `WITH ${sent}
+      SELECT to_jsonb(held) - 'activity_id' AS held, to_jsonb(sent) - 'activity_id' AS sent
+      FROM (SELECT ${columns.join(', ')} FROM training.${name} WHERE activity_id = $2) AS held FULL JOIN sent USING (${keys.join(', ')})
+      WHERE to_jsonb(held) IS DISTINCT FROM to_jsonb(sent) ORDER BY ${keys.join(', ')}`,
+  }
+}
