@@ -128,12 +128,12 @@ export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWi
  * Gives activities whose samples, extras or curve were rewritten a version that no activity of any database has had: two databases
  * that were restored from one backup go on from the same numbers, but not from the same random ones.
  */
-async function moveVersions(tx: Tx, activityIds: readonly number[]): Promise<void> {
-  if (activityIds.length === 0) return
+async function moveVersions(tx: Tx, changedIds: readonly number[]): Promise<void> {
+  if (changedIds.length === 0) return
   await tx.client.query(
     `INSERT INTO musette.content_versions (activity_id, version) SELECT id, gen_random_uuid() FROM unnest($1::int[]) AS id
      ON CONFLICT (activity_id) DO UPDATE SET version = excluded.version`,
-    [activityIds],
+    [changedIds],
   )
 }
 

@@ -340,8 +340,8 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'The next export writes only what a rebuild has repaired',
     in: 'src/store/samples/content.ts',
-    from: 'if (activityIds.length === 0) return',
-    to: 'if (activityIds.length >= 0) return',
+    from: 'if (changedIds.length === 0) return',
+    to: 'if (changedIds.length >= 0) return',
   },
   {
     promise: 'The next export writes only what a rebuild has repaired',

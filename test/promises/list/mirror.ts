@@ -142,8 +142,8 @@ export const MIRROR: readonly Breaking[] = [
     promise:
       'An activity that cannot be mirrored stops no other, has its reason in its row, and is asked for again',
     in: 'src/store/activities/write-activities.ts',
-    from: 'fetchError: cleanText(error) }',
-    to: 'fetchError: null }',
+    from: 'fetchError: cleanText(error),',
+    to: 'fetchError: null,',
   },
   {
     promise:
