@@ -83,7 +83,7 @@ type Component = Record<string, unknown> & { platform: string }
 const components = Object.entries(discovery.components) as Array<[string, Component]>
 
 describe('the discovery payload of a device', () => {
-  it('has what the documentation requires, and nothing that it does not name', () => {
+  it('has the required fields of the documentation, and no unknown ones', () => {
     expect(ROOT).toEqual(expect.arrayContaining(Object.keys(discovery)))
     expect(DEVICE).toEqual(expect.arrayContaining(Object.keys(discovery.device)))
     expect(ORIGIN).toEqual(expect.arrayContaining(Object.keys(discovery.origin)))
@@ -102,7 +102,7 @@ describe('the discovery payload of a device', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('has units, device classes and state classes that go together, so that statistics work', () => {
+  it('has matching units, device classes and state classes, so that statistics work', () => {
     for (const [key, { platform, ...component }] of components) {
       const { device_class: deviceClass, unit_of_measurement: unit, state_class: state } = component
       if (platform === 'binary_sensor' && deviceClass !== undefined)
@@ -120,7 +120,7 @@ describe('the discovery payload of a device', () => {
     }
   })
 
-  it('marks what is about musette itself as diagnostic, and has a button only when commands are on', () => {
+  it('marks entities about musette as diagnostic, and has a button only when commands are on', () => {
     const diagnostic = components
       .filter(([, one]) => one.entity_category === 'diagnostic')
       .map(([key]) => key)
@@ -132,7 +132,7 @@ describe('the discovery payload of a device', () => {
     expect(without.components).not.toHaveProperty('poll')
   })
 
-  it('gives the entities the ids that docs/recipes.md names', () => {
+  it('gives the entities the ids in docs/recipes.md', () => {
     const slug = (text: unknown) =>
       String(text)
         .toLowerCase()

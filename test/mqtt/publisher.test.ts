@@ -76,7 +76,7 @@ describeWithBroker('the publisher by MQTT', () => {
   const diagnose = (config = rig.app.config) =>
     checkMqtt({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
-  it('publishes one device an account, whose states are those of the mirror', async () => {
+  it('publishes one device for each account, with the values of the mirror', async () => {
     broker.seen.length = 0
     const publisher = open()
     try {
@@ -229,7 +229,7 @@ describeWithBroker('the publisher by MQTT', () => {
     await doomed.close()
   })
 
-  it('has one process publish, and another take over', async () => {
+  it('publishes from one process, and another takes over', async () => {
     broker.seen.length = 0
     const first = open()
     await connected()

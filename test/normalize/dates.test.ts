@@ -22,7 +22,7 @@ describe('a PHP date', () => {
     expect(instantOf('2017-11-02 13:54:15.000000', 3, 'UTC')).toBe('2017-11-02T13:54:15.000Z')
   })
 
-  it('keeps the wall clock and the zone as the service named them', () => {
+  it('keeps the wall clock and the zone of the service', () => {
     expect(
       normalizeDate({ date: '2024-05-01 08:00:00.000000', timezone_type: 2, timezone: 'EDT' }),
     ).toMatchObject({
@@ -31,7 +31,7 @@ describe('a PHP date', () => {
     })
   })
 
-  it('that names an hour twice means the first one, or the one that is nearer to a known time', () => {
+  it('in an hour that occurs twice is the first one, or the one nearer to a known time', () => {
     expect(instantOf('2024-10-27 02:30:00.000000', 3, 'Europe/Berlin')).toBe('2024-10-27T00:30:00.000Z')
     const date = { date: '2024-10-27 02:30:00.000000', timezone_type: 3, timezone: 'Europe/Berlin' }
     const near = (time: string) => normalizeDate(date, Date.parse(time))?.instant.toISOString()
@@ -41,13 +41,13 @@ describe('a PHP date', () => {
   })
 
   it.each(['ACT', 'AET', 'AGT', 'BET', 'CNT', 'CTT', 'ECT', 'IET', 'MIT', 'NET', 'PLT', 'PNT', 'PRT', 'VST'])(
-    'in %s is unknown: PHP does not mean the zone that bears this name elsewhere',
+    'in %s is unknown, because PHP uses this name for another zone',
     (timezone) => {
       expect(instantOf('2024-05-01 08:00:00.000000', 2, timezone)).toBeUndefined()
     },
   )
 
-  it('of type 2 has the offset that PHP gives its abbreviation, in capitals or not', () => {
+  it('of type 2 has the offset of PHP for its abbreviation, in upper or lower case', () => {
     const hours = {
       ...{ UTC: 0, GMT: 0, Z: 0, WET: 0, WEST: 1, BST: 1, IST: 2, IDT: 3, CET: 1, CEST: 2, MET: 1, MEST: 2 },
       ...{
@@ -73,14 +73,14 @@ describe('a PHP date', () => {
     expect(instantOf('2024-05-01 08:00:00', 2, 'ChST')).toBe('2024-04-30T22:00:00.000Z')
   })
 
-  it('has an offset below 16 hours, with seconds where it has any', () => {
+  it('has an offset below 16 hours, also with seconds', () => {
     expect(offsetSecondsAt('+5:45', 0)).toBe(20_700)
     expect(offsetSecondsAt('-00:53:28', 0)).toBe(-3_208)
     expect(offsetSecondsAt('+15:59', 0)).toBe(57_540)
     expect(offsetSecondsAt('+16:00', 0)).toBeUndefined()
   })
 
-  it('is in the years 1 to 9999, at its wall clock, too', () => {
+  it('is in the years 1 to 9999, also by its wall clock', () => {
     expect(instantOf('0001-01-01 00:00:00', 1, '+00:00')).toBe('0001-01-01T00:00:00.000Z')
     expect(instantOf('9999-12-31 23:59:59', 1, '+00:00')).toBe('9999-12-31T23:59:59.000Z')
     expect(offsetSecondsAt('+01:00', Date.parse('9999-12-31T22:59:59Z'))).toBe(3_600)
@@ -88,13 +88,13 @@ describe('a PHP date', () => {
     expect(offsetSecondsAt('-01:00', Date.parse('0001-01-01T00:30:00Z'))).toBeUndefined()
   })
 
-  it('of type 3 in a zone that is named like an abbreviation has its summer time', () => {
+  it('of type 3 in a zone named like an abbreviation has summer time', () => {
     expect(instantOf('2024-07-01 08:00:00.000000', 3, 'CET')).toBe('2024-07-01T06:00:00.000Z')
     expect(instantOf('2024-07-01 08:00:00.000000', 2, 'CET')).toBe('2024-07-01T07:00:00.000Z')
     expect(instantOf('2024-07-01 08:00:00.000000', 3, 'PRC')).toBe('2024-07-01T00:00:00.000Z')
   })
 
-  it('that cannot be read is drift, and one that is missing is not', () => {
+  it('is drift when it cannot be read, but not when it is missing', () => {
     expect(driftOfDate('start_date', { date: 'noon', timezone: 'UTC' })).toEqual([
       { field: 'start_date', kind: 'type', example: 'noon UTC' },
     ])

@@ -25,7 +25,7 @@ const ride = (seconds: number, from = 0, values: Sample = {}) =>
 const strayed = (seconds: number, isStray: (index: number) => boolean, by: number) =>
   ride(seconds).map((sample, index) => ({ ...sample, at: sample.at + (isStray(index) ? by : 0) }))
 
-describe('what is derived from a recording goes by its main run:', () => {
+describe('values are derived from the main run of a recording:', () => {
   it.each<
     [what: string, samples: ReturnType<typeof ride>, duration: number | null, elapsed: number, strays: number]
   >([
@@ -159,7 +159,7 @@ describe('a measure', () => {
   it.each([
     ['both have power', 300, 200],
     ['the last one has none', 300, null],
-  ])('and the power curve take the last of several samples in one second: %s', (_, earlier, later) => {
+  ])('and the power curve use the last of several samples in one second: %s', (_, earlier, later) => {
     const samples = ride(1_200).flatMap((sample) => [
       { ...sample, power: earlier },
       { ...sample, at: sample.at + 0.5, power: later },

@@ -94,7 +94,7 @@ describe('a start that the service sends in UTC', () => {
     ],
     ['the Atlantic, by longitude', '2026-03-01 12:00:00', [40, -40], '2026-03-01 09:00:00', 'Etc/GMT+3'],
     ['the 180th meridian', '2026-03-01 12:00:00', [-16.8, 180], '2026-03-02 00:00:00', 'Pacific/Fiji'],
-  ] as const)('is shown on the clock of the place: %s', (_where, utc, spot, local, timezone) => {
+  ] as const)('has the clock of the place: %s', (_where, utc, spot, local, timezone) => {
     const at = `${utc.replace(' ', 'T')}.000Z`
     expect(startAt(utc, spot)).toEqual({ at, local, timezone, timezoneSource: 'position' })
   })
@@ -120,7 +120,7 @@ describe('a start that the service sends in UTC', () => {
     ['no number', [[Number.NaN, 7]]],
     ['no place on earth', [[91, 7]]],
     ['no longitude on earth', [[7, -181]]],
-  ] as Array<[string, Spot[]]>)('is UTC and named as unknown with %s', (_what, spots) => {
+  ] as Array<[string, Spot[]]>)('is UTC and unknown with %s', (_what, spots) => {
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezone_type: 3, timezone: 'UTC' })
     expect(moment && normalizeLocalStart(moment, placeOf(spots))).toMatchObject({
       timezone: 'UTC',
@@ -141,7 +141,7 @@ describe('a start that the service sends in UTC', () => {
   })
 
   it.each(['UTC', 'utc', 'Etc/UTC', 'GMT', 'Z', '+00:00', 'Etc/GMT', 'Zulu'])(
-    'is not taken for the zone of the rider when the zone is written %s',
+    'does not count as the zone of the rider when written %s',
     (timezone) => {
       const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezone_type: 3, timezone })
       expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
@@ -223,7 +223,7 @@ function zonesOf(rows: readonly ZoneFacts[], home: string | null = null) {
 }
 
 describe('the zone of an activity without one of its own', () => {
-  it('is that of the nearest activity in time, on the clock of its own day', () => {
+  it('is the zone of the nearest activity in time, with the offset of its own day', () => {
     const rows = [
       facts(1, -30, at([52.52, 13.405])),
       facts(2, -20),
@@ -243,7 +243,7 @@ describe('the zone of an activity without one of its own', () => {
     ])
   })
 
-  it('is the home where no activity within 30 days tells one', () => {
+  it('is the home when no activity within 30 days has one', () => {
     const rows = [facts(1, 0, at(AUCKLAND)), facts(2, 30), facts(3, 31)]
     expect(zonesOf(rows, 'America/Toronto').slice(1)).toEqual([
       ['Pacific/Auckland', 'nearest', 12],
@@ -251,7 +251,7 @@ describe('the zone of an activity without one of its own', () => {
     ])
   })
 
-  it('comes from its FIT file before any neighbour, with the name of a known zone that had this offset', () => {
+  it('comes from its FIT file before any neighbour, named after a known zone with this offset', () => {
     const rows = [
       facts(1, 0, at(KATHMANDU)),
       facts(2, 1, { fileOffsetS: 20_700 }),
@@ -267,7 +267,7 @@ describe('the zone of an activity without one of its own', () => {
     ])
   })
 
-  it('is that of the first position of its FIT file where the service sent none, before the clock of the file', () => {
+  it('is the zone of the first position of its FIT file when the service sent none, before the clock of the file', () => {
     const inFile = { fileLat: AUCKLAND[0], fileLng: AUCKLAND[1], fileOffsetS: 3_600 }
     const rows = [
       facts(1, 0, inFile),
@@ -284,7 +284,7 @@ describe('the zone of an activity without one of its own', () => {
     expect(normalizeZones([{ ...facts(1, 0, inFile), ...first }], { home: 'Europe/Berlin' })).toEqual([])
   })
 
-  it('leaves what the service said and what a position told, and tells only what differs', () => {
+  it('does not replace the zone of the service or of a position, and lists only differences', () => {
     const service = facts(1, 0, { timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 })
     const position = facts(2, 1, {
       ...at(AUCKLAND),
@@ -300,7 +300,7 @@ describe('the zone of an activity without one of its own', () => {
     expect(normalizeZones([service, position, nearest], { home: 'Europe/Berlin' })).toEqual([])
   })
 
-  it('is found anew when the coordinates of an activity are gone', () => {
+  it('is found again when the coordinates of an activity are gone', () => {
     const gone = facts(1, 0, { timezone: 'Pacific/Auckland', timezoneSource: 'position', offsetS: 46_800 })
     expect(zonesOf([gone])).toEqual([['UTC', 'unknown', 0]])
   })

@@ -83,7 +83,7 @@ describe('a row', () => {
     expect(valuesOf(normalizeListEntry(entry))).toEqual(valuesOf(entry))
   })
 
-  it('keeps the columns of the list where the answer does not name them, and has the time from the first sample to the last', () => {
+  it('keeps columns of the list that the answer lacks, and has the time from the first to the last sample', () => {
     const row = normalizeDetail({ drift: [] }, makeSamplesOf([{}, { at: 90 }]), NOWHERE)
     expect(row.elapsedS).toBe(90)
     for (const name of ['name', 'description', 'activityType', 'startedAt'])
@@ -95,7 +95,7 @@ describe('a row', () => {
 })
 
 describe('an activity', () => {
-  it('without samples and summary has neither, and no threshold power', () => {
+  it('without samples and summary has no rows of them and no threshold power', () => {
     const { derived, drift, lost } = normalizeActivity({ drift: [] })
     expect(derived).toMatchObject({ summary: null, samples: { count: 0 }, sampleExtras: [], place: NOWHERE })
     expect([derived.powerCurve, derived.intensity, derived.measures]).toEqual([
@@ -106,7 +106,7 @@ describe('an activity', () => {
     expect({ drift, lost }).toEqual({ drift: [], lost: { values: 0, samples: 0 } })
   })
 
-  it('without a signature is measured as far as that goes', () => {
+  it('without a signature has the measures that need none', () => {
     const session_data = columnsOf([{ unix_time: 1_000, power: 100 }]) ?? null
     const { intensity, measures } = normalizeActivity({ session_data, drift: [] }).derived
     expect(intensity).toMatchObject({ ftp: null, powerZonesS: null, aboveFtpS: null })
@@ -140,7 +140,7 @@ describe('the place of an activity', () => {
   })
 })
 
-it('a workout list has each entry as it was sent by its path, a number too, and nothing without one', () => {
+it('a workout list has each entry as sent by its path, even a number, and none without a path', () => {
   const [one, two] = [{ path: 'a', any: 1 }, { path: 7 }]
   const byPath = new Map<string, unknown>([
     ['a', one],

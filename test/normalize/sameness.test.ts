@@ -16,7 +16,7 @@ const INFO = {
 }
 
 describe('training infos', () => {
-  it('are the same when only the far digits, the key order or the address of the file differ', () => {
+  it('are equal when only late digits, the order of keys or the address of the file differ', () => {
     const again = {
       wotd: { url: 'https://a.example/w.erg?sign=2', name: 'Ride', type: 'Forecast' },
       tl: { total: 41.98, low: '39.96' },
@@ -40,7 +40,7 @@ describe('training infos', () => {
     expect(isSameTrainingInfo(INFO, { ...INFO, ...change })).toBe(false)
   })
 
-  it('are the same as themselves after JSON, whatever they hold', () => {
+  it('are equal to themselves after JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(isSameTrainingInfo(value, JSON.parse(JSON.stringify(value)))).toBe(true)
@@ -48,7 +48,7 @@ describe('training infos', () => {
     )
   })
 
-  it('have a signature that is another when it was not known before', () => {
+  it('have a different signature when it was unknown before', () => {
     const { signature } = INFO
     expect(isSameSignature(signature, { ...signature })).toBe(true)
     expect(isSameSignature({ ftp: null, ltp: null, hie: null, pp: null }, signature)).toBe(false)
@@ -67,7 +67,7 @@ describe('a workout list', () => {
     [{ last_modified: 253_402_300_799 }, '9999-12-31T23:59:59.000Z'],
     [{ last_modified: 253_402_300_800 }, undefined],
     [{}, undefined],
-  ])('says with %j when an entry was changed: %s', (entry, moment) => {
+  ])('has the time of change of an entry in %j: %s', (entry, moment) => {
     expect(normalizeWorkoutEntry({ path: 'p', ...entry }, {}).lastModified?.toISOString()).toBe(moment)
   })
 

@@ -92,7 +92,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
     expect(files.filter((path) => /^(src|test|\.ci|dist\/release)\/|^dist\/\./.test(path))).toEqual([])
   })
 
-  it('shows everything with `demo --once`, in another folder, where it leaves nothing', async () => {
+  it('runs `demo --once` in another folder, and leaves nothing there', async () => {
     const elsewhere = place('elsewhere')
     await mkdir(elsewhere)
     const env = { HOME: place('home'), XDG_DATA_HOME: place('data') }
@@ -189,7 +189,7 @@ describe('the command on a Node that is too old', () => {
     })
   })
 
-  it('can be read there: it has the syntax of 2018 and import()', async () => {
+  it('can be parsed there: it has the syntax of 2018 and import()', async () => {
     const text = await readFile(entry, 'utf8')
     const withoutImport = text.replace(/\bimport\(/g, 'load(')
     expect(() => parse(withoutImport, { ecmaVersion: 2018, allowHashBang: true })).not.toThrow()

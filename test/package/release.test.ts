@@ -121,7 +121,7 @@ describe('a release', () => {
     expect(code).toBe(1)
   })
 
-  it('refuses when a check is red, and says which', async () => {
+  it('refuses after a failed check, and names it', async () => {
     await writeChecks('echo the third test fails; exit 1')
     await commit()
     const { code, stderr } = await release('1.2.0')
@@ -140,7 +140,7 @@ describe('a release', () => {
     expect(code).toBe(1)
   })
 
-  it('leaves everything as it was when the tarball cannot be made', async () => {
+  it('changes nothing when the tarball cannot be made', async () => {
     await writeFile(place('config/setup.mjs'), "throw new Error('it does not compile')\n")
     await commit()
     const before = await allRead()

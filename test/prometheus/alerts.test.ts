@@ -118,7 +118,7 @@ function fill(text: string, labels: Record<string, string>, value: number | unde
 }
 
 describe('the alarms for Prometheus', () => {
-  it('have a case each, say what to do, and use metrics that exist', async () => {
+  it('have a case each, a command, and existing metrics', async () => {
     const rules = await readRules()
     expect(rules.map(({ alert }) => alert).sort()).toEqual(CASES.map(({ alert }) => alert).sort())
     const metrics = makeMetrics({ now: () => new Date() }, { version: '1' })

@@ -6,13 +6,13 @@ import { countParts, readPromises } from './promises.ts'
 // `npm run promises` breaks each of them and runs its test. Here the list is only kept fit for that, in no time.
 const promises = new Map(readPromises().map((promised) => [promised.promise, promised]))
 
-it('each promise of the pages can be broken', () => {
+it('each promise of the pages has a way to break it', () => {
   const broken = new Set(BREAKINGS.map(({ promise }) => promise))
   expect([...promises.keys()].filter((promise) => !broken.has(promise))).toEqual([])
   expect(promises.size).toBe(readPromises().length)
 })
 
-it('each way to break a promise belongs to a line of a page, whose test is there', () => {
+it('each way to break a promise belongs to a line of a page with an existing test', () => {
   const orphans = BREAKINGS.filter(({ promise }) => !promises.has(promise)).map(({ promise }) => promise)
   expect(orphans).toEqual([])
   for (const { promise } of BREAKINGS) {
@@ -21,7 +21,7 @@ it('each way to break a promise belongs to a line of a page, whose test is there
   }
 })
 
-it('each way to break a promise changes one part of one line, which its file has once', () => {
+it('each way to break a promise changes a text that is once in its file', () => {
   for (const { in: file, from, to } of BREAKINGS) {
     expect(`${from}${to}`).not.toContain('\n')
     expect(to).not.toBe(from)

@@ -96,7 +96,7 @@ describe('a text of SQL', () => {
     expect(splitStatements(' ; /* select 1 */ ; -- select 2')).toEqual([])
   })
 
-  it('is left to the server when its quotes have no end', async () => {
+  it('is left to the server when a quote is not closed', async () => {
     for (const text of ["select 'a; select 1", 'select $x$ ; ', 'select "a;', '/* ; select 1']) {
       expect(splitStatements(text).length).toBeLessThanOrEqual(1)
     }

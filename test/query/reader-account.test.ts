@@ -128,7 +128,7 @@ describe('a reader that is held to one account', () => {
     expect(accountsOf(await rows(longest?.sql ?? '')).size).toBe(ACCOUNTS)
   })
 
-  it('gets nothing of another account from a panel or a variable of Grafana, whichever account is chosen', async () => {
+  it('gets nothing of another account from a panel or a variable of Grafana', async () => {
     const range = { from: new Date('2026-01-01'), to: new Date('2027-01-01') }
     const [chosen] = await rows(
       `select account_id::text as account, activity_id::text as activity from training.activities where name = '${MARK}-ride'`,

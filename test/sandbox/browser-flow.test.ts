@@ -54,7 +54,7 @@ describe('the browser flow', () => {
     }
   })
 
-  it('sends code and state back, the state byte for byte, and the code buys a pair that works', async () => {
+  it('sends code and state back, the state byte for byte, and exchanges the code for a working pair', async () => {
     const location = await decide('approve')
     expect(location.startsWith(`${REDIRECT}?code=`)).toBe(true)
     expect(location.endsWith(`&state=${STATE}`)).toBe(true)
@@ -66,7 +66,7 @@ describe('the browser flow', () => {
     expect((await client.token(refreshing, DEMO)).status).toBe(200)
   })
 
-  it('honours a code challenge that was sent, and asks for no verifier without one', async () => {
+  it('checks a code challenge, and requires no verifier without one', async () => {
     const verifier = 'v'.repeat(43)
     const hashed = createHash('sha256').update(verifier).digest('base64url')
     for (const [method, challenge] of [
@@ -99,7 +99,7 @@ describe('the browser flow', () => {
     expect((await exchange(code, EXACT, basic('third:secret'))).status).toBe(200)
   })
 
-  it('takes a code once, in time, from its own client and redirect address', async () => {
+  it('accepts a code once, in time, from its own client and redirect address', async () => {
     const code = async () => new URL(await decide('approve')).searchParams.get('code') ?? ''
     const used = await code()
     const first = await exchange(used)
@@ -121,20 +121,20 @@ describe('the browser flow', () => {
     'http://127.0.0.1.evil.example/',
     'javascript:alert(1)',
     'http://127.0.0.1/#x',
-  ])('tells on a page that %s is not registered, and never goes there', async (uri) => {
+  ])('says on a page that %s is not registered, and does not redirect there', async (uri) => {
     const answer = await browse(authorizePath({ redirect_uri: uri }))
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null])
     expect(answer.page).toContain('not registered')
   })
 
   it.each(['http://localhost:1/x?y=1', 'http://[::1]:9999/', 'http://127.0.0.1:65000'])(
-    'takes the loopback address %s',
+    'accepts the loopback address %s',
     async (uri) => {
       expect((await browse(authorizePath({ redirect_uri: uri }))).status).toBe(200)
     },
   )
 
-  it('does not sign in with a wrong password, and takes no consent without its own form', async () => {
+  it('rejects a wrong password, and a consent without its form', async () => {
     const wrong = await post(authorizePath(), { step: 'login', username: 'rider', password: 'x' })
     expect([wrong.status, wrong.headers.get('set-cookie')]).toEqual([401, null])
     const { cookie } = await openConsent()

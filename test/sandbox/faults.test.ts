@@ -26,7 +26,7 @@ describe('a planned failure', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it('answers a status with Retry-After and body, as often as told', async () => {
+  it('answers a status with Retry-After and body, a given number of times', async () => {
     await plan({ kind: 'status', status: 429, retry_after: 7, body: { error: 'slow down' }, times: 2 })
     for (let i = 0; i < 2; i++) {
       const answer = await ask()
@@ -36,7 +36,7 @@ describe('a planned failure', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it('cuts the answer short of what it announced', async () => {
+  it('sends less than it announced', async () => {
     await plan({ kind: 'cut' })
     await expect(ask()).rejects.toThrow()
     await plan({ kind: 'cut' })
@@ -85,7 +85,7 @@ describe('a planned failure', () => {
     expect(performance.now() - started).toBeGreaterThan(90)
   })
 
-  it('hits only the method and path it names, and can be forgotten', async () => {
+  it('applies only to its method and path, and can be removed', async () => {
     await plan({ kind: 'status', status: 503, method: 'GET', path: '/activity/', times: 'always' })
     const path = (await listAll(client, token))[0]?.path
     for (let i = 0; i < 3; i++) expect((await ask(`/oauth/activity/${path}`)).status).toBe(503)
@@ -93,7 +93,7 @@ describe('a planned failure', () => {
     expect((await ask(`/oauth/activity/${path}`)).status).toBe(200)
   })
 
-  it('comes with a probability', async () => {
+  it('has a probability', async () => {
     await plan({ kind: 'status', status: 503, times: 'always', probability: 0.5 })
     const statuses: number[] = []
     for (let i = 0; i < 40; i++) statuses.push((await ask()).status)

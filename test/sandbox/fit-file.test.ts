@@ -13,7 +13,7 @@ function decode(bytes: Uint8Array): FitMessages {
 }
 
 describe('a FIT file of the sandbox', () => {
-  it('is whole for @garmin/fitsdk, which reads start, sport and every record', () => {
+  it('is valid for @garmin/fitsdk, which reads start, sport and every record', () => {
     const reading = readWithSdk(fit)
     expect(reading).toMatchObject({ isIntact: true, fileType: 'activity', startedAt, sport: 'cycling' })
     expect(reading.records).toHaveLength(600)
@@ -27,7 +27,7 @@ describe('a FIT file of the sandbox', () => {
     expect(middle?.lng).toBeCloseTo(-79.38, 0)
   })
 
-  it('names its maker, says when the timer ran, and sums up lap, session and activity', () => {
+  it('has its maker, timer events, and the sums of lap, session and activity', () => {
     const messages = decode(fit)
     const records = messages.recordMesgs ?? []
     const timestamp = records.at(-1)?.timestamp
@@ -62,7 +62,7 @@ describe('a FIT file of the sandbox', () => {
     expect(timestamp).toEqual(new Date(startedAt.getTime() + 599_000))
   })
 
-  it('says nothing of the cadence while the sensor is lost', () => {
+  it('has no cadence while the sensor is lost', () => {
     const records = readWithSdk(makeFitFile({ startedAt, seconds: 10_800 })).records
     const lost = records.filter(({ cad }) => cad === null)
     expect(lost.length).toBeGreaterThan(0)

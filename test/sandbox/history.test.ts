@@ -42,7 +42,7 @@ describe('the athlete', () => {
     expect(new Set(list.map(({ activity_type }) => activity_type))).toContain('Running')
   })
 
-  it('is listed with only what the document says, with odd names and missing descriptions', () => {
+  it('is listed with the fields of the document, odd names and missing descriptions', () => {
     const fields = ['activity_type', 'description', 'name', 'path', 'start_date']
     for (const entry of list) expect(Object.keys(entry).sort()).toEqual(fields)
     expect(new Set(list.map(({ path }) => path)).size).toBe(150)
@@ -51,7 +51,7 @@ describe('the athlete', () => {
     expect(list.some(({ name }) => /[^\x20-\x7e]/.test(name))).toBe(true)
   })
 
-  it('starts in all three styles of time zone, at the wall clock of the zone, when the details are set to tell it', async () => {
+  it('starts in all three styles of time zone, with its wall clock, when set to send zones', async () => {
     await client.steer('PATCH', 'settings', { dates: 'detail' })
     const details = await Promise.all(
       list.map(async ({ path }) => {
@@ -73,7 +73,7 @@ describe('the athlete', () => {
     await client.steer('PATCH', 'settings', { dates: 'utc' })
   })
 
-  it('comes out the same for the same seed and day, and different for another seed', async () => {
+  it('is the same for the same seed and day, and differs for another seed', async () => {
     const twin = await openClient({ activities: 150 })
     const other = await openClient({ activities: 150, seed: 2 })
     try {
@@ -89,7 +89,7 @@ describe('the athlete', () => {
     }
   })
 
-  it('has a second rider who sees only a small history of its own', async () => {
+  it('has a second rider with a small history', async () => {
     const second = await client.signIn('second')
     const own = await listAll(client, second)
     expect(own.length).toBe(12)
@@ -98,7 +98,7 @@ describe('the athlete', () => {
 })
 
 describe('an activity', () => {
-  it('has a summary that its samples add up to', async () => {
+  it('has a summary that equals the sums of its samples', async () => {
     for (const { path } of list.slice(0, 12)) {
       const { session_data: samples, summary } = await detailOf(path)
       const power = samples.map((sample) => Number(sample.power))
@@ -113,7 +113,7 @@ describe('an activity', () => {
     }
   })
 
-  it('runs forward in time second by second, few with pauses, and its total load never falls', async () => {
+  it('has ascending seconds, rare pauses, and a total load that never falls', async () => {
     const longest: number[] = []
     for (const { path } of list.slice(0, 30)) {
       const { session_data: samples } = await detailOf(path)
@@ -130,7 +130,7 @@ describe('an activity', () => {
     expect(Math.max(...longest)).toBeGreaterThan(10_000)
   })
 
-  it('has power available that falls above threshold, comes back below, and stays over threshold', async () => {
+  it('has available power that falls above threshold, recovers below, and stays over threshold', async () => {
     const hard = await client.steer('POST', 'activities', { kind: 'intervals', seconds: 3_600 })
     const { session_data: samples, summary } = await detailOf(String(hard.body.path))
     const { ftp } = summary.sig
@@ -147,7 +147,7 @@ describe('an activity', () => {
     expect(wrong).toBe(0)
   })
 
-  it('shows the oddities of the wire somewhere: nulls, many digits, rides without GPS', async () => {
+  it('has the oddities of real answers: nulls, many digits, rides without GPS', async () => {
     const seen = new Set<string>()
     for (const { path } of list.slice(0, 60)) {
       const { session_data: samples } = await detailOf(path)

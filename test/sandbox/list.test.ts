@@ -20,7 +20,7 @@ async function firstPath(): Promise<string> {
 }
 
 describe('the activity list', () => {
-  it('refuses a call without from and to, or with words for numbers', async () => {
+  it('refuses a call without from and to, or with text in place of numbers', async () => {
     expect((await client.get('/oauth/activity?from=0', token)).status).toBe(400)
     expect((await client.get('/oauth/activity?from=0&to=soon', token)).status).toBe(400)
   })
@@ -37,7 +37,7 @@ describe('the activity list', () => {
     expect(await paths(start - 60, start - 1)).toEqual([])
   })
 
-  it('shows by updated_from what was edited since, the same second included', async () => {
+  it('lists by updated_from activities edited since, including the same second', async () => {
     client.clock.turn(60_000)
     const path = await firstPath()
     expect(await updatedSince(nowSeconds())).toEqual([])
@@ -62,7 +62,7 @@ describe('the activity list', () => {
     expect(await listAll(client, token)).toEqual(all.slice(0, 7))
   })
 
-  it('forgets what is deleted, and shows it again when revived', async () => {
+  it('leaves out deleted activities, and lists revived ones', async () => {
     const path = await firstPath()
     await client.steer('DELETE', `activities/${path}`)
     expect(await firstPath()).not.toBe(path)
@@ -82,7 +82,7 @@ describe('a change of an activity', () => {
     expect(after.summary.xss).toBeGreaterThan(1.15 * before.summary.xss)
   })
 
-  it('lays summary and sample fields over, level by level', async () => {
+  it('replaces summary and sample fields at any level', async () => {
     const path = await firstPath()
     const patch = { summary: { session: { max_power: null }, brand_new: 'x' }, sample: { gear: 'big' } }
     await client.steer('PATCH', `activities/${path}`, patch)
@@ -92,7 +92,7 @@ describe('a change of an activity', () => {
     expect(after.session_data[0]).toMatchObject({ gear: 'big' })
   })
 
-  it('to the whole history moves every update time, signature, load and what is available', async () => {
+  it('to the whole history changes every update time, signature, load and available power', async () => {
     client.clock.turn(60_000)
     const path = await firstPath()
     const before = await detail(path)
@@ -107,7 +107,7 @@ describe('a change of an activity', () => {
     expect(recalculated.body.signature.ftp).not.toBe(info.body.signature.ftp)
   })
 
-  it('can break its answer in each way and mend it again', async () => {
+  it('can damage its answer in each way and repair it', async () => {
     const path = await firstPath()
     const answer = async (broken: string | null) => {
       await client.steer('PATCH', `activities/${path}`, { broken })

@@ -48,27 +48,27 @@ describe('an upload by an odd client', () => {
   it.each([
     ['before', [namePart, filePart()]],
     ['after', [filePart(), namePart]],
-  ])('takes the name %s the file, parts without type, a boundary of digits', async (_where, parts) => {
+  ])('accepts the name %s the file, parts without type, a boundary of digits', async (_where, parts) => {
     const answer = await uploadRaw(parts)
     expect(answer).toContain('"success":true')
     expect((await listAll(client, token))[0]?.name).toBe('Größe 10')
   })
 
-  it('names the activity by the file, in UTF-8, when no name comes', async () => {
+  it('names the activity after the file, in UTF-8, without a name', async () => {
     expect(await uploadRaw([filePart()])).toContain('"name":"Tour_\\u00e9t\\u00e9_\\u6cb3.fit"')
     expect((await listAll(client, token))[0]?.name).toBe('Tour_été_河.fit')
   })
 
-  it('takes the part named file for the file even without a file name', async () => {
+  it('uses the part named file even without a file name', async () => {
     expect(await uploadRaw([filePart('name="file"')])).toContain('"success":true')
   })
 
-  it('tells a client that waits to go on', async () => {
+  it('lets a client that waits for 100-continue go on', async () => {
     const answer = await uploadRaw([filePart()], 'Expect: 100-continue\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/)
   })
 
-  it('gives up on a body that never comes, and serves others meanwhile', async () => {
+  it('gives up on a missing body, and serves others meanwhile', async () => {
     await client.steer('PATCH', 'settings', { body_timeout_ms: 150 })
     const waiting = sendRaw(client.sandbox.port, uploadHead(5_000))
     expect((await client.get('/oauth/workouts', token)).status).toBe(200)

@@ -34,7 +34,7 @@ const digitsOf = (value: unknown) =>
     .replace(/^0+/, '').length
 
 describe('the samples of an activity', () => {
-  it('have each second all fields of recorded exports, as numbers', () => {
+  it('have all fields of recorded exports each second, as numbers', () => {
     for (const { session_data: samples } of details) {
       for (const sample of samples.filter((_, i) => i % 60 === 0)) {
         for (const field of ['time', 'power', 'mpa', 'wexp', 'xssr', 'mm', 'mmp0s', 'tws', 'xds']) {
@@ -66,12 +66,12 @@ describe('the samples of an activity', () => {
     await client.steer('PATCH', 'settings', { number_texts: false })
   })
 
-  it('are two more than the seconds of the duration', () => {
+  it('are two more than the duration in seconds', () => {
     for (const { session_data: samples, summary } of details)
       expect(samples.length - summary.duration).toBe(2)
   })
 
-  it('are about as many bytes as recorded ones: a few hundred a second', async () => {
+  it('have about the size of recorded ones: a few hundred bytes a second', async () => {
     const bytes = await Promise.all(
       list.map(async ({ path }) => (await textOf(`/oauth/activity/${path}?include_session_data=1`)).length),
     )
@@ -83,7 +83,7 @@ describe('the samples of an activity', () => {
 })
 
 describe('the numbers of an activity', () => {
-  it('come with all the digits of a double in its shortest form', () => {
+  it('have all digits of a double in its shortest form', () => {
     for (const field of ['mpa', 'wexp', 'xssr', 'tws', 'xds']) {
       const digits = details.flatMap(({ session_data: samples }) =>
         samples.slice(50, 400).map((s) => digitsOf(s[field])),
@@ -105,13 +105,13 @@ describe('the numbers of an activity', () => {
     for (const { summary } of details) expect(decimals(summary.sig.pp)).toBe(0)
   })
 
-  it('have the greatest xds for the difficulty', () => {
+  it('have the greatest xds as the difficulty', () => {
     for (const { session_data: samples, summary } of details) {
       expect(summary.difficulty).toBe(samples.reduce((most, { xds }) => Math.max(most, Number(xds)), 0))
     }
   })
 
-  it('say -1 or null for a breakthrough now and then', async () => {
+  it('have -1 or null for some breakthroughs', async () => {
     const many = await openClient({ activities: 150, longestActivitySeconds: 900 })
     const bearer = await many.signIn()
     const values = await Promise.all(
@@ -126,7 +126,7 @@ describe('the numbers of an activity', () => {
 })
 
 describe('the dates of the list', () => {
-  it('are in UTC, as those of the details, unless the setting says otherwise', async () => {
+  it('are in UTC, as in the details, unless set otherwise', async () => {
     for (const { path, start_date } of await listAll(client, token)) {
       const truth = await client.steer('GET', `activities/${path}`)
       expect(start_date).toMatchObject({ timezone_type: 3, timezone: 'UTC' })

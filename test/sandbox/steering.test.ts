@@ -37,7 +37,7 @@ describe('steering', () => {
     expect((await client.steer('GET', 'counts')).body.requests).toEqual({})
   })
 
-  it('adds an activity with fields and a delay of its own', async () => {
+  it('adds an activity with its own fields and delay', async () => {
     const wish = { name: 'Wished', seconds: 300, summary: { xtra: 1 }, sample_delay_ms: 500 }
     const { body } = await client.steer<{ path: string }>('POST', 'activities', wish)
     const detail = () =>
@@ -59,14 +59,14 @@ describe('steering', () => {
     expect(added.body.updated_at).toBe('2026-03-12T08:00:00.000Z')
   })
 
-  it('waits before each answer when told to', async () => {
+  it('delays each answer as set', async () => {
     await client.steer('PATCH', 'settings', { latency_ms: 120 })
     const started = performance.now()
     await client.get('/oauth/workout')
     expect(performance.now() - started).toBeGreaterThan(110)
   })
 
-  it('names the fields of a wrong wish', async () => {
+  it('names the wrong fields of a request', async () => {
     const wrong = await client.steer('PATCH', 'settings', { list_cap: 'x', nonsense: 1 })
     expect(wrong.status).toBe(400)
     expect(wrong.body.error).toMatch(/list_cap[\s\S]*nonsense/)

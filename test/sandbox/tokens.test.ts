@@ -33,7 +33,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('refuses the refresh token of another client, which the own client can still use', async () => {
+  it('refuses the refresh token of another client, which that client can still use', async () => {
     const own = await openClient({ activities: 1, clients: [{ id: 'third', secret: 'th:ird' }] })
     const { body } = await own.token(password, basic('third:th:ird'))
     for (const other of [PUBLIC, basic('demo_app:demo_secret')]) {
@@ -44,7 +44,7 @@ describe('the token endpoint', () => {
     await own.sandbox.close()
   })
 
-  it('ends a refresh token after two weeks, or as long as it is told', async () => {
+  it('ends a refresh token after two weeks, or a set time', async () => {
     const first = await client.token(password)
     client.clock.turn(14 * 86_400_000)
     expect((await client.token(refresh(first.body.refresh_token))).body.error).toBe('invalid_grant')
@@ -54,7 +54,7 @@ describe('the token endpoint', () => {
     expect((await client.token(refresh(second.body.refresh_token))).status).toBe(200)
   })
 
-  it('gives a new pair for a refresh token and never takes that token again', async () => {
+  it('gives a new pair for a refresh token, once', async () => {
     const first = await client.token(password)
     const second = await client.token(refresh(first.body.refresh_token))
     expect(second.status).toBe(200)
@@ -67,7 +67,7 @@ describe('the token endpoint', () => {
     expect(third.status).toBe(200)
   })
 
-  it('lets one of two refreshes in flight lose', async () => {
+  it('refuses one of two concurrent refreshes', async () => {
     const { body } = await client.token(password)
     const both = await Promise.all([
       client.token(refresh(body.refresh_token)),
@@ -76,7 +76,7 @@ describe('the token endpoint', () => {
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 400])
   })
 
-  it('ends the whole grant on reuse when told to', async () => {
+  it('ends the whole grant on reuse when set so', async () => {
     await client.steer('PATCH', 'settings', { reuse_revokes_grant: true })
     const first = await client.token(password)
     const second = await client.token(refresh(first.body.refresh_token))
@@ -86,7 +86,7 @@ describe('the token endpoint', () => {
     expect((await client.get('/oauth/workouts', String(second.body.access_token))).status).toBe(401)
   })
 
-  it('keeps the old access token alive after a refresh, until its time is over', async () => {
+  it('keeps the old access token valid after a refresh until it expires', async () => {
     const first = await client.token(password)
     await client.token(refresh(first.body.refresh_token))
     const old = String(first.body.access_token)
@@ -95,7 +95,7 @@ describe('the token endpoint', () => {
     expect((await client.get('/oauth/workouts', old)).status).toBe(401)
   })
 
-  it('ends tokens when steered: expired ones can be refreshed, revoked ones cannot', async () => {
+  it('ends tokens on request: expired ones can be refreshed, revoked ones cannot', async () => {
     const first = await client.token(password)
     await client.steer('POST', 'tokens/expire')
     expect((await client.get('/oauth/workouts', String(first.body.access_token))).status).toBe(401)
@@ -116,7 +116,7 @@ describe('the token endpoint', () => {
     expect((await client.get('/oauth/workout')).status).toBe(200)
   })
 
-  it('says of a bad access token that it is invalid, and of an old one that it has expired', async () => {
+  it('calls a bad access token invalid, and an old one expired', async () => {
     const token = await client.signIn()
     const bad = await client.get('/oauth/workouts', 'x')
     expect([bad.status, bad.body]).toEqual([
@@ -129,7 +129,7 @@ describe('the token endpoint', () => {
     expect([old.status, old.body.error_description]).toEqual([401, 'The access token provided has expired'])
   })
 
-  it('takes an access token from the query, but not from two places, and no other scheme', async () => {
+  it('accepts an access token from the query, but not from two places, and no other scheme', async () => {
     const token = await client.signIn()
     expect((await client.get(`/oauth/workouts?access_token=${token}`)).status).toBe(200)
     expect((await client.get('/oauth/workouts?access_token=x')).body.error).toBe('invalid_token')
@@ -143,7 +143,7 @@ describe('the token endpoint', () => {
     ])
   })
 
-  it('takes credentials percent-encoded or in the form', async () => {
+  it('accepts credentials percent-encoded or in the form', async () => {
     const encoded = await client.token(password, basic('service%5Fpublic:service%5Fpublic'))
     expect(encoded.status).toBe(200)
     const form = { ...password, client_id: 'service_public', client_secret: 'service_public', scope: '' }

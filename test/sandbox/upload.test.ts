@@ -73,7 +73,7 @@ describe('an upload', () => {
     expect(ready.summary.duration).toBe(898)
   })
 
-  it('takes the name that was sent', async () => {
+  it('has the name that was sent', async () => {
     const { path } = await upload(fit, { name: 'Größe ☕' })
     expect((await listAll(client, token)).find((entry) => entry.path === path)?.name).toBe('Größe ☕')
   })
@@ -110,7 +110,7 @@ describe('an upload', () => {
     expect(left).not.toContain(twin.path)
   })
 
-  it('of the same bytes again is refused, or answered with the same path, when told so', async () => {
+  it('of the same bytes again is refused, or answered with the same path, as set', async () => {
     const first = await upload()
     await client.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
     expect((await upload()).body.success).toBe(false)
@@ -119,7 +119,7 @@ describe('an upload', () => {
     expect(await listAll(client, token)).toHaveLength(4)
   })
 
-  it('is taken with its times in compressed headers', async () => {
+  it('is accepted with its times in compressed headers', async () => {
     const full = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, 0x02, ...littleEndian(T0), 250, 0]
     const short = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84]
     const at = (seconds: number, watts: number) => [0xa0 | ((T0 + seconds) & 0x1f), watts, 0]
@@ -132,7 +132,7 @@ describe('an upload', () => {
     ])
   })
 
-  it('is taken with records that say no time: each is a second after the one before', async () => {
+  it('is accepted with records without a time: each is a second after the one before', async () => {
     const session = [0x43, 0, 0, 18, 0, 2, 2, 4, 0x86, 5, 1, 0x00, 0x03, ...littleEndian(T0), 2]
     const records = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84, ...[1, 240, 0], ...[1, 241, 0], ...[1, 242, 0]]
     expect(await samplesOf(wrap([...FILE_ID_ACTIVITY, ...session, ...records]))).toEqual([
@@ -142,7 +142,7 @@ describe('an upload', () => {
     ])
   })
 
-  it('is one activity when it holds the sports of a triathlon', async () => {
+  it('is one activity when it has the sports of a triathlon', async () => {
     const session = (startS: number, sport: number) => [0x03, ...littleEndian(T0 + startS), sport]
     const sports = [
       0x43,

@@ -46,7 +46,7 @@ describe('training info', () => {
     expect((await info()).status).toBe('Very fresh')
   })
 
-  it('gives the workout of the day a file only when a format is asked for', async () => {
+  it('gives the workout of the day a file only for a requested format', async () => {
     await client.steer('PATCH', 'settings', { wotd_type: 'Scheduled' })
     const { wotd } = await info()
     expect(Object.keys(wotd).sort()).toEqual(['description', 'difficulty', 'name', 'type', 'workoutId'])
@@ -64,7 +64,7 @@ describe('training info', () => {
     }
   })
 
-  it('says just None when there is no workout of the day', async () => {
+  it('has only None without a workout of the day', async () => {
     await client.steer('PATCH', 'settings', { wotd_type: 'None' })
     expect((await info('?format=erg')).wotd).toEqual({ type: 'None' })
   })
@@ -81,7 +81,7 @@ describe('workouts', () => {
     }
   })
 
-  it('resolve against the signature of the rider who asks, also when another one made them', async () => {
+  it('are resolved for the signature of the requesting rider, whoever made them', async () => {
     const second = await client.signIn('second')
     const { workouts } = (await client.get<List>('/oauth/workouts', second)).body
     const address = `/oauth/workout/${workouts[0]?.path}`
@@ -92,7 +92,7 @@ describe('workouts', () => {
     expect((await watts(token))[1]).toBe(Math.round(2 * 0.88 * ftp) / 2)
   })
 
-  it('split an interval that depends on what is available into sets of the same name and index', async () => {
+  it('split an interval that depends on available power into sets of one name and index', async () => {
     const { workout } = (await client.get<Definition>('/oauth/workout/df0mpafade000003', token)).body
     const sets = workout.filter(({ index }) => index === 1)
     expect(sets.length).toBeGreaterThan(1)
@@ -109,7 +109,7 @@ describe('workouts', () => {
     expect((await client.get('/oauth/workout/own0tempo0000001', token)).status).toBe(404)
   })
 
-  it('have the fields of published captures, beside those of the document unless told otherwise', async () => {
+  it('have the fields of published captures and of the document, unless set otherwise', async () => {
     const first = async () => (await client.get<List>('/oauth/workout', token)).body.workouts[1] ?? {}
     const both = await first()
     expect(Object.keys(both).length).toBeGreaterThanOrEqual(25)

@@ -45,14 +45,14 @@ function makeRotating(state: { access: string; refresh: string; password?: strin
 }
 
 describe('a session', () => {
-  it('uses the stored token and requests no other while it is young', async () => {
+  it('uses the stored token without a request while it is young', async () => {
     const { service, requests } = openTestService(() => ({ body: INFO }))
     const answer = await service.forAccount(ACCOUNT).fetchTrainingInfo({})
     expect(answer.value.status).toBe('Fresh')
     expect(requests.map(bearerOf)).toEqual(['access-0'])
   })
 
-  it('renews a token past half its life before it uses it', async () => {
+  it('refreshes a token after half of its life before its use', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(ago(3.6 * DAY)) })
     const { service, requests } = openTestService(
       makeRotating({ access: 'access-0', refresh: 'refresh-0' }),
@@ -69,7 +69,7 @@ describe('a session', () => {
     })
   })
 
-  it('renews a token within days even when its row has a longer lifetime', async () => {
+  it('refreshes a token within days even when its row has a longer lifetime', async () => {
     const expiresAt = new Date('2342-01-01T00:00:00Z')
     const vault = makeMemoryVault({ 1: makeCredentials(ago(9 * DAY), { expiresAt }) })
     const rotating = makeRotating({ access: 'access-0', refresh: 'refresh-0' })
@@ -135,7 +135,7 @@ describe('a session', () => {
     expect(requests).toEqual([])
   })
 
-  it('reads the vault once for the activities of a second, and again for every list', async () => {
+  it('reads the vault once a second for activities, and for every list', async () => {
     const { service, vault, clock } = openTestService(() => ({ body: { success: true, activities: [] } }))
     const account = service.forAccount(ACCOUNT)
     const ride = () => account.fetchActivity('ride', { samples: true })
@@ -151,7 +151,7 @@ describe('a session', () => {
     }
   })
 
-  it('finds the pair that another process stored after that read', async () => {
+  it('finds a pair that another process stored after that read', async () => {
     const state = { access: 'access-0', refresh: 'refresh-0' }
     const { service, vault, requests } = openTestService(makeRotating(state))
     const account = service.forAccount(ACCOUNT)
@@ -178,7 +178,7 @@ describe('a session', () => {
     expect(requests).toHaveLength(4)
   })
 
-  it('renews at once on a 401 and repeats the request once', async () => {
+  it('refreshes at once on a 401 and repeats the request once', async () => {
     const { service, requests } = openTestService(makeRotating({ access: 'gone', refresh: 'refresh-0' }))
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
     expect(requests.map((one) => one.path)).toEqual([

@@ -39,7 +39,7 @@ describe('what is sent', () => {
     ])
   })
 
-  it('keeps the path of the base URL and makes one segment of an identity', async () => {
+  it('keeps the path of the base URL and escapes an identity to one segment', async () => {
     const { account, requests } = openAccount({ body: { success: true, workout: [] } }, `${BASE_URL}/api/`)
     await account.fetchWorkout('a/../b?c#d')
     expect(requests[0]?.path).toBe('/api/oauth/workout/a%2F..%2Fb%3Fc%23d')
@@ -63,7 +63,7 @@ describe('what is sent', () => {
     ])
   })
 
-  it('carries no token for the default workouts', async () => {
+  it('has no token for the default workouts', async () => {
     const { service, requests } = openAccount({ body: { success: true, workouts: [{ path: 'w1' }] } })
     const answer = await service.listDefaultWorkouts(BASE_URL)
     expect(answer.value.entries.map((entry) => entry.path)).toEqual(['w1'])
@@ -113,7 +113,7 @@ describe('how an answer is judged', () => {
     expect(await messageOf('x'.repeat(81))).toMatch(/^activity x{79}…: /)
   })
 
-  it('tries a GET twice more after a 5xx and never after a 4xx', async () => {
+  it('retries a GET twice after a 5xx and never after a 4xx', async () => {
     const broken = openAccount({ status: 502, body: '' })
     await errorOf(broken.account.listWorkouts())
     expect(broken.requests).toHaveLength(3)
@@ -161,7 +161,7 @@ describe('a 429', () => {
     ['5', 5_000],
     ['3600', 60_000],
   ])(
-    'has its pause after a 503 with a Retry-After of %s s as well, of a minute at most, before the next try',
+    'also pauses after a 503 with a Retry-After of %s s, up to a minute, before the next attempt',
     async (after, pauseMs) => {
       let down = true
       const { account, slept } = openAccount(() => {

@@ -82,7 +82,7 @@ describe('the error of a connection', () => {
     expect(networkError(withCode(code), 'ride', { ...at, requestSent: false }).requestSent).toBe(false)
   })
 
-  it('is of a cut answer once that has begun, by the first code that five causes or a list of errors have', () => {
+  it('is cut_answer once the answer has begun, by the first code in five causes or a list of errors', () => {
     const wrapped = (error: unknown, times: number): unknown =>
       times === 0 ? error : wrapped(new Error('outer', { cause: error }), times - 1)
     const messageOf = (error: unknown) => networkError(error, 'ride', { ...at, answered: true }).message
@@ -162,7 +162,7 @@ describe('the quoted reason of a refusal', () => {
   })
 })
 
-it('a request for tokens ends well before the 90 s after which others stop waiting for its lock, and after a slow connection', () => {
+it('a request for tokens ends before the 90 s after which others stop waiting for its lock, also after a slow connection', () => {
   const { connectMs, headersMs, bodyIdleMs, totalMs, tokenMs } = DEFAULT_TIMEOUTS
   expect([2 * tokenMs < 90_000, tokenMs > 3 * connectMs, connectMs >= 10_000]).toEqual([true, true, true])
   // An answer is computed on demand, and may then trickle in.

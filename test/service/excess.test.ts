@@ -56,7 +56,7 @@ describe('an oversized entry is reported as bad, with its shortened name, and th
     expect(parsed.drift).toHaveLength(200_001)
   })
 
-  it('while thousands of unknown fields in many entries are at most a thousand lines of drift', () => {
+  it('with thousands of unknown fields as at most a thousand lines of drift', () => {
     const items = Array.from({ length: 20 }, (_, item) =>
       Object.fromEntries([
         ['path', `p${item}`],
@@ -95,7 +95,7 @@ describe('an oversized answer fails with the reason', () => {
   })
 })
 
-it('a text is cut at what is kept of it, which is drift, and counts of values are bounded before they are read', () => {
+it('a long text is cut, which is drift, and numbers of values are limited before they are read', () => {
   const parsed = parseActivityList({
     success: true,
     activities: [{ path: 'a', name: 'n'.repeat(1_001), description: 'd'.repeat(20_000) }],
@@ -119,7 +119,7 @@ describe('a name that no index can hold', () => {
   })
 })
 
-it('a token is read from an answer however deep or wide the rest of it is', () => {
+it('a token is read from an answer of any depth and size', () => {
   const token = { access_token: 'abc', refresh_token: 'def', expires_in: 3_600 }
   expect(parseToken({ ...token, more: DEEP, ...MANY })).toEqual(token)
 })

@@ -86,7 +86,7 @@ describe('a grant', () => {
     ['[3600]', WEEK_S],
     ['90.5', 90.5],
     ['" 90 "', 90],
-  ])('with an expires_in of %s gives tokens that live %d s', async (sent, seconds) => {
+  ])('with an expires_in of %s gives tokens with a life of %d s', async (sent, seconds) => {
     const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
     const { service, clock } = openTestService(() => ({ body }))
     const pair = await service.authorizationCodeGrant(CLIENT, {
@@ -96,7 +96,7 @@ describe('a grant', () => {
     expect(pair.expiresAt).toEqual(new Date(clock.now().getTime() + seconds * 1_000))
   })
 
-  it('writes the address for the browser', () => {
+  it('makes the address for the browser', () => {
     const { service } = openTestService(() => ({}))
     const url = service.authorizeUrl(
       { baseUrl: 'https://service.test/api', clientId: 'app' },
@@ -117,7 +117,7 @@ describe('the page that begins a login', () => {
   const refusal = (reply: Reply | Error) =>
     openTestService(() => reply).service.fetchAuthorizeRefusal(CLIENT, { redirectUri })
 
-  it('is a failure when it cannot be connected to; later errors are not of the login', async () => {
+  it('is a failure when the connection fails; later errors do not concern the login', async () => {
     const failure = (code: string) => Object.assign(new Error(code), { code })
     expect(await errorOf(refusal(failure('ECONNREFUSED')))).toMatchObject({ code: 'connect_failed' })
     expect(await refusal(failure('ECONNRESET'))).toBeUndefined()

@@ -99,7 +99,7 @@ describe('a pair survives', () => {
     expect(pair.refreshToken).toBe(RECEIVED)
   })
 
-  it('pauses that grow when the second answer is odd as well, and then recovers by itself', async () => {
+  it('odd second answers, after growing pauses', async () => {
     const vault = old()
     const body = '{"access_token":"","refresh_token":"r1"}'
     const { service, requests, clock } = openTestService(makeService(body, RECEIVED, 6), { vault })
@@ -119,7 +119,7 @@ describe('a pair survives', () => {
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'good', failures: 0 })
   })
 
-  it('in a login whose second answer is odd as well: the first use refreshes it', async () => {
+  it('a login with an odd second answer: the first use refreshes it', async () => {
     const { service } = openTestService(makeService('{"refresh_token":"r1"}', RECEIVED, 2))
     const pair = await service.passwordGrant(CLIENT, { username: 'u', password: 'p' })
     expect(pair).toMatchObject({ accessToken: '', refreshToken: RECEIVED, expiresAt: pair.obtainedAt })
@@ -129,7 +129,7 @@ describe('a pair survives', () => {
     expect((await later.service.forAccount(ACCOUNT).fetchTrainingInfo({})).value.status).toBe('Fresh')
   })
 
-  it('and the old access token serves on while the refresh tokens are new and nothing else is', async () => {
+  it('answers with only a refresh token, while the old access token is used', async () => {
     const vault = makeMemoryVault({ 1: makeCredentials(new Date(START.getTime() - 4 * DAY)) })
     const { service, clock } = openTestService(makeService('{"refresh_token":"r1"}', RECEIVED, 2), { vault })
     const account = service.forAccount(ACCOUNT)

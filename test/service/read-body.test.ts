@@ -24,13 +24,13 @@ const bytes = Buffer.from(Uint8Array.from({ length: 170_001 }, (_, index) => ind
 const tooLarge = { code: 'too_large', message: 'ride: the answer is larger than 170000 bytes' }
 
 describe('the body of an answer', () => {
-  it('is whole, whether its length is known, not known or wrong', async () => {
+  it('is whole for a known, unknown or wrong length', async () => {
     for (const length of [undefined, 0, 10, bytes.length, 500_000])
       expect((await read(bytes, length === undefined ? {} : { length })).decoded.equals(bytes)).toBe(true)
     expect((await read(Buffer.alloc(0))).decoded).toHaveLength(0)
   })
 
-  it('has the limit as its largest size, as it comes and decoded', async () => {
+  it('is limited in size, received and decoded', async () => {
     for (const encoding of ['identity', 'gzip']) {
       const sent = encoding === 'gzip' ? gzipSync(bytes) : bytes
       expect((await read(sent, { encoding, maxBytes: 170_001 })).decoded.equals(bytes)).toBe(true)
@@ -38,7 +38,7 @@ describe('the body of an answer', () => {
     }
   })
 
-  it('is kept as it came when that was gzip, under any of its names, and a broken one is no large one', async () => {
+  it('is kept gzipped under any name of gzip; a broken one does not count as large', async () => {
     const sent = gzipSync(bytes)
     for (const encoding of ['gzip', ' X-GZIP ']) {
       const { decoded, gzipped } = await read(sent, { encoding })
@@ -48,7 +48,7 @@ describe('the body of an answer', () => {
     await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
   })
 
-  it('is held, when it is large and wanted so, after the one before is no longer held, and others do not wait for that', async () => {
+  it('when large and to be held, waits for the last held one; others do not wait', async () => {
     const large = { read: makeSemaphore(1), held: makeSemaphore(1) }
     const body = Buffer.alloc(8_000_001)
     const input = { encoding: undefined, length: undefined, maxBytes: 10_000_000, what: 'ride', large }
@@ -78,7 +78,7 @@ describe('the body of an answer', () => {
     ['GZIP', true],
     ['br', false],
     ['gzip, gzip', false],
-  ])('in the encoding %j is known: %s', (encoding, isKnown) => {
+  ])('with the encoding %j is accepted: %s', (encoding, isKnown) => {
     expect(isKnownEncoding(encoding)).toBe(isKnown)
   })
 })

@@ -80,7 +80,7 @@ describe('the address of a workout file', () => {
     'http://service.test/w1.erg',
     'https://service.test@elsewhere.test/w1.erg',
     'file:///etc/passwd',
-  ])('must lie on the own origin: %s is refused unsent', async (url) => {
+  ])('must have the own origin: %s is refused unsent', async (url) => {
     const { service, requests } = openTestService(file)
     expect(await errorOf(service.forAccount(ACCOUNT).downloadWorkout(url))).toMatchObject({
       name: 'RejectedError',
@@ -89,7 +89,7 @@ describe('the address of a workout file', () => {
     expect(requests).toEqual([])
   })
 
-  it('may answer XML, but not an HTML page', async () => {
+  it('may return XML, but not an HTML page', async () => {
     const zwo = openTestService(() => ({ body: '<workout_file/>', headers: { 'content-type': 'text/xml' } }))
     expect((await zwo.service.forAccount(ACCOUNT).downloadWorkout('/w.zwo')).value).toBe('<workout_file/>')
     const page = openTestService(() => ({

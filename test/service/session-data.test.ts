@@ -52,7 +52,7 @@ function rowsOf(data: WireSamples): unknown[] {
   )
 }
 
-test('reads from the bytes what JSON.parse makes of any list of samples, in any layout', () => {
+test('reads any list of samples as JSON.parse does, in any layout', () => {
   fc.assert(
     fc.property(samples, layout, (list, space) => {
       const body = bodyOf(list, space)
@@ -68,7 +68,7 @@ test('reads from the bytes what JSON.parse makes of any list of samples, in any 
   )
 })
 
-test('reads a list of many windows, with fields and texts that come late, wherever a window ends', () => {
+test('reads a list over many windows, with late fields and texts, wherever a window ends', () => {
   for (let run = 0; run < 12; run++) {
     const list = Array.from({ length: 4_000 }, (_, index) => ({
       unix_time: 1_700_000_000_000 + index,
@@ -103,7 +103,7 @@ test.each([
 test.each([
   ['a sample longer than the window', [{ power: 1 }, { power: 2, note: 'x'.repeat(300_000) }]],
   ['a name longer than a label', [{ power: 1, ['n'.repeat(200)]: 2 }]],
-])('leaves %s to the whole parse', (_what, list) => {
+])('leaves %s to JSON.parse', (_what, list) => {
   const body = bodyOf(list)
   expect(scan(body)).toBeUndefined()
   const { session_data: data } = readActivity({ ...answer(''), body }, 'GET activity x')
@@ -169,18 +169,18 @@ test.each([
   ['null', 'null'],
   ['an object with number keys', '{"0":{"power":2}}'],
   ['a sample that is none', '[{"power":2},null,7]'],
-])('takes %s as the whole parse does', (_what, list) => {
+])('treats %s as JSON.parse does', (_what, list) => {
   const text = `{"success":true,"name":"a","session_data":${list},"summary":{}}`
   const parsed = parseActivity(JSON.parse(text) as Record<string, unknown>)
   expect(parsed.ok && readActivity(answer(text), 'GET activity x')).toEqual(parsed.ok && parsed.value)
 })
 
-test('takes the last of two lists of samples', () => {
+test('uses the last of two lists of samples', () => {
   const text = '{"success":true,"session_data":[{"power":1}],"session_data":[{"power":2},{"power":3}]}'
   expect(readActivity(answer(text), 'GET activity x').session_data?.count).toBe(2)
 })
 
-test('is not led astray by the same name further inside, or as a text', () => {
+test('ignores the same name further inside, or as a text', () => {
   const around = { description: 'session_data', summary: { session_data: [{ power: 9 }] } }
   const { session_data: data } = readActivity(
     { ...answer(''), body: bodyOf([{ power: 1 }], 2, around) },
@@ -189,7 +189,7 @@ test('is not led astray by the same name further inside, or as a text', () => {
   expect([...(data?.fields.get('power')?.numbers.subarray(0, 1) ?? [])]).toEqual([1])
 })
 
-test('refuses samples whose fields are so many that they would fill the memory', () => {
+test('refuses samples with so many fields that they would fill the memory', () => {
   const list = Array.from({ length: 5_000 }, (_, index) => ({ [`field${index}`]: 1 }))
   const text = String(bodyOf(list))
   expect(scan(Buffer.from(text))).toBeUndefined()

@@ -34,7 +34,7 @@ const LONG = BODY + ' '.repeat(400_000)
 const RANGE = { from: new Date(0), to: new Date(1_000) }
 
 describe('answers that are cut or slow', () => {
-  it('detects an answer that ends before its Content-Length, and tries twice more', async () => {
+  it('detects an answer that ends before its Content-Length, and retries twice', async () => {
     let requests = 0
     const server = await openRawServer((socket) => {
       requests += 1
@@ -129,7 +129,7 @@ describe('answers that are cut or slow', () => {
     })
   })
 
-  it('returns the answer when a later try succeeds', async () => {
+  it('returns the answer of a later attempt', async () => {
     let requests = 0
     const server = await openRawServer((socket) => {
       requests += 1
@@ -140,7 +140,7 @@ describe('answers that are cut or slow', () => {
     expect((await account.listActivities(RANGE)).value.entries).toHaveLength(1)
   })
 
-  it('stops at once when the signal aborts, without another try', async () => {
+  it('stops at once when the signal aborts, without another attempt', async () => {
     const stop = new AbortController()
     let requests = 0
     const server = await openRawServer((socket) => {

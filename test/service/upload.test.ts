@@ -94,7 +94,7 @@ describe('an upload', () => {
     ['/rides/2024/über "fast"\r\nX-Evil: 1.fit', 'über %22fast%22__X-Evil: 1.fit'],
     ['C:\\rides\\a.fit', 'a.fit'],
     ['', 'activity.fit'],
-  ])('sends no name of its own, and a file name that cannot break out: %j', async (fileName, sent) => {
+  ])('sends no default name, and a safe file name: %j', async (fileName, sent) => {
     const { server, uploads } = await openReceiver(() => ({ status: 200, body: ACCEPTED }))
     await openAccount(server).uploadFit(makeFile({ fileName }))
     const parts = uploads.flatMap(readParts)
@@ -103,7 +103,7 @@ describe('an upload', () => {
     ])
   })
 
-  it('is sent again whole with the new token when a 401 refuses it', async () => {
+  it('is sent again with the new token after a 401', async () => {
     const { server, uploads } = await openReceiver((count) =>
       count === 1 ? { status: 401, body: {} } : { status: 200, body: ACCEPTED },
     )
@@ -118,7 +118,7 @@ describe('an upload', () => {
     expect(uploads.flatMap(readParts).map(({ content }) => content.equals(BYTES))).toEqual([true, true])
   })
 
-  it('is never sent again by itself, and may have arrived when its answer was lost', async () => {
+  it('is not retried, and may have arrived when its answer was lost', async () => {
     let uploads = 0
     const server = await openHttpServer((request, response) => {
       request.resume()
@@ -145,7 +145,7 @@ describe('an upload', () => {
     })
   })
 
-  it('has certainly not arrived when the connection broke in its middle', async () => {
+  it('has not arrived when the connection broke during the body', async () => {
     const server = await openRawServer((socket) => socket.destroy())
     let sent = 0
     const file = makeFile({ bytes: Buffer.alloc(40_000_000), onSent: () => void sent++ })
@@ -154,7 +154,7 @@ describe('an upload', () => {
     expect(sent).toBe(0)
   })
 
-  it('has certainly not arrived when no server listens', async () => {
+  it('has not arrived when no server listens', async () => {
     const server = await openRawServer(() => undefined)
     const account = openAccount(server)
     await server.close()

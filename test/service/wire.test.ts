@@ -22,7 +22,7 @@ const PUBLISHED_ENTRY = {
 }
 
 describe('the activity list', () => {
-  it('reads a published entry as it is', () => {
+  it('reads a published entry', () => {
     const list = unwrap(parseActivityList({ success: true, activities: [PUBLISHED_ENTRY] }))
     expect(list).toEqual({ entries: [PUBLISHED_ENTRY], bad: [], drift: [] })
   })
@@ -93,7 +93,7 @@ describe('an activity', () => {
     expect(wire.drift).toEqual([])
   })
 
-  it('makes null of a wrong-typed field and keeps unknown fields, and reports both', () => {
+  it('makes a field of a wrong type null, keeps unknown fields, and reports both', () => {
     const summary = {
       xss: 'lots',
       focus: { a: 1 },
@@ -130,7 +130,7 @@ describe('an activity', () => {
     expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
   })
 
-  it('distinguishes an answer with no samples from one that was requested without them', () => {
+  it('distinguishes an answer without samples from one requested without them', () => {
     expect(unwrap(parseActivity({ success: true, session_data: null })).session_data).toBeNull()
     expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data?.count).toBe(0)
     expect(unwrap(parseActivity({ success: true }))).not.toHaveProperty('session_data')

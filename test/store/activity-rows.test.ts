@@ -21,12 +21,12 @@ it.each([
   ['2026-05-03 08:00:00.123', '2026-05-03T06:00:00.123Z'],
   [LOCAL, EXACT],
   ['2026-05-03 08:00:00.1234', '2026-05-03T06:00:00.1234Z'],
-])('a start of the local time %s is written as %s', (local, exact) => {
+])('a start at the local time %s is written as %s', (local, exact) => {
   expect(exactStart(START, local)).toBe(exact)
 })
 
 describe('a detail', () => {
-  it('has a value for each column but the pictures, and those of its samples only with these', () => {
+  it('has a value for each column except pictures, and values of samples only with samples', () => {
     expect(SUMMARY_COLUMNS).toContain('xss')
     expect(SUMMARY_COLUMNS).not.toContain('activityMap')
     const row = detailRow({ xss: 80, elapsedS: 2 })
@@ -37,7 +37,7 @@ describe('a detail', () => {
     for (const column of ['elapsedS', 'sampleCount', 'startLat']) expect(without).not.toHaveProperty(column)
   })
 
-  it('names the fields that the list has, too, and not those that it does not tell', () => {
+  it('names the fields that the list also has, and not the others', () => {
     expect(fieldsOfDetail(detailRow())).toEqual({})
     expect(fieldsOfDetail(detailRow({ name: null, description: null, activityType: null }))).toEqual({
       ...{ name: null, description: null, activity_type: null },
@@ -88,7 +88,7 @@ describe('a detail', () => {
     expect('startedAt' in after && 'startedAtLocal' in after).toBe(isWritten)
   })
 
-  it('writes the zone of a position anew with other samples', () => {
+  it('updates the zone of a position with new samples', () => {
     const content = { samples: makeSamples(3), place: NOWHERE }
     const before: KnownRow = { ...known, timezone_source: 'position' }
     expect(columnsToWrite(detailRow(zone), { before, content }).after).toHaveProperty('timezone', 'UTC')
@@ -154,7 +154,7 @@ describe('a detail', () => {
 
 describe('a stored answer', () => {
   const document = Buffer.from('{"success":true}')
-  it('is kept as it was compressed, or compressed, and comes back', async () => {
+  it('is kept compressed, and read back', async () => {
     const gzipped = gzipSync(document)
     const sent = await packDocument({ document, gzipped })
     expect(sent.body).toBe(gzipped)

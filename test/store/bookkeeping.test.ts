@@ -15,7 +15,7 @@ import { listed, makeAccount, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('a cursor follows the clock of the service, also backwards, and keeps the cap of the list', async () => {
+test('a cursor follows the clock of the service, even backwards, and keeps the cap of the list', async () => {
   const { store } = await openTestStore()
   const key = { accountId: await makeAccount(store), resource: 'activities' }
   const find = () => store.read((tx) => findCursor(tx, key))
@@ -126,7 +126,7 @@ test('a content is in the ledger once, and one of two senders changes its state'
   expect(await rowsOf(store, 'SELECT state FROM training.uploads')).toEqual([{ state: 'refused' }])
 })
 
-test('the rate of an account counts what was fetched in the last five minutes, and is unknown without it', async () => {
+test('the rate of an account counts the fetches of the last five minutes, and is unknown without any', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const entries = ['a', 'b', 'c', 'd', 'old', 'ahead'].map((path) => listed(path))

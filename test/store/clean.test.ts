@@ -14,7 +14,7 @@ test('a cleaned object keeps a member named __proto__', () => {
   expect(JSON.stringify(cleanJson(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"__proto__":{"a":1}}')
 })
 
-test('any JSON, once cleaned, is accepted by Postgres as text and as jsonb', async () => {
+test('Postgres accepts any cleaned JSON as text and as jsonb', async () => {
   const { store } = await openTestStore()
   const anyText = fc.string({
     unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),

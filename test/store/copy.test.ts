@@ -51,7 +51,7 @@ test.each([Number.POSITIVE_INFINITY, 1, 4])(
   },
 )
 
-test('reads the rows beside notices of Postgres', async () => {
+test('reads the rows between notices of Postgres', async () => {
   const client = await openClient(11)
   await client.query(`CREATE FUNCTION pg_temp.tell(n int) RETURNS int LANGUAGE plpgsql
     AS $$ BEGIN IF n % 100 = 0 THEN RAISE NOTICE 'at %', n; END IF; RETURN n; END $$`)

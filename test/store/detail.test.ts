@@ -198,7 +198,7 @@ test('an answer without samples does not delete samples that are stored', async 
   expect(String(await rawDocumentOf(store, activityId))).toBe('first')
 })
 
-test('new samples whose answer is not kept leave no raw document of the samples before', async () => {
+test('new samples without a kept answer remove the raw document of the old ones', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const rawDocument = await packDocument({ document: Buffer.from('first') })
@@ -344,7 +344,7 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
   return content
 }
 
-test('each value of a field without a column has the time of its sample, in whatever order the rows lie', async () => {
+test('each value of a field without a column has the time of its sample, in any order of rows', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const samples = makeSamples(3)
@@ -372,7 +372,7 @@ test('each value of a field without a column has the time of its sample, in what
   ])
 })
 
-test('an unknown field is recorded again though its activity still has no samples', async () => {
+test('an unknown field is recorded again while its activity has no samples', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, at(0))
   const answer = (values: unknown[]) => ({

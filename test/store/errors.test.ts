@@ -45,7 +45,7 @@ test('an error of the store has no parameters at any depth', async () => {
   }
 })
 
-test('an error of the connection inside a query holds no parameters either', async () => {
+test('a connection error inside a query has no parameters', async () => {
   const { store, url } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
@@ -66,7 +66,7 @@ test('errors that do not come from the database pass through the store unchanged
   expect(await errorOf(store.transaction(() => Promise.reject(bug)))).toBe(bug)
 })
 
-test('a failed connection says what is wrong with it', async () => {
+test('a failed connection has its reason', async () => {
   const { url } = await openTestStore()
   const nobody = new URL(url)
   nobody.pathname = '/no_such_database'
@@ -83,7 +83,7 @@ test('a failed connection says what is wrong with it', async () => {
   }
 })
 
-test('a transaction whose failed query was ignored does not end as a commit', async () => {
+test('a transaction with an ignored failed query is not committed', async () => {
   const { store } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {

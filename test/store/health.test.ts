@@ -10,7 +10,7 @@ const finish = (store: Store, runId: number) =>
   store.transaction((tx) => recordRunFinished(tx, runId, { outcome: 'done' }))
 
 describe('runs that ended since a mark', () => {
-  it('are found once, also when they end in another order than they began', async () => {
+  it('are found once, in any order of their ends', async () => {
     const { store } = await openTestStore()
     await finish(store, await begin(store))
     const start = await store.read(findRunsMark)
@@ -25,7 +25,7 @@ describe('runs that ended since a mark', () => {
     expect(three).toEqual({ ended: [], mark: two.mark })
   })
 
-  it('are not lost when a later one is seen before an earlier one is committed', async () => {
+  it('are not lost when a later one is committed first', async () => {
     const { store, url } = await openTestStore()
     const other = openStore({ log: quiet }, { connectionString: url })
     try {

@@ -8,7 +8,7 @@ import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('a list makes new activities, marks known ones, and counts a path named twice once', async () => {
+test('a list creates new activities, marks known ones, and counts a repeated path once', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const list = (entries: ReturnType<typeof listed>[], second: number) =>
@@ -48,7 +48,7 @@ test('wanted activities are found newest first, those without a start last', asy
   expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
 })
 
-test('the newest activities get the lowest ids, so that samples are stored in the order of the fetches', async () => {
+test('the newest activities get the lowest ids, so that samples are stored in order of fetching', async () => {
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   const day = (index: number) => (index * 7_919) % 6_000
@@ -84,7 +84,7 @@ test('a failed activity is wanted again after its pause, and at once when it is 
   expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
 })
 
-test('an unchanged activity is mirrored again, but stays wanted when it was listed after the request', async () => {
+test('an unchanged activity becomes mirrored, but stays wanted when it was listed after the request', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))

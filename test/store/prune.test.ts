@@ -51,7 +51,7 @@ const findReadings = (store: Store) =>
       .rows,
   }))
 
-test('runs that changed nothing go after 90 days, the others after 400 days, and nothing that is shown is different', async () => {
+test('runs without changes are deleted after 90 days, others after 400, without a visible difference', async () => {
   const { store } = await openTestStore()
   const account_id = await makeAccount(store)
   const other = await makeAccount(store, 'other')
@@ -85,7 +85,7 @@ test('runs that changed nothing go after 90 days, the others after 400 days, and
   expect(await countRuns(store, `account_id = ${other}`)).toBe(ofOther)
 })
 
-test('after years of failures the last good poll and the reason are still known, and a run that is under way stays', async () => {
+test('after years of failures the last good poll and the reason are known; a running run stays', async () => {
   const { store } = await openTestStore()
   const account_id = await makeAccount(store)
   await addRuns(store, { account_id, ...POLL, from: '1500 days', until: '1000 days', every: '1 day' })
@@ -107,7 +107,7 @@ test('after years of failures the last good poll and the reason are still known,
   expect(await countRuns(store, `outcome = 'done'`)).toBe(1)
 })
 
-test('of the differences from the document those stay that were seen last', async () => {
+test('the last seen differences from the document stay', async () => {
   const { store } = await openTestStore()
   const drift = ['old', 'middle', 'new'].map((field) => ({ field, kind: 'unknown' as const, example: 1 }))
   for (const one of drift) await store.transaction((tx) => recordDrift(tx, 'activity', [one]))
@@ -119,7 +119,7 @@ test('of the differences from the document those stay that were seen last', asyn
   ])
 })
 
-test('an activity that is fetched again and again has one raw document, and no room is lost to the earlier ones', async () => {
+test('an activity has one raw document, and earlier ones take no room', async () => {
   const { store } = await openTestStore()
   const { activityId } = await makeActivity(store, new Date(0))
   const fetchAgain = async (second: number) => {

@@ -28,7 +28,7 @@ test('every column is read back as it was written, also nulls', async () => {
   }
 })
 
-test('a field that no sample has is null', async () => {
+test('a field without values is null', async () => {
   const { store } = await openTestStore()
   const samples = makeSamples(3, (field) => (field === 'hr' || field === 'lng' ? 1 : Number.NaN))
   await store.transaction((tx) => replaceSamples(tx, 7, makeSamples(3)))
@@ -54,7 +54,7 @@ test('positions keep all digits, times their microseconds, also before 2000', as
   expect(rows[1]?.t).toBeNull()
 })
 
-test('infinities are kept, and values that a column cannot hold become null', async () => {
+test('infinities are kept; values that a column cannot hold become null', async () => {
   const { store } = await openTestStore()
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
   const samples = makeSamples(values.length, (field, index) =>
@@ -115,7 +115,7 @@ test('samples of the same time are numbered separately for each activity of a CO
   ])
 })
 
-test('replacing the samples of one activity leaves those of the others as they are', async () => {
+test('replacing the samples of one activity does not change the others', async () => {
   const { store } = await openTestStore()
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
   await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))

@@ -44,7 +44,7 @@ async function openMigrated(): Promise<string> {
   return database.url
 }
 
-test('the snapshot of the last migration is the declared schema; if not: npm run db:generate', async () => {
+test('the snapshot of the last migration equals the declared schema; if not: npm run db:generate', async () => {
   const snapshot = await readSnapshot()
   expect(await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id))).toEqual([])
 })

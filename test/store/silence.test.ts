@@ -36,7 +36,7 @@ async function openScene(): Promise<{ url: string; line: Line; store: Store; dir
 /** Waits, by the server's clock, several times as long as a connection may be silent. */
 const pause = (url: string) => queryOnce(url, `select pg_sleep(${(SILENT_MS * 4) / 1_000})`)
 
-describe('a connection of which a proxy passes nothing on, and which it does not close', () => {
+describe('a connection on which a proxy drops everything without closing it', () => {
   it('is ended on both sides while idle, and the next statement gets another one', async () => {
     const { url, line, store } = await openScene()
     await rowsOf(store, 'select 1')
@@ -110,7 +110,7 @@ describe('a connection of which a proxy passes nothing on, and which it does not
     expect((await queue.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('does not hold up the end of a pool', async () => {
+  it('does not delay the end of a pool', async () => {
     const { line } = await openScene()
     const pool = makePool({ connectionString: line.url })
     await pool.query('select 1')
@@ -121,7 +121,7 @@ describe('a connection of which a proxy passes nothing on, and which it does not
   })
 })
 
-describe('a connection that is silent because somebody works or waits', () => {
+describe('a connection that is silent during work or a wait', () => {
   it('stays, however long its statement runs', async () => {
     const { store } = await openScene()
     expect(await rowsOf(store, 'select pg_sleep(1.5), 1 as one')).toMatchObject([{ one: 1 }])
@@ -139,7 +139,7 @@ describe('a connection that is silent because somebody works or waits', () => {
     await waiting
   })
 
-  it('stays while the rows of a COPY come slowly, and while they are not read', async () => {
+  it('stays while the rows of a COPY are slow or not read', async () => {
     const { url, store } = await openScene()
     async function* rows() {
       for (let round = 0; round < 2; round++) {

@@ -54,7 +54,7 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
       expect(await isSecured('localhost', parameters)).toBe(false)
   })
 
-  it('verifies the authority with verify-ca, and with require when there is a sslrootcert', async () => {
+  it('verifies the authority with verify-ca, and with require and a sslrootcert', async () => {
     for (const mode of ['verify-ca', 'require']) {
       expect(await isSecured('127.0.0.1', `sslmode=${mode}&${authority()}`), mode).toBe(true)
       const other = `sslrootcert=${join(folder.path, 'server.crt')}`
@@ -63,7 +63,7 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
     await expect(isSecured('localhost', 'sslmode=require&sslrootcert=system')).rejects.toThrow()
   })
 
-  it('verifies the name, too, with verify-full', async () => {
+  it('also verifies the name with verify-full', async () => {
     expect(await isSecured('localhost', `sslmode=verify-full&${authority()}`)).toBe(true)
     await expect(isSecured('127.0.0.1', `sslmode=verify-full&${authority()}`)).rejects.toThrow(/altnames/)
     await expect(isSecured('localhost', 'sslmode=verify-full')).rejects.toThrow()
@@ -94,7 +94,7 @@ describe('a Postgres without TLS', () => {
     }
   }
 
-  it('is used with prefer and allow, also when the password is sent by SCRAM only', async () => {
+  it('is used with prefer and allow, even when the password is sent by SCRAM only', async () => {
     await read('sslmode=prefer')
     await read('sslmode=allow')
   })
@@ -107,7 +107,7 @@ describe('a Postgres without TLS', () => {
   })
 })
 
-it('TLS parameters that mean nothing are reported with the other wrong settings', () => {
+it('TLS parameters without effect are reported with other wrong settings', () => {
   const problemsOf = (parameters: string) =>
     readSettings({ DATABASE_URL: `postgres://a:b@localhost/c${parameters}` }).problems.map(
       ({ sentence }) => sentence,

@@ -78,7 +78,7 @@ test('a vacuum that another transaction blocks is done after the next write', as
   expect(await vacuums()).toBe(1)
 })
 
-test('after a backfill, one activity is read without reading all of them', async () => {
+test('after a backfill, one activity is read without reading all', async () => {
   const store = await openRides()
   const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
@@ -87,7 +87,7 @@ test('after a backfill, one activity is read without reading all of them', async
   expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
 
-test('the index covers new activities before the backfill has ended', async () => {
+test('the index covers new activities during the backfill', async () => {
   const store = await openRides()
   const unknown = () => numberOf(store, `brin_summarize_new_values('training.samples_activity')`)
   const vacuum = makeSamplesVacuum({ store, log: quiet })
@@ -99,7 +99,7 @@ test('the index covers new activities before the backfill has ended', async () =
   expect(await numberOf(fresh, `brin_summarize_new_values('training.samples_activity')`)).toBeGreaterThan(10)
 })
 
-test('after a recalculation, one activity is read without reading all of them, in whatever order they are stored', async () => {
+test('after a recalculation, one activity is read without reading all, in any order of storage', async () => {
   const store = await openRides()
   const vacuum = makeSamplesVacuum({ store, log: quiet })
   for (let times = 0; times < 3; times++) await writeAll(store, vacuum, SAMPLES)

@@ -22,7 +22,7 @@ describe('what is dropped', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('as .zip is every FIT file in it; what is refused in it is reported beside what was uploaded', async () => {
+  it('as .zip is every FIT file in it, with refused and uploaded ones reported', async () => {
     const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
     const cut = ride.subarray(0, 400)
     const zip = makeZip([
@@ -41,7 +41,7 @@ describe('what is dropped', () => {
     expect(await rig.uploaded()).toHaveLength(2)
   })
 
-  it('as .zip goes its own way file by file: what is locked in it is named, and the others are sent', async () => {
+  it('as .zip is handled file by file: encrypted ones are named, and the others sent', async () => {
     const inner = makeZip([
       { name: 'inner.fit', bytes: makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }) },
       { name: 'locked.fit', bytes: ride, encrypted: true },
@@ -71,7 +71,7 @@ describe('what is dropped', () => {
     expect(rig.log.lines.filter(({ level }) => level !== 'debug' && level !== 'trace')).toEqual([])
   })
 
-  it('and is not a FIT file is refused with the reason, in SQL and beside the file, and never sent', async () => {
+  it('and is not a FIT file is refused with the reason, in SQL and in a text file, and not sent', async () => {
     const text = Buffer.from('this is a letter, not a ride, whatever its name says')
     expect(await rig.importFile('letter.fit', text)).toMatchObject({ action: 'failed' })
     const [row] = await rig.rows('select state, attempts, reason, started_at from training.uploads')

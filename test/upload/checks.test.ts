@@ -66,7 +66,7 @@ async function checkToEnd() {
   return { pauses: pauses.slice(1), row }
 }
 
-it('an upload whose answer was lost is checked ever later, and sent again after a quarter of an hour', async () => {
+it('an upload with a lost answer is checked with growing pauses, and sent again after 15 minutes', async () => {
   const resendAfter = new Date(NOW.getTime() + 15 * MINUTE)
   await make({ state: 'sending', next_try_at: new Date(NOW.getTime() + 1) })
   expect(await check()).toBeUndefined()
@@ -85,7 +85,7 @@ it('an upload whose answer was lost is checked ever later, and sent again after 
   expect(lists[0]?.[2]).toBe(signal)
 })
 
-it('an accepted upload whose activity is gone is checked ever later, and for a week', async () => {
+it('an accepted upload without its activity is checked with growing pauses for a week', async () => {
   await make({ state: 'accepted', accepted_at: NOW, activity_path: 'gone' })
   const { pauses, row } = await checkToEnd()
   expect(pauses).toEqual([10, 40, 160, 640, 2_560, 10_240, 40_960, ...Array(7).fill(86_400)])
@@ -94,7 +94,7 @@ it('an accepted upload whose activity is gone is checked ever later, and for a w
   expect(await check()).toBeUndefined()
 })
 
-it('an accepted upload is replaced by another activity of its start 30 s after it was accepted', async () => {
+it('another activity with its start can replace an accepted one after 30 s', async () => {
   const woken: unknown[] = []
   deps.onWanted = async (wanted) => void woken.push(wanted)
   listed = [{ path: 'other', name: null, startedAt: new Date(START.getTime() + 2 * MINUTE) }]
@@ -113,7 +113,7 @@ it('an accepted upload is replaced by another activity of its start 30 s after i
   expect(await check()).toBeUndefined()
 })
 
-it('a file is sent under a lease of a minute, tried again after 5 s, and checked 10 s after it was accepted', async () => {
+it('a file is sent under a lease of a minute, retried after 5 s, and checked 10 s after acceptance', async () => {
   const ride = makeRide()
   let sending: Upload | undefined
   const uploadFit = async () => {

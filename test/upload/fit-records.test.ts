@@ -215,7 +215,7 @@ describe('the records and messages of a FIT file', () => {
     })
   }
 
-  it('are joined to the activity, with the gears in use, and with texts and lists of apps', async () => {
+  it('are joined to the activity, with gears, texts and lists of apps', async () => {
     const [ride] = await rig.rows(
       `select count(*)::int as records, count(distinct activity_id)::int as rides, min(front_gear) as small, max(front_gear) as large,
          min(position) filter (where front_gear = 50) as since, min(account) as account
@@ -317,7 +317,7 @@ describe('the records and messages of a FIT file', () => {
     ])
   })
 
-  it('have the beats of a swim strap as heart rate and as R-R intervals, and what the watch measured itself beside them', async () => {
+  it('have the beats of a swim strap as heart rate and R-R intervals, and the measurements of the watch', async () => {
     const beats = Array.from({ length: 33 }, (_, index) => [index * 0.75 + 0.5, 120 + index] as const)
     const swim = makeSwimFit({ seconds: 20, beats, hr: 99 })
     await rig.importFile('swim.fit', swim)

@@ -127,7 +127,7 @@ describe('the records of a FIT file', () => {
     expect(columnsOf(count, fields)).toEqual(expected)
   })
 
-  it('hold the speed and the distance that old devices pack into three bytes, over 256 m and where there is no other', () => {
+  it('have the speed and the distance that old devices pack into three bytes, also over 256 m', () => {
     const pack = (cmps: number, sixteenths: number): FitValue => [
       ...[cmps & 0xff, (cmps >> 8) | ((sixteenths & 0xf) << 4), (sixteenths >> 4) & 0xff],
     ]
@@ -168,7 +168,7 @@ const normalize = (change: Partial<FitContents>) => {
 const message = (fields: FitFields, developerFields: FitFields = {}) => ({ fields, developerFields })
 
 describe('a FIT file as a whole', () => {
-  it('has the least, mean and greatest temperature, and the balance while there was power', () => {
+  it('has minimal, mean and maximal temperature, and the balance while there was power', () => {
     const records = recordsOf(4, {
       temperature: { numbers: [20, NOTHING, 10, 15] },
       leftRightBalance: { numbers: [0x80 + 40, 0x80 + 60, 0x80 + 90, NOTHING] },
@@ -204,7 +204,7 @@ describe('a FIT file as a whole', () => {
     [54_000, null],
     [-43_200, -43_200],
     [-46_800, null],
-  ])('whose local time is %i s off is %s s ahead of UTC', (apart, offset) => {
+  ])('with a local time that differs by %i s is %s s ahead of UTC', (apart, offset) => {
     const timestamp = START.toISOString()
     const localTimestamp = START.getTime() / 1_000 - FIT_EPOCH_S + apart
     expect(normalize({ head: { activity: { timestamp, localTimestamp } } }).file.utcOffsetS).toBe(offset)
@@ -240,7 +240,7 @@ describe('a FIT file as a whole', () => {
 
 describe('sessions and laps', () => {
   const lap = (fields: FitFields) => normalize({ laps: [message(fields)] }).laps[0]
-  it('are numbered, and have what their messages say', () => {
+  it('are numbered, and have the values of their messages', () => {
     const { laps, sessions } = normalize({
       laps: [message({}), message({ lapTrigger: 0, intensity: 250 }, { note: 'x' })],
       sessions: [message({}), message({})],
@@ -303,7 +303,7 @@ describe('the fields of apps', () => {
   const of = (change: Partial<DescribedField>, contents: Partial<FitContents> = {}) =>
     normalize({ described: [described(change)], records: recordsOf(2), ...contents }).fields[0]
 
-  it('have their values, with the number of each record where not each has one', () => {
+  it('have their values, with record numbers unless every record has one', () => {
     expect(of({ records: [1, 2], values: [5, 'x'] })).toMatchObject({
       ...{ position: 1, count: 2, offsetsS: [0, 1], values: [5, null], records: null, others: { 2: 'x' } },
     })
@@ -311,7 +311,7 @@ describe('the fields of apps', () => {
     expect(of({ records: [2, 3], values: [5, 6] })).toMatchObject({ records: [2, 3], offsetsS: [1, null] })
   })
 
-  it('have the time since the start of the file, as far as a whole number reaches', () => {
+  it('have the time since the start of the file, within the range of an integer', () => {
     const timesMs = Float64Array.from([(2 ** 31 - 1) * 1_000, 2 ** 31 * 1_000])
     const records = { ...recordsOf(2), timesMs }
     const startedAt = new Date(0)
@@ -339,7 +339,7 @@ describe('the fields of apps', () => {
     expect(of({ fields, app })?.fields).toEqual(app ? { ...fields, app } : fields)
   })
 
-  it('come before those of the profile that have no column, which are named as the profile does', () => {
+  it('come before fields of the profile without a column, which have their names in the profile', () => {
     const left = recordsOf(1, { field_99: { numbers: [1] } })
     expect(normalize({ described: [described()], records: left }).fields).toMatchObject([
       { position: 1, fieldNumber: 3, developerIndex: 0 },
@@ -348,7 +348,7 @@ describe('the fields of apps', () => {
   })
 })
 
-it('the other messages of a file have their own time, else that of the record before them', () => {
+it('the other messages of a file have their own time, else the time of the last record', () => {
   const other = (change: Partial<FitOther>): FitOther => ({
     ...{ name: 'hr', time: null, record: 0, fields: {}, developerFields: {}, ...change },
   })

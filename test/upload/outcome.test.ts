@@ -52,7 +52,7 @@ describe('a request that failed', () => {
     [2, 15 * SECOND],
     [3, 45 * SECOND],
     [99, 15 * MINUTE],
-  ])('before its body had left at attempt %i is made again after %i ms', (attempts, pauseMs) => {
+  ])('before its body had left at attempt %i is repeated after %i ms', (attempts, pauseMs) => {
     for (const error of [away, closed])
       expect(judge(error, attempts)).toEqual({ state: 'seen', nextTryAt: later(pauseMs) })
   })
@@ -60,12 +60,12 @@ describe('a request that failed', () => {
   it.each([
     [1, 60 * SECOND],
     [9, 15 * MINUTE],
-  ])('by a rate limit of a minute at attempt %i is made again after %i ms', (attempts, pauseMs) => {
+  ])('by a rate limit of a minute at attempt %i is repeated after %i ms', (attempts, pauseMs) => {
     const limited = new RateLimitedError('rate_limited', '429', MINUTE)
     expect(judge(limited, attempts)).toEqual({ state: 'seen', nextTryAt: later(pauseMs) })
   })
 
-  it('after its body had left may have arrived: its status is checked at once, and it is sent again later', () => {
+  it('after its body had left is checked at once, and sent again later', () => {
     const unconfirmed = { state: 'unconfirmed', nextTryAt: NOW, checks: 0 }
     const html = new UnexpectedResponseError('not_json', 'HTML')
     for (const error of [lost, html])
@@ -120,12 +120,12 @@ describe('a file of the drop folder', () => {
     [new RateLimitedError('rate_limited', 'wait', 1), 'warn', 'outage', 'uploads wait: wait'],
     [new UnexpectedResponseError('not_json', 'HTML'), 'error', 'a.fit', 'a.fit waits: HTML'],
     [new Error('no idea'), 'error', 'a.fit', expect.stringContaining('a.fit waits: ')],
-  ])('waits 15 s after %s, which is said', async (error, ...expected) => {
+  ])('waits 15 s after %s, with the reason', async (error, ...expected) => {
     expect(await importWith(error)).toEqual(outcome)
     expect(said.map((args) => args.slice(0, 3))).toEqual([expected])
   })
 
-  it('is left to its folder when the disk fails or it changed, and waits when the daemon stops', async () => {
+  it('stays in its folder when the disk fails or it changed, and waits when the daemon stops', async () => {
     for (const code of ['file_changed', 'outside_folder'])
       await expect(importWith(new TransientError(code, 'it changed'))).rejects.toThrow('it changed')
     await expect(importWith(Object.assign(new Error('EIO'), { syscall: 'read' }))).rejects.toThrow('EIO')
@@ -136,7 +136,7 @@ describe('a file of the drop folder', () => {
   it.each([
     ['a ride', makeRide()],
     ['noise', Buffer.from('no FIT file at all, for sure')],
-  ])('with %s that changed while it was read is left to its folder', async (_, bytes) => {
+  ])('with %s that changed while it was read stays in its folder', async (_, bytes) => {
     const check = () => Promise.reject(new TransientError('file_changed', 'it changed'))
     const open = async () => ({ ...sourceOf(bytes), check })
     const times = { restingSince: NOW, changedAt: NOW }

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-it.each([...files])('%s comes to the end that its bytes call for', async (name, bytes) => {
+it.each([...files])('%s has the right result', async (name, bytes) => {
   const { verdict } = judgeFit(bytes)
   const outcome = await rig.importFile(name, bytes)
   expect(outcome.action).toBe({ whole: 'done', refused: 'failed', unready: 'wait' }[verdict])
@@ -39,7 +39,7 @@ it.each([...files])('%s comes to the end that its bytes call for', async (name, 
 
 const JOINED = `select u.file_name, a.path from training.uploads u join training.activities a using (activity_id) order by 1`
 
-it('files of rides that came another way are joined each to its own, and to none when the starts are exchanged', async () => {
+it('files of known rides are joined each to its own, and to none when the starts are exchanged', async () => {
   const whole = [...files].filter(([, bytes]) => judgeFit(bytes).verdict === 'whole')
   const importAll = async () => {
     await rig.rows('truncate training.uploads cascade')

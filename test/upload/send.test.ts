@@ -14,7 +14,7 @@ afterEach(() => rig.close())
 const ride = makeRide()
 
 describe('a file', () => {
-  it('is sent once, and its ledger row joined with its activity tells the whole story', async () => {
+  it('is sent once, and its ledger row and activity show the whole upload', async () => {
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     const accepted = await rig.find(ride)
     expect(accepted).toMatchObject({ state: 'accepted', attempts: 1, fileName: 'ride.fit', reason: null })
@@ -34,7 +34,7 @@ describe('a file', () => {
     expect(others).toEqual([])
   })
 
-  it('wakes the fetch of its activity once, also when waking fails, and not where the service had the activity already', async () => {
+  it('starts one fetch of its activity, and none when the service already had the activity', async () => {
     const woken: number[] = []
     const onWanted = async ({ activityId }: { activityId: number }) => {
       woken.push(activityId)
@@ -47,7 +47,7 @@ describe('a file', () => {
     expect(woken).toHaveLength(1)
   })
 
-  it('that became another activity leaves the former one as absent, and the same one as it is', async () => {
+  it('that became another activity marks the former one as absent', async () => {
     await rig.importFile('ride.fit', ride)
     const upload = await rig.find(ride)
     const absent = async (path: string | null | undefined) => {
@@ -60,7 +60,7 @@ describe('a file', () => {
     expect(await absent('another')).toBe(true)
   })
 
-  it('that was uploaded and not moved, because of a crash, is moved without being sent again', async () => {
+  it('that was uploaded but not moved before a crash is moved without being sent again', async () => {
     await rig.importFile('ride.fit', ride)
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     await rig.fetchWanted()
@@ -69,7 +69,7 @@ describe('a file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', attempts: 1 })
   })
 
-  it('of the same bytes under another name is reported as a duplicate, and the first row stays as it is', async () => {
+  it('of the same bytes under another name is reported as a duplicate, and the first row stays', async () => {
     await rig.importFile('ride.fit', ride)
     const before = await rig.find(ride)
     const again = await rig.importFile('copy.fit', ride)
@@ -98,7 +98,7 @@ describe('a file', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('that the service refuses is failed with the reason, and sent again when a person moves it back', async () => {
+  it('that the service refuses moves to failed/ with the reason, and is sent again when moved back', async () => {
     await rig.fault({ kind: 'status', status: 413 })
     const restingSince = rig.deps.now()
     const refused = await rig.importFile('ride.fit', ride)
@@ -112,7 +112,7 @@ describe('a file', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2, reason: null })
   })
 
-  it('that is refused again and again waits longer each time', async () => {
+  it('that is refused repeatedly waits longer each time', async () => {
     await rig.fault({ kind: 'status', status: 400, times: 'always' })
     await rig.importFile('ride.fit', ride)
     expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
@@ -125,7 +125,7 @@ describe('a file', () => {
 })
 
 describe('an outage', () => {
-  it('of 429 is waited for as the service asks, without the file being refused', async () => {
+  it('with 429 delays the file as the service requires, without a refusal', async () => {
     await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
     const first = await rig.importFile('ride.fit', ride)
     expect(first).toMatchObject({ action: 'wait' })
@@ -136,7 +136,7 @@ describe('an outage', () => {
     expect(await rig.uploaded()).toHaveLength(1)
   })
 
-  it('of hours is tried through with growing pauses, and said once', async () => {
+  it('of hours is bridged by attempts with growing pauses, and logged once', async () => {
     const gone = {
       ...rig.deps,
       serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: noRoute }),

@@ -19,13 +19,13 @@ const textOf = async (name: string, bytes: Uint8Array) => {
 }
 
 describe('the text beside a failed file', () => {
-  it('advises nothing that would be refused again for a file that is not a ride', async () => {
+  it('suggests no resend for a file that is not a ride', async () => {
     const text = await textOf('picture.fit', picture)
     expect(text).toContain('only FIT activities are')
     expect(text).not.toMatch(/--force|move the file back/i)
   })
 
-  it('offers to send a duplicate all the same', async () => {
+  it('offers to send a duplicate anyway', async () => {
     await rig.importFile('ride.fit', ride)
     const text = await textOf('copy.fit', ride)
     expect(text).toContain('Nothing needs to be done')
@@ -83,7 +83,7 @@ describe('an archive with files that the service refuses', () => {
   })
 })
 
-it('an outage of the database is said once for many files, and again when it is over', async () => {
+it('an outage of the database is logged once for many files, and once when it ends', async () => {
   const down = async (): Promise<never> => {
     throw new TransientError('database_unreachable', 'store: the disk is full')
   }

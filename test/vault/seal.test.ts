@@ -46,7 +46,7 @@ async function openFolder(): Promise<string> {
 }
 
 describe('the keyring', () => {
-  it('reads the keys again for an id that it does not know, and no key opens what none has sealed', () => {
+  it('reads the keys again for an unknown id, and opens nothing with another key', () => {
     let keys = [ONE]
     let reads = 0
     const readKeys = () => {
@@ -71,7 +71,7 @@ describe('the keyring', () => {
     [[ONE, TWO], [], TWO],
     [[], [TWO], ONE],
     [[TWO], [], TWO],
-  ])('chooses for a new login the key that seals the others, else the newest', (keys, used, chosen) => {
+  ])('uses for a new login the key of the others, else the newest', (keys, used, chosen) => {
     const keyring = makeKeyring({ secretKey: ONE, readKeys: () => keys })
     expect(keyring.sealerForNew(new Set(used.map(idOf))).keyId).toBe(idOf(chosen))
     expect(makeKeyring({ secretKey: ONE }).sealerForNew(new Set()).keyId).toBe(idOf(ONE))
@@ -82,7 +82,7 @@ describe('sealed credentials', () => {
   const sealer = makeSealer(ONE)
   const sealed = sealLogin(sealer, { accountId: 7, origin: ORIGIN }, LOGIN)
 
-  it('open to what was sealed, with the state of the row', () => {
+  it('open to the sealed values, with the state of the row', () => {
     const { pair, ...login } = LOGIN
     const opened = {
       ...login,
@@ -111,7 +111,7 @@ describe('sealed credentials', () => {
     expect(unsealFields(makeSealer(TWO), resealed)).toMatchObject({ origin: ORIGIN, accessToken: 'a' })
   })
 
-  it('open with their own key, at their own address and whole only', () => {
+  it('open only with their key, at their address and undamaged', () => {
     const elsewhere = sealLogin(sealer, { accountId: 7, origin: 'https://other.test' }, LOGIN)
     const codeOf = (from: typeof sealer, what: SealedCredentials) => {
       try {
@@ -130,7 +130,7 @@ describe('sealed credentials', () => {
       )
   })
 
-  it('open as rows hold them: the version, the nonce, the tag, and origin and text bound to account and field', () => {
+  it('have the stored form: version, nonce, tag, and origin and text bound to account and field', () => {
     const nonce = Buffer.alloc(12, 5)
     for (const [version, text] of [
       [1, 'p'],
@@ -150,7 +150,7 @@ describe('sealed credentials', () => {
     expect([made[0], made.length]).toEqual([2, 1 + 12 + 16 + ORIGIN.length + 2])
   })
 
-  it('that cannot be read are told by the name of the account, with the command', () => {
+  it('that cannot be read give the name of the account and the command', () => {
     const error = new UnreadableLoginError('login_damaged', { accountId: 7 }, { cause: 'why' })
     expect(error.message).toMatch(/^the tokens of account 7 are damaged .*; run: musette login ACCOUNT$/)
     const named = error.of({ accountId: 8, name: 'ann' })
@@ -165,7 +165,7 @@ describe('a spool', () => {
   const IDENTITY = '0b5e7a3c-0000-4000-8000-000000000000'
   const sealed = sealLogin(makeSealer(ONE), { accountId: 7, origin: ORIGIN }, LOGIN)
 
-  it('returns what was written, for its own database, until it is removed by what is as new', async () => {
+  it('returns the written pair, for its own database, until an equally new one removes it', async () => {
     const folder = join(await openFolder(), 'data')
     const spool = makeSpool(folder, IDENTITY)
     expect([await spool.list(), await spool.read(7)]).toEqual([[], undefined])
@@ -183,7 +183,7 @@ describe('a spool', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('reads the file of a version before databases had an identity, and an end that is not a date as expired', async () => {
+  it('reads the file of an older version, and an invalid expiry as expired', async () => {
     const folder = await openFolder()
     const spool = makeSpool(folder, IDENTITY)
     await spool.write({ ...sealed, password: null })
@@ -206,7 +206,7 @@ describe('a spool', () => {
 })
 
 describe('the key file', () => {
-  it('is made once, of 32 bytes, for its owner only, and is then the same', async () => {
+  it('is made once, with 32 bytes, for its owner only', async () => {
     const folder = join(await openFolder(), 'new', 'data')
     expect(readSecretKeys(folder)).toEqual([])
     const key = readOrMakeSecretKey(folder)
@@ -237,7 +237,7 @@ describe('the key file', () => {
     expect(readSecretKeys(folder)).toEqual([TWO])
   })
 
-  it('says what cannot be read, written or made', async () => {
+  it('gives an error when it cannot be read, written or made', async () => {
     const folder = await openFolder()
     await writeFile(join(folder, 'file'), '')
     const inFile = join(folder, 'file', 'data')

@@ -117,7 +117,7 @@ test('spooled tokens of the previous service are not restored after a login at a
   expect(await readdir(spoolDir)).toEqual([])
 })
 
-test('a lost commit without new tokens is an error', async () => {
+test('a failed commit without new tokens is an error', async () => {
   const { store, url, accountId, vaultOn } = await openTestVault()
   const { cuttable, cut } = cuttingStore(store, url)
   const parking = vaultOn(cuttable).locked(accountId, async (held) => {
@@ -127,7 +127,7 @@ test('a lost commit without new tokens is an error', async () => {
   await expect(parking).rejects.toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
 })
 
-test('without a database and without a spool file, a read says that the database is away', async () => {
+test('without a database and a spool file, a read fails with the outage', async () => {
   const { accountId, vaultOn } = await openTestVault()
   await expect(vaultOn(deadStore()).read(accountId)).rejects.toMatchObject({ code: 'database_unreachable' })
 })
@@ -149,7 +149,7 @@ test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
   },
 )
 
-test('a pair whose expiry is not a date is kept', async () => {
+test('a pair with an invalid expiry is kept', async () => {
   const { accountId, vault } = await openTestVault()
   await vault.locked(accountId, (held) => held.save({ ...pairAt(5), expiresAt: new Date(Number.NaN) }))
   expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })

@@ -23,7 +23,7 @@ function startChild(args: string[]) {
   }
 }
 
-test('of three processes that want to refresh at once, one does and the others find its tokens', async () => {
+test('one of three concurrent processes refreshes, and the others use its tokens', async () => {
   const { url, accountId, secretKey, spoolDir, vault } = await openTestVault()
   const since = pairAt(0).obtainedAt.getTime() + 1
   const args = [url, secretKey.toString('hex'), spoolDir, String(accountId), String(since)]

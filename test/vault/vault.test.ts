@@ -56,7 +56,7 @@ test('a sealed value opens only whole, with its key, account and field', () => {
   expect(() => makeSealer(randomBytes(31))).toThrow(expect.objectContaining({ code: 'secret_key_length' }))
 })
 
-test('the vault says that its key is another one, and changes nothing', async () => {
+test('the vault reports a wrong key, and changes nothing', async () => {
   const { store, vault, vaultOn, accountId } = await openTestVault()
   const before = await rowsOf(
     store,
@@ -98,7 +98,7 @@ test('a saved pair is in the table when the lock is released, and clears the fai
   })
 })
 
-test('a pair saved or an account parked before the work threw stays so', async () => {
+test('a pair saved or an account parked before an error stays so', async () => {
   const { vault, accountId } = await openTestVault()
   const reason = new TransientError('later', 'the next step failed')
   const saving = vault.locked(accountId, async (held) => {
@@ -133,7 +133,7 @@ function sealFirst(key: Buffer, text: string, accountId: number, field: string):
   return Buffer.concat([Buffer.from([1]), nonce, cipher.getAuthTag(), body])
 }
 
-test('a row sealed without an address opens, and the next pair binds all of it to the address', async () => {
+test('a row sealed without an address opens, and the next pair binds it to the address', async () => {
   const { store, vault, accountId, secretKey } = await openTestVault()
   const sealed = ['client_secret', 'access_token', 'refresh_token', 'password'].map((field) =>
     sealFirst(secretKey, `old ${field}`, accountId, field),
@@ -150,7 +150,7 @@ test('a row sealed without an address opens, and the next pair binds all of it t
   expect(await rowsOf(store, `SELECT ${versions} FROM musette.credentials`)).toEqual([{ a: 2, b: 2, c: 2 }])
 })
 
-test('the vault opens no tokens for an address that they were not made at', async () => {
+test('the vault opens no tokens for an address that did not issue them', async () => {
   const { store, vault, accountId } = await openTestVault()
   await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
   const refusal = { name: 'ConfigError', code: 'login_elsewhere' }
@@ -160,7 +160,7 @@ test('the vault opens no tokens for an address that they were not made at', asyn
   expect(await vault.read(accountId)).toMatchObject(pairAt(0))
 })
 
-test('the vault parks an account whose tokens are unreadable, until they can be read again, and leaves an ended login', async () => {
+test('the vault parks an account while its tokens cannot be read, and keeps an ended login', async () => {
   const { store, vault, accountId } = await openTestVault()
   const [before] = await rowsOf(store, 'SELECT access_token FROM musette.credentials')
   const setToken = (token: unknown) =>
@@ -200,7 +200,7 @@ test('the vault parks an account whose tokens are unreadable, until they can be 
   expect(await account()).toEqual(ended)
 })
 
-test('every lock that the vault waits for, it waits for 90 s at most', async () => {
+test('the vault waits at most 90 s for each lock', async () => {
   const { store, vaultOn, accountId } = await openTestVault()
   const limited: string[] = []
   const watched: Store = {

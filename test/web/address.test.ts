@@ -20,7 +20,7 @@ describe('an address to listen on', () => {
     }
   })
 
-  it('is refused with a hint of what to set when another program has it', async () => {
+  it('is refused with the setting to change when another program has it', async () => {
     const web = await openBareWeb({ host: '127.0.0.1' })
     const { port } = new URL(web.url)
     await expect(openBareWeb({ host: '127.0.0.1', port: Number(port) })).rejects.toMatchObject({

@@ -33,7 +33,7 @@ describe('a cached probe', () => {
     expect(ends).toHaveLength(1)
   })
 
-  it('ends a long wait, and gives the late answer to the next caller', async () => {
+  it('ends a long wait, and returns the late answer to the next caller', async () => {
     const { read, ends } = makeRead()
     const probe = makeCachedProbe(read, { keepMs: LONG_MS, timeoutMs: 1 })
     await expect(probe()).rejects.toMatchObject({ code: 'no_answer' })

@@ -38,7 +38,7 @@ describe('the JSON of the dashboard', () => {
     expect((await get(path, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  it('is sent in gzip to who takes it, as the scripts and styles are', async () => {
+  it('is gzipped if accepted, as scripts and styles are', async () => {
     for (const path of [
       '/api/activities/list',
       '/assets/pages/today/page.js',
@@ -55,14 +55,14 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('opens a page also with a slash at the end of its address', async () => {
+  it('opens a page also with a trailing slash', async () => {
     for (const path of ['/activities/', '/fitness/', '/runs/', '/queues/', `/activities/${await key()}/`]) {
       const answer = await get(path, { accept: 'text/html' })
       expect([path, answer.status]).toEqual([path, 200])
     }
   })
 
-  it('answers 400 and the mistake to a request with wrong parameters', async () => {
+  it('answers 400 with the mistake to wrong parameters', async () => {
     for (const [path, sentence] of [
       ['/api/activities/abc', 'params/id must be integer'],
       ['/api/activities/0', 'params/id must be >= 1'],
@@ -81,7 +81,7 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('answers no request with an error of its own, whatever its parameters hold', async () => {
+  it('answers no request with an internal error, whatever its parameters', async () => {
     const list = [
       'search',
       'account',
@@ -138,7 +138,7 @@ describe('the JSON of the dashboard', () => {
     ])
   })
 
-  it('finds words without their accents and case, and sorts names as the language of the browser does', async () => {
+  it('finds words regardless of accents and case, and sorts names by the language of the browser', async () => {
     const names = ['Åre', 'Río', 'Zorn', 'ärla', 'Łódź', 'apa', 'Öl']
     await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
     for (const [index, name] of names.entries())
@@ -161,7 +161,7 @@ describe('the JSON of the dashboard', () => {
     await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
   })
 
-  it('reads what one searches for as text, never as a pattern or as SQL', async () => {
+  it('uses a search as text, never as a pattern or as SQL', async () => {
     const total = async (search: string) => {
       const answer = await get(`/api/activities/list?search=${encodeURIComponent(search)}`)
       return ((await answer.json()) as { total: number }).total
@@ -218,7 +218,7 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('comes with scripts, styles and pictures, and no other file', async () => {
+  it('serves scripts, styles and pictures, and no other file', async () => {
     for (const path of [
       '../../package.json',
       '..%2f..%2fpackage.json',

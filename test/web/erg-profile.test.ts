@@ -4,7 +4,7 @@ import { parseErgProfile } from '../../src/web/pages/today/erg-profile.ts'
 const head = '[COURSE HEADER]\r\nMINUTES WATTS\r\n[END COURSE HEADER]\r\n[COURSE DATA]\r\n'
 
 describe('the profile of a workout file', () => {
-  it('has a step for each stretch, a ramp where the power changes on the way, and no step of no length', () => {
+  it('has a step for each part, a ramp where the power changes, and no empty step', () => {
     const lines = ['0.00\t100', '10.00\t100', '10.00\t260', '12.83\t260', '12.83\t150', '15.00 200']
     expect(parseErgProfile(`${head}${lines.join('\r\n')}\r\n[END COURSE DATA]\r\n`)).toEqual([
       { from_s: 0, to_s: 600, from_watts: 100, to_watts: 100 },

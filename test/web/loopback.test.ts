@@ -58,7 +58,7 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('lets its pages show pictures of the one server of map tiles that is named', async () => {
+  it('allows pictures only from the configured server of map tiles', async () => {
     const web = await openBareWeb({
       host: '127.0.0.1',
       mapTiles: 'https://tiles.example.com/{z}/{x}/{y}.png?key=k',

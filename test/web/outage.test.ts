@@ -38,7 +38,7 @@ describe('while the database is unreachable', () => {
     await eventually(async () => (await open.ask('/readyz')).status === 200, OFTEN)
   }
 
-  it('metrics and health go on, report it, and are complete again by themselves', async () => {
+  it('metrics and health answer, report it, and recover', async () => {
     rig = await openWebRig()
     expect((await up(rig, 'database')).value).toBe(1)
     rig.line.become('cut')
@@ -56,7 +56,7 @@ describe('while the database is unreachable', () => {
   })
 
   describeWithRedis('and the queue is reachable', () => {
-    it('each of the two has its own state', async () => {
+    it('database and queue have separate states', async () => {
       rig = await openWebRig({ queue: 'redis' })
       rig.line.become('cut')
       await expectAway(rig)

@@ -89,7 +89,7 @@ describe('a browser session', () => {
     expect(await open(clock, { ended }).isOpen(value)).toBe(false)
   })
 
-  it('is signed out in this process and says so when that cannot be stored', async () => {
+  it('is signed out in this process when that cannot be stored, and says so', async () => {
     const [clock, ended, log] = [makeClock(), makeEnded(), makeTestLog()]
     const sessions = open(clock, { ended, log })
     const [value, other] = [sessions.begin().value, sessions.begin().value]

@@ -100,7 +100,7 @@ describe('a daemon with webhooks', () => {
     expect(JSON.parse(got.text)).toMatchObject({ topic: 'topic', title: 'The login is lost', priority: 5 })
   })
 
-  it('shows what was delivered in status, doctor and metrics, and no address anywhere', async () => {
+  it('shows deliveries in status, doctor and metrics, without an address', async () => {
     // A receiver has a message before the daemon has recorded that it was delivered.
     const { webhooks } = await eventually(async () => {
       const status = await findStatus(rig.app)
@@ -183,7 +183,7 @@ describe('a mirror', () => {
 })
 
 describe('musette webhook test', () => {
-  it('prints what came back, and its exit code says whether it was delivered', async () => {
+  it('prints the answer, and its exit code says whether it was delivered', async () => {
     const folder = await openTempDir('webhook-test')
     const good = await openReceiver((response) => response.writeHead(200).end('thanks'))
     const bad = await openReceiver((response) => response.writeHead(403).end('who are you'))

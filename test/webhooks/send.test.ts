@@ -21,7 +21,7 @@ const { signal } = new AbortController()
 const send = (url: string) => sendMessage(makeWebhook(url), MESSAGE, { signal })
 
 describe('a message', () => {
-  it('is signed as the published example of Standard Webhooks', () => {
+  it('is signed as in the example of Standard Webhooks', () => {
     const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')
     const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek'
     expect(signatureOf(secret, { id, timestamp: 1_614_265_330, body: '{"test": 2432232314}' })).toBe(
@@ -74,7 +74,7 @@ describe('a message', () => {
     expect(JSON.parse(body)).not.toHaveProperty('click')
   })
 
-  it('for ntfy rings at night for a lost login, and is louder when something is wrong than when it is well', () => {
+  it('for ntfy has the highest priority for a lost login, and a higher one for a fault than for its end', () => {
     const priorities = [...WEBHOOK_EVENTS, 'test' as const].map((event) => [
       event,
       JSON.parse(makeRequest(PLAIN_NTFY, { ...MESSAGE, event }, new Date()).body).priority,
@@ -158,7 +158,7 @@ describe('an answer', () => {
     await eventually(() => !isOpen)
   })
 
-  it('is not waited for beyond these 4 kB', async () => {
+  it('is not read beyond these 4 kB', async () => {
     const receiver = await openTestReceiver((response) => response.writeHead(200).write('x'.repeat(4_096)))
     const { beginning, ms } = await send(receiver.url)
     expect(beginning).toHaveLength(4_096)
@@ -170,7 +170,7 @@ describe('an answer', () => {
     expect(await send(receiver.url)).toMatchObject({ status: undefined, failure: 'no answer within 10 s' })
   })
 
-  it('that nobody gives is named by its code, without the address', async () => {
+  it('that does not come is named by its code, without the address', async () => {
     const server = createServer()
     const port = await listen(server)
     await new Promise((resolve) => server.close(resolve))
@@ -184,7 +184,7 @@ describe('an answer', () => {
     )
   })
 
-  it('is not waited for when the daemon stops', async () => {
+  it('is aborted when the daemon stops', async () => {
     const stop = new AbortController()
     const receiver = await openTestReceiver(() => stop.abort(new Error('stop')))
     await expect(sendMessage(makeWebhook(receiver.url), MESSAGE, { signal: stop.signal })).rejects.toThrow(

@@ -73,14 +73,14 @@ describe('the message about refused files', () => {
   })
 })
 
-it('the message about a lost login has its reason where one is known', () => {
+it('the message about a lost login has the reason if known', () => {
   const text = (reason: string | null) => formatLoginLost('default', AT, reason).data.text
   const wait = 'Nothing is mirrored or uploaded until you sign in again'
   expect(text(null)).toBe(`${wait}; run: musette login`)
   expect(text(LONG)).toBe(`${wait} (${CUT}); run: musette login`)
 })
 
-it('the message about a restore concerns no account, and names the backup where it is known', () => {
+it('the message about a restore has no account, and names the backup if known', () => {
   const facts = { up_to: 41, backup_made_at: null, identity: null, line: null }
   const end = 'what the service has since is mirrored again by itself'
   expect(formatRestored(AT, facts)).toEqual({
@@ -93,7 +93,7 @@ it('the message about a restore concerns no account, and names the backup where 
   })
 })
 
-describe('the message about what was gathered', () => {
+describe('the message of a digest', () => {
   const digest: Digest = { account_id: 1, account: 'default', event: '', count: 1, began_at: AT, last_at: AT }
   const scores: Recalculation = {
     ...{ activities: 40, xss_change: null, ftp_before: null, ftp_after: null },

@@ -17,7 +17,7 @@ const wild = fc.oneof(
 )
 
 describe('the name of a workout file', () => {
-  it('is one plain, visible, short name on every file system, whatever the service says', () => {
+  it('is a short, visible name for every file system, whatever the service sends', () => {
     fc.assert(
       fc.property(wild, wild, (name, fallback) => {
         const stem = makeFileStem(name, fallback)
@@ -31,7 +31,7 @@ describe('the name of a workout file', () => {
     )
   })
 
-  it('names a file that is then in the folder under that name', async () => {
+  it('is the name under which the file is found in the folder', async () => {
     const temp = await openTempDir('names')
     try {
       await fc.assert(

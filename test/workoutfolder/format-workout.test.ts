@@ -150,7 +150,7 @@ describe('a workout as a file', () => {
     })
   })
 
-  it('gives a device a power range of steps, repetitions as such, and what each step is for', () => {
+  it('gives a device a power range, repetitions and the purpose of each step', () => {
     const { messages } = readFitWorkout((formatWorkout(WORKOUT, 'fit') as { content: Uint8Array }).content)
     expect(messages.fileIdMesgs).toMatchObject([{ type: 'workout', timeCreated: WORKOUT.resolvedAt }])
     expect(messages).toMatchObject({
@@ -167,7 +167,7 @@ describe('a workout as a file', () => {
     })
   })
 
-  it('is the same text every time, and one of a trainer whatever the name says', () => {
+  it('is the same valid text every time, whatever the name', () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
       fc.constantFrom(']]>', '[END COURSE DATA]\r\n0\t900', '<!--', '&#0;', '\u0000\ud800'),

@@ -114,14 +114,14 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
     { account: BIG, activities: BIG_ACTIVITIES },
   ])('an account of $activities activities', ({ account, activities }) => {
     // A row of daily_load and mirror_health is counted twice, a file of ride_overview with its upload; a month looks at the twelve before it.
-    it.each(VIEWS)('is all that %s reads when it is asked for', async (view) => {
+    it.each(VIEWS)('is all that %s reads by its number', async (view) => {
       expectRead(
         await touchedBy(`select * from training.${view} where account_id = ${account}`),
         2 * activities,
       )
     })
 
-    it.each(VIEWS)('is all that %s reads when it is found by its name', async (view) => {
+    it.each(VIEWS)('is all that %s reads by its name', async (view) => {
       const text = `select v.* from training.accounts a join training.${view} v using (account_id) where a.name = $1`
       expectRead(await touchedBy(text, [`rider ${account}`]), 2 * activities)
       const byItsOwn = `select * from training.${view} where account = $1`
@@ -150,7 +150,7 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
     },
   )
 
-  it('ride_intensity reads no more than one account when it is asked for one activity', async () => {
+  it('ride_intensity reads at most one account for one activity', async () => {
     const touched = await touchedBy('select * from training.ride_intensity where activity_id = 777')
     expectRead(touched, BIG_ACTIVITIES)
   })
@@ -159,7 +159,7 @@ describe.each(['never analyzed', 'analyzed'])('in a database %s', (state) => {
 describe('a page of the dashboard', () => {
   beforeAll(() => store.execute('analyze'), FILLING_MS)
 
-  it('reads only the rows that it shows, also when starts, watts and moments tie', async () => {
+  it('reads only the rows that it shows, also with equal starts, watts and times', async () => {
     const read = async (page: (tx: Tx) => Promise<unknown>) => {
       const touched: Touched[] = []
       await store.read(async (tx) => {

@@ -99,7 +99,7 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
 }
 
 describe('every view', () => {
-  it('is empty, and no error, in a new database', async () => {
+  it('is empty in a new database', async () => {
     const scene = await openScene()
     for (const view of VIEWS) expect(await scene.view(view), view).toEqual([])
     await scene.account()
@@ -121,7 +121,7 @@ describe('every view', () => {
     expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
   })
 
-  it('says whose each row is, by number and by name', async () => {
+  it('has the account of each row, by number and name', async () => {
     const scene = await openBusyScene()
     await fillAccount(scene, await scene.account('other'))
     const unnamed = await scene.query(

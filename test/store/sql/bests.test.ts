@@ -64,7 +64,7 @@ function bestsOf(rides: readonly MadeRide[], oldest: string): Row[] {
 const sorted = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).sort()
 
 describe('power_bests', () => {
-  it('has what a search of every ride finds: per account and sport, season and the last 90 days, the earliest of equals', async () => {
+  it('equals a search of every ride, for each account, sport, season and the last 90 days, the earliest of equals', async () => {
     const scene = await openScene()
     const accounts = [await scene.account('one'), await scene.account('two')]
     const watts = fc.option(fc.integer({ min: 0, max: 6 }), { nil: undefined })
@@ -124,7 +124,7 @@ describe('power_bests', () => {
     )
   })
 
-  it('follows a ride whose start moves to another year or becomes known, and one of another sport', async () => {
+  it('follows a ride to another year or sport, and a start that becomes known', async () => {
     const scene = await openScene()
     const activityId = await scene.ride(await scene.account(), '2024-12-31T23:30:00Z')
     await addCurve(scene, activityId, { 5: 500 })

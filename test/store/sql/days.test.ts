@@ -8,7 +8,7 @@ const daysOf = (rows: readonly Row[]) =>
   rows.filter(({ activities }) => activities !== 0).map(({ day }) => day)
 
 describe('a day in the views', () => {
-  it('is the day on the wall clock of the ride, on either side of midnight', async () => {
+  it('is the local day of the ride, before and after midnight', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     await scene.ride(accountId, '2024-06-30T15:30:00Z', { zone: 'Asia/Tokyo', xss: 50 })
@@ -43,30 +43,27 @@ describe('a day in the views', () => {
       at: '2024-03-31T01:30:00Z',
       day: '2024-03-31',
     },
-  ])(
-    'is there once, like its neighbours, $title, whatever the zone of the session',
-    async ({ zone, at, day }) => {
-      const scene = await openScene()
-      const accountId = await scene.account()
-      await scene.ride(accountId, at, { zone, xss: 10 })
-      await scene.ride(accountId, `${dayAfter(day, -2)}T12:00:00Z`, { zone, xss: 10 })
-      for (const session of ['UTC', zone]) {
-        const rows = await scene.store.transaction(async (tx) => {
-          await tx.client.query(`set local timezone to '${session}'`)
-          const load = `select day::text, activities, xss from training.daily_load where day <= $1::date + 1 order by day`
-          return (await tx.client.query(load, [day])).rows
-        })
-        expect(rows).toEqual([
-          { day: dayAfter(day, -2), activities: 1, xss: 10 },
-          { day: dayAfter(day, -1), activities: 0, xss: 0 },
-          { day, activities: 1, xss: 10 },
-          { day: dayAfter(day, 1), activities: 0, xss: 0 },
-        ])
-      }
-    },
-  )
+  ])('exists once, like its neighbours, $title, in any zone of the session', async ({ zone, at, day }) => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    await scene.ride(accountId, at, { zone, xss: 10 })
+    await scene.ride(accountId, `${dayAfter(day, -2)}T12:00:00Z`, { zone, xss: 10 })
+    for (const session of ['UTC', zone]) {
+      const rows = await scene.store.transaction(async (tx) => {
+        await tx.client.query(`set local timezone to '${session}'`)
+        const load = `select day::text, activities, xss from training.daily_load where day <= $1::date + 1 order by day`
+        return (await tx.client.query(load, [day])).rows
+      })
+      expect(rows).toEqual([
+        { day: dayAfter(day, -2), activities: 1, xss: 10 },
+        { day: dayAfter(day, -1), activities: 0, xss: 0 },
+        { day, activities: 1, xss: 10 },
+        { day: dayAfter(day, 1), activities: 0, xss: 0 },
+      ])
+    }
+  })
 
-  it('has no load while the service has sent none, and says how many rides are missing in the sum', async () => {
+  it('has no load while the service has sent none, and the number of rides that are not in the sum', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     await scene.ride(accountId, '2024-05-01T06:00:00Z')
@@ -79,7 +76,7 @@ describe('a day in the views', () => {
     ])
   })
 
-  it('leaves out a ride whose start cannot be read', async () => {
+  it('leaves out a ride without a readable start', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const lost = await scene.ride(accountId, '2024-05-01T06:00:00Z', { medal: 1, sig_ftp: 250, form: 1 })
@@ -117,7 +114,7 @@ describe('today', () => {
     ])
   })
 
-  it('is the day at home where that is set, by the clock of the season, whatever the newest ride says', async () => {
+  it('is the day at home if set, with summer time, whatever the newest ride', async () => {
     const scene = await openScene()
     const account = await scene.account('east')
     await scene.ride(account, '2024-01-01T00:00:00Z', { zone: 'Pacific/Kiritimati' })
@@ -172,7 +169,7 @@ describe('the views of two accounts', () => {
   })
 })
 
-it('the days of a week are planned as the seven rows that they are, so that a query of some milliseconds is not compiled', async () => {
+it('the days of a week are planned as seven rows, so that a fast query is not compiled', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const plans = await scene.store.read(async ({ client }) => {

@@ -51,7 +51,7 @@ describe('mirror_health', () => {
     ])
   })
 
-  it('has the last run of each resource and kind, and how it went', async () => {
+  it('has the last run of each resource and kind, with its outcome', async () => {
     const scene = await openScene()
     const [one, two] = [await scene.account('one'), await scene.account('two')]
     await run(scene, one, { kind: 'poll', outcome: 'done' })

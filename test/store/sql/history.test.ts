@@ -67,7 +67,7 @@ describe('upload_journey', () => {
 })
 
 describe('recalculations', () => {
-  it('distinguishes a recalculation of the history from edits, and first analyses from changes', async () => {
+  it('distinguishes a recalculation from edits, and first analyses from changes', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     for (let hour = 0; hour < 6; hour++) {

@@ -8,13 +8,13 @@ import { openScene } from './scene.ts'
 const many = (count: number, second: Second): Second[] => Array.from({ length: count }, () => second)
 
 describe('the seconds of a ride', () => {
-  it('fall into seven zones of that day’s threshold power, each with its own border', () => {
+  it('are in seven zones of that day’s threshold power, with exact borders', () => {
     const watts = [0, 109, 110, 149, 150, 179, 180, 209, 210, 239, 240, 300, 301]
     const intensity = normalizeIntensity(makeSamplesOf(watts.map((power) => ({ power }))), 200)
     expect(intensity).toMatchObject({ ftp: 200, powerZonesS: [2, 2, 2, 2, 2, 2, 1], aboveFtpS: 6 })
   })
 
-  it('count once, the last sample of each, and not where the recording has a gap', () => {
+  it('count once, by their last sample, and not in a gap of the recording', () => {
     const seconds = [
       { at: 0, power: 100 },
       { at: 0.4, power: 300 },
@@ -24,7 +24,7 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([0, 0, 0, 2, 0, 0, 0])
   })
 
-  it('are near the power available from 90 % of it on, and not known without it', () => {
+  it('are near the available power from 90 % of it on, and unknown without it', () => {
     const seconds = [{ power: 900, mpa: 1_000 }, { power: 899, mpa: 1_000 }, { power: 900 }]
     expect(normalizeIntensity(makeSamplesOf(seconds), null)).toMatchObject({
       nearMpaS: 1,
@@ -34,12 +34,12 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf([{ power: 900 }]), 200)?.nearMpaS).toBeNull()
   })
 
-  it('are counted by the power before smoothing where the ride has it', () => {
+  it('are counted by the unsmoothed power if available', () => {
     const seconds = [{ power: 300, raw: 100 }, { power: 300 }]
     expect(normalizeIntensity(makeSamplesOf(seconds), 200)?.powerZonesS).toEqual([1, 0, 0, 0, 0, 0, 0])
   })
 
-  it('are counted for every heart rate, and a spike of the sensor is not a peak', () => {
+  it('are counted for every heart rate; a spike of the sensor is not a peak', () => {
     const seconds = [
       ...many(20, { hr: 3 }),
       ...many(11, { hr: 5.7 }),
@@ -59,7 +59,7 @@ describe('the seconds of a ride', () => {
     expect(normalizeIntensity(makeSamplesOf(many(9, { hr: 7 })), 200)?.hrPeak).toBeNull()
   })
 
-  it('count each sample for the seconds until the next one, also where these are five', () => {
+  it('count each sample for the seconds until the next one, even five', () => {
     const every5 = many(60, { power: 205, mpa: 210, hr: 100 }).map((one, index) => ({
       ...one,
       at: index * 5,
@@ -79,7 +79,7 @@ describe('the seconds of a ride', () => {
 })
 
 describe('at ingest', () => {
-  it('an answer without samples leaves the counted seconds as they are, one with samples replaces them', async () => {
+  it('an answer without samples keeps the counted seconds, one with samples replaces them', async () => {
     const scene = await openScene()
     const activityId = await scene.ride(await scene.account(), '2024-05-01T06:00:00Z')
     const record = (minute: number, samples: Samples, sigFtp: number) =>

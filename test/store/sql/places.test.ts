@@ -57,7 +57,7 @@ it('the start and the box of a ride equal those computed by SQL, with gaps and o
   )
 })
 
-it('a ride without positions has none, and one across the 180th meridian a box around the earth', async () => {
+it('a ride without positions has no place; one across the 180th meridian has a box around the earth', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await record(scene, accountId, [
@@ -102,7 +102,7 @@ it('rides that began in a box, and rides that may have passed it, are found by a
   }
 })
 
-it('round takes the numbers of the tables, whole ones and numerics, with training in the search path or by name', async () => {
+it('round accepts the numbers of the tables, integers and numerics, with training in the search path or by name', async () => {
   const scene = await openScene()
   const [row] = await scene.query(
     `select training.round(2.25::float8, 1)::text as named, training.round('NaN'::float8, 1)::text as nan,

@@ -38,7 +38,7 @@ const run = fc.record({
 })
 type Made<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 
-it('the views have the same rows as plain restatements of them for any history, also where watts, starts and heart rates tie', async () => {
+it('the views equal simple queries for any history, also with equal watts, starts and heart rates', async () => {
   const scene = await openScene()
   await scene.store.execute(plainViewStatements())
   const columns = await columnsOf(scene)

@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => release.release())
 
 it(
-  'a mirror whose schema is published goes on through polls, rewrites and revisions, and a subscriber gets the same rows',
+  'a published mirror continues through polls, rewrites and revisions, and a subscriber gets the same rows',
   async () => {
     const sync = () => syncAccount(rig.app, { name: 'default', training: true })
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
@@ -81,7 +81,7 @@ it(
   TEST_MS,
 )
 
-it('every table of the schema tells a publication which row has changed', async () => {
+it('every table of the schema identifies changed rows for a publication', async () => {
   const database = await openTestDatabase()
   try {
     const without = await queryOnce(

@@ -33,7 +33,7 @@ async function relationsOf(url: string, schema: string): Promise<string[]> {
 }
 
 describe('the login of an analyst', () => {
-  it('reads every table and view of training, without naming the schema, and later ones too', async () => {
+  it('reads every table and view of training without its name, also later ones', async () => {
     const { url, make } = await openReaderLogin()
     const reader = await make()
     await queryOnce(url, 'CREATE VIEW training.later AS SELECT 1 AS x')
@@ -64,7 +64,7 @@ describe('the login of an analyst', () => {
     }
   })
 
-  it('writes and makes nothing, also when it asks for a transaction that writes', async () => {
+  it('writes and creates nothing, even in a transaction that may write', async () => {
     const { name, url, make } = await openReaderLogin()
     const reader = await make()
     const client = await connect(reader.url)
@@ -92,7 +92,7 @@ describe('the login of an analyst', () => {
     expect((await make()).writableSchemas).toEqual(['public'])
   })
 
-  it('begins with transactions that only read, and with limits in time', async () => {
+  it('begins with read-only transactions and time limits', async () => {
     const { make } = await openReaderLogin()
     const settings = `select current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
                       current_setting('statement_timeout') as timeout,
@@ -104,7 +104,7 @@ describe('the login of an analyst', () => {
     expect(await queryOnce((await make()).url, settings)).toMatchObject([{ timeout: '5min' }])
   })
 
-  it('gets a new password when it is made again, and the old one ends', async () => {
+  it('gets a new password when it is made again, which replaces the old one', async () => {
     const { name, make } = await openReaderLogin()
     const first = await make()
     const second = await make()
@@ -150,7 +150,7 @@ describe('the login of an analyst', () => {
     expect(kept?.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:/)
   })
 
-  it('does not take the name of a role that was made by somebody else', async () => {
+  it('does not use the name of a foreign role', async () => {
     const { name, url, make } = await openReaderLogin()
     await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'theirs'`)
     await expect(make()).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { findWeekDays } from '../../../src/store/training/week-days.ts'
 import { findFitness } from '../../../src/web/pages/fitness/queries.ts'
 import { openScene } from './scene.ts'
 
-it('the recommended load of a day is the first that was seen on it, for every reader, and the ride of the day does not lower it', async () => {
+it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   await scene.query(`update training.accounts set timezone = 'America/Toronto'`)

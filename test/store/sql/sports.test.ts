@@ -39,7 +39,7 @@ it.each<[sport: string, types: readonly (string | null)[]]>([
   },
 )
 
-it('a run is not the best of the bicycle, on the page either, and all sports are a choice', async () => {
+it('a run is not a best of the bicycle, on the page too, where all sports can be selected', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const day = new Date().toISOString().slice(0, 10)
@@ -82,7 +82,7 @@ it('a run is not the best of the bicycle, on the page either, and all sports are
   expect(weeks.map(({ xss }) => xss).sort()).toEqual([10, 40])
 })
 
-it('the highest heart rate that a rider has set counts for the zones of all rides', async () => {
+it('the maximum heart rate that a rider sets counts for the zones of all rides', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
   const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z')

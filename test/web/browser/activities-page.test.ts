@@ -29,7 +29,7 @@ describeWithBrowser('the list of activities', () => {
   const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
   const listed = COPIES + 6 - 1
 
-  it('scrolls through thousands with a few rows in the page, from the first to the last', async () => {
+  it('scrolls through thousands with few rows in the page', async () => {
     const page = await scene.visit('/activities')
     await expect.poll(() => sums(page).textContent()).toContain(`${listed.toLocaleString('en')} activities`)
     expect(await page.getByRole('table', { name: /Activities/ }).getAttribute('aria-rowcount')).toBe(
@@ -43,7 +43,7 @@ describeWithBrowser('the list of activities', () => {
     expect(await page.locator('.activities tbody tr').count()).toBeLessThan(100)
   })
 
-  it('returns by Back to the row that was opened, with the search and the focus', async () => {
+  it('returns with Back to the opened row, the search and the focus', async () => {
     const page = await scene.visit('/activities?type=Cycling')
     await page.locator('.activities tbody a').first().waitFor()
     await page.evaluate('scrollTo(0, 45000)')
@@ -60,7 +60,7 @@ describeWithBrowser('the list of activities', () => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(name)
   })
 
-  it('finds words of the name and of the description, and keeps the search in the address', async () => {
+  it('finds words in name and description, and keeps the search in the address', async () => {
     const page = await scene.visit('/activities')
     await page.getByRole('searchbox').fill('100% LAKE')
     await link(page, 'Copy 2500').waitFor()
@@ -103,7 +103,7 @@ describeWithBrowser('the list of activities', () => {
     await expectTotal('breakthrough > 0')
   })
 
-  it('sorts by a column and turns it round, activities without the value last', async () => {
+  it('sorts by a column in both directions, activities without the value last', async () => {
     const page = await scene.visit('/activities?search=copy')
     const first = () => page.locator('.activities tbody a').first().textContent()
     await page.getByRole('button', { name: 'XSS' }).click()
@@ -132,7 +132,7 @@ describeWithBrowser('the list of activities', () => {
     expect(await page.getByRole('row', { name: /^Dec/ }).textContent()).toMatch(/^Dec\d+/)
   })
 
-  it('counts the activities that the service lists no more, and shows them marked', async () => {
+  it('counts the activities that are no longer listed, and shows them marked', async () => {
     const page = await scene.visit('/activities?search=copy')
     await page.getByRole('button', { name: '1 more is no longer listed by the service: show' }).click()
     await expect.poll(() => sums(page).textContent()).toContain(`${COPIES.toLocaleString('en')} activities`)
@@ -159,7 +159,7 @@ describeWithBrowser('the list of activities', () => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toMatch(/^Copy 8\d$/)
   })
 
-  it('shows a new activity by itself', async () => {
+  it('shows a new activity without a reload', async () => {
     const page = await scene.visit('/activities?search=brandnew')
     await page.getByText('No activity fits').waitFor()
     await scene.rows(`update training.activities set name = 'Brandnew' where path = 'copy5'`)

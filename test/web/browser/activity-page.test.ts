@@ -65,7 +65,7 @@ describeWithBrowser('the page of an activity', () => {
     })
   }
 
-  it('plots temperature, respiration and balance where the FIT file has them, as long as a record is near', async () => {
+  it('plots temperature, respiration and balance of the FIT file', async () => {
     await scene.rows(
       `with ride as (
          select activity_id, account_id, (select min(t) from training.samples s where s.activity_id = a.activity_id) as start
@@ -127,7 +127,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
   })
 
-  it('is read by keyboard, at the activity’s own time of day', async () => {
+  it('can be read by keyboard, in the activity’s local time', async () => {
     const page = await scene.visit(path)
     const stage = chart(page, OVER_TIME)
     await stage.focus()
@@ -156,7 +156,7 @@ describeWithBrowser('the page of an activity', () => {
     await all.waitFor({ state: 'hidden' })
   })
 
-  it('takes a line off the chart and puts it back, by keyboard', async () => {
+  it('hides and shows a line of the chart by keyboard', async () => {
     const page = await scene.visit(path)
     const canvas = lane(page, 'MPA (power available)')
     const sum = async () => (await countAlong(canvas, 'mpa')).reduce((total, pixels) => total + pixels)
@@ -191,7 +191,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
   })
 
-  it('fetches its samples once, while its script is on its way', async () => {
+  it('fetches its samples once, while its script loads', async () => {
     const page = await scene.visit(path)
     await chart(page, OVER_TIME).locator('canvas').first().waitFor()
     const fetched = await page.evaluate(
@@ -200,7 +200,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(fetched).toEqual(['link'])
   })
 
-  it('says when the samples are not there yet, and shows them when they are', async () => {
+  it('says when the samples are missing, and shows them when they arrive', async () => {
     await scene.rows(
       `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
     )
@@ -214,7 +214,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByText('The service has no samples of this activity yet').waitFor({ state: 'detached' })
   })
 
-  it('fits a telephone, chart included', async () => {
+  it('fits a telephone, including the chart', async () => {
     const page = await scene.visit(path, PHONE)
     await openCurve(page)
     await chart(page, CURVE).locator('canvas').waitFor()
@@ -224,7 +224,7 @@ describeWithBrowser('the page of an activity', () => {
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
   })
 
-  it('shows what is derived from every second: weighted mean power with its formula, work, moving time, W/kg', async () => {
+  it('shows derived values: weighted mean power with its formula, work, moving time, W/kg', async () => {
     const page = await scene.visit(path)
     const value = (name: string) =>
       page.locator(`dl.numbers.wide > div:has(dt:text-is("${name}")) dd`).first()
@@ -240,7 +240,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByText('the fourth root of the mean of P⁴').waitFor()
   })
 
-  it('sums a stretch up that is chosen by its times, and all again', async () => {
+  it('sums up a stretch selected by its times, and then everything', async () => {
     const page = await scene.visit(path)
     const stretch = page.getByRole('region', { name: 'A stretch of it' })
     await stretch.getByLabel('From').fill('10:00')
@@ -259,7 +259,7 @@ describeWithBrowser('the page of an activity', () => {
     await stretch.getByText('Drag across the charts').waitFor()
   })
 
-  it('draws the route from its own coordinates, with the place of the charts on it', async () => {
+  it('draws the route from its coordinates, with the place of the charts', async () => {
     const page = await scene.visit(path)
     const picture = page.getByRole('img', { name: /^The route/ })
     expect((await picture.locator('.way').getAttribute('d'))?.length).toBeGreaterThan(1_000)
@@ -320,7 +320,7 @@ describeWithBrowser('the page of an activity', () => {
     scene.takeComplaints()
   })
 
-  it('tells the pace of a run, in numbers, chart and stretch', async () => {
+  it('shows the pace of a run in numbers, chart and stretch', async () => {
     await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
     const page = await scene.visit(path)
     const stage = chart(page, OVER_TIME)
@@ -336,7 +336,7 @@ describeWithBrowser('the page of an activity', () => {
     await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
-  it('shows a further field on demand, and takes it away', async () => {
+  it('shows and hides a further field on demand', async () => {
     const page = await scene.visit(path)
     await page.getByText('Further fields, as the service sends them').click()
     const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
@@ -346,7 +346,7 @@ describeWithBrowser('the page of an activity', () => {
     await lane(page, 'tws').waitFor({ state: 'detached' })
   })
 
-  it('shows the seconds in the zones of power and heart rate, and where their bounds come from', async () => {
+  it('shows the seconds in the zones of power and heart rate, and the origin of their bounds', async () => {
     const page = await scene.visit(path)
     const zones = page.getByRole('region', { name: 'Zones' })
     const [known] = await scene.rows(
@@ -391,7 +391,7 @@ describeWithBrowser('the page of an activity', () => {
     }
   })
 
-  it('downloads the original FIT file where it is kept', async () => {
+  it('downloads the original FIT file if it is kept', async () => {
     const page = await scene.visit(path)
     await page.getByRole('link', { name: 'CSV', exact: true }).waitFor()
     expect(await page.getByRole('link', { name: 'Original FIT' }).count()).toBe(0)
@@ -428,7 +428,7 @@ describeWithBrowser('the page of an activity', () => {
     expect(await changes.textContent()).not.toContain('summary_hash')
   })
 
-  it('shows an activity of one second without power or coordinates, and misses nothing as zero', async () => {
+  it('shows an activity of one second without power or coordinates, with no missing value as zero', async () => {
     const [made] = await scene.rows(
       `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, sample_count, elapsed_s, listed_at, wanted_at)
        select account_id, 'onesecond', 'One second', '2026-02-01 10:00Z', '2026-02-01 10:00', 'mirrored', 1, 0, now(), now()
@@ -455,7 +455,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByRole('heading', { level: 1, name: 'Activities' }).waitFor()
   })
 
-  it('says whose it is where there are several accounts, also in the command to type', async () => {
+  it('names the account if there are several, also in the command to type', async () => {
     const [account] = await scene.rows(
       `insert into training.accounts (name, base_url, needs_login) values ('second', 'http://127.0.0.1:9', true)
        returning account_id`,

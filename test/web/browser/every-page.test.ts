@@ -96,7 +96,7 @@ describeWithBrowser('every page, as wide as its window', () => {
   afterAll(() => scene.close())
 
   for (const [kind, make] of KINDS)
-    it(`clips no text, keeps still while it loads and breaks no rule of axe with ${kind}`, async () => {
+    it(`clips no text, does not move while it loads and breaks no rule of axe with ${kind}`, async () => {
       await make(scene)
       const page = await scene.visit('/nowhere', { viewport: { width: 390, height: HEIGHT } })
       scene.takeComplaints()

@@ -49,7 +49,7 @@ describeWithBrowser('the fitness page', () => {
     expect(numbers).toContain(`Freshness${now?.status}`)
   })
 
-  it('looks back as far as is chosen, in every chart of days', async () => {
+  it('has the selected range in every chart of days', async () => {
     const page = await scene.visit('/fitness')
     const weeksShown = async (name: RegExp) => {
       await chart(page, name).focus()
@@ -68,7 +68,7 @@ describeWithBrowser('the fitness page', () => {
       expect(await weeksShown(name)).toBeLessThan(32)
   })
 
-  it('sums weeks up as the SQL views do, and shows them in a table', async () => {
+  it('sums up weeks as the SQL views do, and shows them in a table', async () => {
     const page = await scene.visit('/fitness')
     const [week] = await scene.rows(
       `select to_char(week, 'FMDD Mon YYYY') as week, sum(activities)::int as activities, round(sum(xss))::int as xss

@@ -16,24 +16,24 @@ describe('the local clock of an activity', () => {
   const clock = (started_at: string, started_at_local: string, timezone: string | null) =>
     makeLocalClock({ started_at, started_at_local, timezone })
 
-  it('changes to summer time with a zone that has a name', () => {
+  it('changes to summer time in a named zone', () => {
     const night = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', 'Europe/Paris')
     expect([0, HOUR_S].map((at) => night?.of(at))).toEqual(['01:30', '03:30'])
   })
 
-  it('goes on evenly from the start where only an offset or an abbreviation is known', () => {
+  it('continues evenly from the start with only an offset or an abbreviation', () => {
     const offset = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', '+01:00')
     expect([0, HOUR_S].map((at) => offset?.of(at))).toEqual(['01:30', '02:30'])
     const abbreviation = clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'EDT')
     expect([abbreviation?.of(0), abbreviation?.zone]).toEqual(['08:00', 'EDT'])
   })
 
-  it('keeps to the service where the browser has another time, or no such zone', () => {
+  it('uses the time of the service when the browser has another one or no such zone', () => {
     expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:05:00', 'Europe/Paris')?.of(60)).toBe('08:06')
     expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'Moon/Tranquillity')?.of(0)).toBe('08:00')
   })
 
-  it('is undefined where the start could not be read', () => {
+  it('is undefined without a readable start', () => {
     expect(makeLocalClock({ started_at: null, started_at_local: null, timezone: null })).toBeUndefined()
   })
 })
@@ -56,7 +56,7 @@ const NOTHING = {
 describe('the samples of an activity', () => {
   const constant = (length: number, value: number | null) => Array.from({ length }, () => value)
 
-  it('end a line at a pause and begin a new one after it', () => {
+  it('interrupt a line at a pause', () => {
     const shown = withPauses([0, 1, 2, 100], { power: [1, 2, 3, 4], hr: [] })
     expect(shown).toEqual({
       x: [0, 1, 2, 3, 100],
@@ -81,7 +81,7 @@ describe('the samples of an activity', () => {
     }
   })
 
-  it('are null in a step where nothing was recorded', () => {
+  it('are null in a step without recording', () => {
     const samples = {
       ...NOTHING,
       elapsed_s: [0, 1, 200],
@@ -109,7 +109,7 @@ describe('a number in words', () => {
     [Number.NaN, 0, '–', '–'],
     [null, 0, '–', '–'],
   ])(
-    '%s with %i decimals has a minus and never a hyphen, and no sign where it rounds to zero',
+    '%s with %i decimals has a minus and not a hyphen, and no sign when it rounds to zero',
     (value, digits, plain, signed) => {
       expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual([
         plain,
@@ -118,7 +118,7 @@ describe('a number in words', () => {
     },
   )
 
-  it('is rounded once, also where a page gets fewer digits than the database has', () => {
+  it('is rounded once, even if a page gets fewer digits than the database', () => {
     for (const value of [10.46, 10.499, 10.4999, 249.45, 249.951, 0.349, -10.46, -0.0499, 10.5, 12])
       for (const digits of [0, 1])
         expect([value, formatNumber(cut(value), '', digits)]).toEqual([
@@ -129,7 +129,7 @@ describe('a number in words', () => {
 })
 
 describe('times in words', () => {
-  it('a day is one that the daemon tells, never that of an instant', () => {
+  it('a day comes from the daemon, never from an instant', () => {
     expect([formatDay('2026-11-18'), formatDay(Date.UTC(2026, 10, 18) / 1_000)]).toEqual([
       '18 Nov 2026',
       '18 Nov 2026',
@@ -137,7 +137,7 @@ describe('times in words', () => {
     expect(() => formatDay('2026-11-18T23:30:00.000Z')).toThrow(RangeError)
   })
 
-  it('are written as a stopwatch, a span and a local time', () => {
+  it('are formatted as a stopwatch, a duration and a local time', () => {
     expect([0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))).toEqual([
       '0:00',
       '1:00',
@@ -157,7 +157,7 @@ describe('times in words', () => {
     expect(formatWallClock(null)).toBe('no readable date')
   })
 
-  it('are grouped by month, with the last of each', () => {
+  it('are grouped by month, with the last value of each', () => {
     const at = ['2026-01-05', '2026-01-31T23:59:59Z', '2026-02-01', '2026-04-01'].map(
       (day) => Date.parse(day) / 1_000,
     )

@@ -14,7 +14,7 @@ describeWithBrowser('the frame of the pages', () => {
   afterEach(() => expect(scene.takeComplaints().filter((text) => !text.includes('404'))).toEqual([]))
   afterAll(() => scene.close())
 
-  it('leads to every page, and offers no sign-out without a login', async () => {
+  it('links to every page, and has no sign-out without a login', async () => {
     const page = await scene.visit('/')
     for (const name of ['Fitness', 'Runs', 'Today']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
@@ -26,7 +26,7 @@ describeWithBrowser('the frame of the pages', () => {
     await page.getByText('fetches').first().waitFor()
   })
 
-  it('shows a browser a page for an unknown address, and gives a program JSON', async () => {
+  it('shows a browser a page for an unknown address, and returns JSON to a program', async () => {
     const page = await scene.visit('/nowhere')
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('No such page')
     expect(await listViolations(page)).toEqual([])
@@ -36,7 +36,7 @@ describeWithBrowser('the frame of the pages', () => {
     expect([answer.status, await answer.json()]).toEqual([404, { error: 'there is no such page' }])
   })
 
-  it('is printed on white without what is pressed, its charts within the sheet and their legend with them', async () => {
+  it('is printed on white without controls, with charts and legends within the sheet', async () => {
     const page = await scene.visit('/fitness', {
       viewport: { width: 1_200, height: 900 },
       colorScheme: 'dark',
@@ -58,7 +58,7 @@ describeWithBrowser('the frame of the pages', () => {
     ).toBeLessThanOrEqual(0)
   })
 
-  it('says where files go when its process does not watch the drop folder', async () => {
+  it('says where to put files when its process does not watch the drop folder', async () => {
     const page = await scene.visit('/')
     await page
       .getByLabel('Choose files')
@@ -67,7 +67,7 @@ describeWithBrowser('the frame of the pages', () => {
     expect(await page.locator('.dropped').textContent()).toContain('musette upload FILE')
   })
 
-  it('writes miles, and dates as the browser does, for those who choose it', async () => {
+  it('shows miles, and dates as the browser does, when selected', async () => {
     const page = await scene.visit(`/activities/${await scene.activityId('distance > 0')}`, {
       locale: 'en-US',
     })

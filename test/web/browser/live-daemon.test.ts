@@ -12,7 +12,7 @@ describeWithBrowser('the page of today beside a daemon at work', () => {
   })
   afterAll(() => scene.close())
 
-  it('shows the first history arrive, and a dropped file become an activity, without a reload', async () => {
+  it('shows the first history and the result of a dropped file without a reload', async () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     const activities = page.getByRole('region', { name: 'Recent activities' })

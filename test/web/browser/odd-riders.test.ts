@@ -30,7 +30,7 @@ describeWithBrowser('the pages of odd riders', () => {
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
   afterAll(() => scene.close())
 
-  it('have no bar that is wider than its place', async () => {
+  it('have no bar wider than its place', async () => {
     const id = await scene.activityId('activity_id = (select max(activity_id) from training.activities)')
     for (const options of [{ viewport: { width: 1_200, height: 900 } }, PHONE]) {
       const page = await scene.visit(`/activities/${id}`, options)
@@ -45,7 +45,7 @@ describeWithBrowser('the pages of odd riders', () => {
     }
   })
 
-  it('keep the other columns whole beside a long name, and the choice of accounts apart from the cards', async () => {
+  it('keep other columns whole with a long name, and the choice of accounts apart from the cards', async () => {
     const page = await scene.visit('/')
     const lines = (await page.evaluate(
       `[...document.querySelector('section[aria-labelledby="activities-title"] tbody tr').querySelectorAll('td')].map((cell) => {
@@ -62,7 +62,7 @@ describeWithBrowser('the pages of odd riders', () => {
     expect(gap).toBeGreaterThanOrEqual(8)
   })
 
-  it('show form and loads of one moment, and name it', async () => {
+  it('show form and loads of one time, and name it', async () => {
     const page = await scene.visit('/')
     const card = page.getByRole('region', { name: 'Form' })
     const [last] = await scene.rows(

@@ -12,7 +12,7 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
   })
   afterAll(() => scene.close())
 
-  it('says that the daemon does not answer, keeps its contents, and goes on when the daemon is back', async () => {
+  it('says that the daemon does not answer, keeps its contents, and recovers with the daemon', async () => {
     const page = await scene.visit('/')
     await page.getByText('Live', { exact: true }).waitFor()
     await scene.daemon.kill('SIGKILL')
@@ -25,7 +25,7 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
     expect(await page.getByRole('status').textContent()).toBe('Live')
   })
 
-  it('says that the database is unreachable, also when it is opened meanwhile, and goes on when the database is back', async () => {
+  it('says that the database is unreachable, also when opened meanwhile, and recovers with the database', async () => {
     const page = await scene.visit('/')
     scene.line.become('cut')
     await page
@@ -46,7 +46,7 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
     expect(await page.getByRole('alert').textContent()).toBe('')
   })
 
-  it('names the account whose login is lost on every page, and the command to type', async () => {
+  it('names an account with a lost login on every page, with the command to type', async () => {
     await scene.steer('POST', 'tokens/expire')
     await scene.steer('POST', 'tokens/revoke')
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)

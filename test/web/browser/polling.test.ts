@@ -38,7 +38,7 @@ describeWithBrowser('a page that polls the daemon', () => {
     page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
       document.dispatchEvent(new Event('visibilitychange'))`)
 
-  it('has one request under way at most, and waits longer and longer, when no answer comes', async () => {
+  it('makes one request at a time, with growing pauses while no answer comes', async () => {
     const { page, sent, mostAtOnce } = await watch()
     await page.route('**/api/today', () => undefined)
     await page.clock.runFor(LONG_MS)
@@ -48,7 +48,7 @@ describeWithBrowser('a page that polls the daemon', () => {
     expect(sent()).toBeLessThan(15)
   })
 
-  it('sends no request while it is hidden, and one at once when it is shown', async () => {
+  it('sends no request while hidden, and one at once when shown', async () => {
     const { page, sent } = await watch()
     await setHidden(page, true)
     // Answers that were under way when the page was hidden have come.
@@ -61,7 +61,7 @@ describeWithBrowser('a page that polls the daemon', () => {
     await next
   })
 
-  it('asks once for what is refused, and says how to go on', async () => {
+  it('does not repeat a refused request, and says what to do', async () => {
     const page = await scene.visit('/', {})
     await page.clock.install()
     let sent = 0
@@ -90,7 +90,7 @@ describeWithBrowser('a page that polls the daemon', () => {
     )
   })
 
-  it('shows the daemon’s own message when it could not answer', async () => {
+  it('shows the daemon’s message when it could not answer', async () => {
     const { page } = await watch()
     await page.route('**/api/today', (route) =>
       route.fulfill({ status: 500, json: { error: 'see the log' } }),

@@ -32,7 +32,7 @@ function makeSamples(given: Partial<Samples>): Samples {
 const seconds = (length: number) => Array.from({ length }, (_, index) => index)
 
 describe('what is derived from the samples of an activity', () => {
-  it('weighs power by the fourth power of the means of every 30 s', () => {
+  it('computes weighted power by the fourth power of 30 s means', () => {
     expect(
       weightedOf(
         seconds(600),
@@ -50,7 +50,7 @@ describe('what is derived from the samples of an activity', () => {
     ).toBeNull()
   })
 
-  it('leaves pauses out of work and moving time, and begins the means of 30 s anew after them', () => {
+  it('leaves pauses out of work and moving time, and restarts the 30 s means after them', () => {
     const at = [...seconds(60), ...seconds(60).map((second) => second + 3_600)]
     const samples = makeSamples({
       elapsed_s: at,
@@ -64,7 +64,7 @@ describe('what is derived from the samples of an activity', () => {
     expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
   })
 
-  it('counts a recording of every few seconds in full, however many these are', () => {
+  it('counts a recording with samples every few seconds in full', () => {
     for (const every of [5, 20]) {
       const at = [...seconds(60), ...seconds(60).map((index) => index + 3_600 / every)].map(
         (index) => index * every,
@@ -83,7 +83,7 @@ describe('what is derived from the samples of an activity', () => {
     return (rising.reduce((sum, fourth) => sum + fourth, (counted - 30) * 100 ** 4) / counted) ** 0.25
   }
 
-  it('is null where nothing was recorded, and never zero', () => {
+  it('is null without a recording, never zero', () => {
     const summary = summarize(makeSamples({ elapsed_s: [0], hr: [77] }))
     expect(summary).toMatchObject({
       elapsed_s: 0,
@@ -97,7 +97,7 @@ describe('what is derived from the samples of an activity', () => {
     })
   })
 
-  it('covers a day of seconds', () => {
+  it('handles a day of seconds', () => {
     const at = seconds(DAY_S)
     const summary = summarize(
       makeSamples({ elapsed_s: at, power: at.map(() => 150), alt: at.map((x) => x % 100) }),
@@ -113,7 +113,7 @@ describe('the picture of a route', () => {
     lng: [0, 8, 8.01, null, 8, 8],
   })
 
-  it('leaves out places that are not known, and keeps the shape', () => {
+  it('leaves out unknown places, and keeps the shape', () => {
     const route = makeRoute(samples)
     expect(route?.points.map(({ index }) => index)).toEqual([1, 2, 4, 5])
     const [south, , north] = route?.points ?? []
@@ -124,12 +124,12 @@ describe('the picture of a route', () => {
     expect(route && nearestPoint(route, 0, 0)?.index).toBe(4)
   })
 
-  it('is none for a ride on the spot or without coordinates', () => {
+  it('is missing for a ride on the spot or without coordinates', () => {
     expect(makeRoute(makeSamples({}))).toBeUndefined()
     expect(makeRoute(makeSamples({ lat: [47, 47], lng: [8, 8] }))).toBeUndefined()
   })
 
-  it('lies on the tiles that hold it', () => {
+  it('is drawn on the right tiles', () => {
     const route = makeRoute(samples)
     const tiles = route
       ? makeTiles(route, 'https://tiles.example.com/{z}/{x}/{y}.png', makePart(route, 1, { x: 0, y: 0 }))
@@ -168,7 +168,7 @@ it('reads times as people write them', () => {
   ])
 })
 
-it('lets a signature hold its peak for a moment and its threshold for ever', () => {
+it('lets a signature hold its peak briefly and its threshold without end', () => {
   const [now, later] = modelOf({ sig_ftp: 250, sig_atc: 20_000, sig_pp: 1_000 }, [0, 1e9]) ?? []
   expect([now?.watts, Math.round(later?.watts ?? 0)]).toEqual([1_000, 250])
   expect(modelOf({ sig_ftp: 250, sig_atc: null, sig_pp: 1_000 }, [1])).toBeUndefined()

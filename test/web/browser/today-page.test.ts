@@ -119,7 +119,7 @@ describeWithBrowser('the page of today', () => {
     }
   })
 
-  it('offers every workout of the own list as a file in each format', async () => {
+  it('has every workout of the own list as a file in each format', async () => {
     const page = await scene.visit('/')
     await page.getByText('Saved workouts').click()
     for (const format of ['zwo', 'erg', 'mrc', 'fit', 'json']) {
@@ -143,7 +143,7 @@ describeWithBrowser('the page of today', () => {
     }
   })
 
-  it('has the cards of the day beside each other where there is room, and words of the menu in one piece', async () => {
+  it('has the cards of the day side by side if there is room, and does not break words of the menu', async () => {
     const wide = await scene.visit('/')
     const topOf = async (name: string) => (await wide.getByRole('region', { name }).boundingBox())?.y
     expect(await topOf('Form')).toBeGreaterThan(0)
@@ -154,7 +154,7 @@ describeWithBrowser('the page of today', () => {
       expect((await link.boundingBox())?.height).toBeLessThan(45)
   })
 
-  it('says in one line that the mirror is in order, and on top what is wrong, with the command to type', async () => {
+  it('says in one line that the mirror is in order, or on top what is wrong, with the command to type', async () => {
     const page = await scene.visit('/')
     await page.getByText(/in order.*Polled .*In 24 hours \d+ runs/).waitFor()
     await scene.rows(
@@ -204,7 +204,7 @@ describeWithBrowser('the page of today', () => {
     expect(await page.evaluate('getComputedStyle(document.querySelector("tbody tr")).display')).toBe('flex')
   })
 
-  it('shows each activity on its own clock in a browser of another zone, and sets that zone as the home where days are UTC', async () => {
+  it('shows each activity in its local time in a browser of another zone, and can set that zone as the home', async () => {
     await scene.rows(`delete from training.activities where path <> 'addedlater'`)
     await scene.rows(
       `update training.activities set started_at = '2026-03-01T19:00Z', started_at_local = '2026-03-01 14:00', timezone = 'America/Toronto'`,
@@ -239,7 +239,7 @@ describeWithBrowser('the page of today', () => {
     ],
     ['Pacific/Kiritimati', [['America/Los_Angeles', '2026-03-02T02:00Z', '2026-03-01 18:00', '1 Mar 2026']]],
   ] as const)(
-    'and every other page show the day and the clock of the rider in a browser in %s',
+    'and every other page show the rider’s day and time in a browser in %s',
     async (timezoneId, riders) => {
       const page = await scene.visit('/', { timezoneId })
       for (const [zone, instant, local, day] of riders) {
