@@ -42,7 +42,7 @@ export async function openApp(
   try {
     const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
     release.defer('local parts', () => local.close())
-    // Without the variable nothing is taken back: a command that lacks it may run beside a daemon that has it.
+    // Without the variable nothing is cleared: a daemon may have it set while a command does not.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
     const { concurrency, requestsPerMinute } = config.service

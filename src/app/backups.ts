@@ -64,7 +64,7 @@ export async function backUp(
   )
 }
 
-/** Restores a backup into the empty database of this configuration, and returns what it holds. Throws as restoreBackup does. */
+/** Restores a backup into the empty database of this configuration, and returns its facts. Throws as restoreBackup does. */
 export async function restoreFrom(
   deps: { config: Config; log: Logger },
   input: RestoreInput,
@@ -136,7 +136,7 @@ export async function verifyBackup(
   return withOwnServer(deps, signal, verifyOn)
 }
 
-/** Runs work with the URL of an embedded Postgres of its own, in a folder of the data directory that is gone afterwards. */
+/** Runs work with the URL of a temporary embedded Postgres, in a folder of the data directory that is removed afterwards. */
 async function withOwnServer<T>(
   { config, log }: { config: Config; log: Logger },
   signal: AbortSignal,

@@ -78,7 +78,7 @@ export async function openUnmigrated(config: Config, log: Logger, signal?: Abort
   return { url: embedded.url, isRunHere: () => embedded.owned, close: () => embedded.close() }
 }
 
-/** Migrates the database to this version and returns what was done. Throws ConfigError when it cannot be migrated. */
+/** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
   return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {
     const { migrate } = await import('../store/migrate.ts')
@@ -199,7 +199,7 @@ export async function findMismatch(
   }
 }
 
-/** Tells whether the tables of the mirror are missing. A reading login can tell that, too. */
+/** Tells whether the tables of the mirror are missing; a reading login can check that too. */
 async function isEmpty(queries: Queries): Promise<boolean> {
   const text = "select 1 where to_regnamespace('training') is null"
   const [result] = await collectResults(queries, text).catch(() => [])

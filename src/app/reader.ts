@@ -34,7 +34,7 @@ export async function upsertReader(
     name: string
     password?: string | undefined
     statementTimeoutMs?: number | undefined
-    /** the only account whose rows it sees; undefined: all */
+    /** the only account that it sees; undefined: all */
     account?: string | undefined
     signal?: AbortSignal
   },
@@ -72,7 +72,7 @@ export async function upsertReader(
   }
 }
 
-/** Makes the settings and rights of all reading logins anew, as far as the user may; does not fail. */
+/** Renews the settings and rights of all reading logins, as far as the user may; does not fail. */
 export async function renewReaders({
   store,
   log,
@@ -87,7 +87,7 @@ export async function renewReaders({
     })
 }
 
-/** Names of Postgres, and of the groups and logins that musette makes by itself. */
+/** Names reserved by Postgres and musette. */
 const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_))/
 
 function checkName(name: string): void {

@@ -26,7 +26,7 @@ export type RebuildCounts = Awaited<ReturnType<typeof rebuildAccount>>
 
 /** The resource of its row in sync_runs. */
 const REBUILD = 'rebuild'
-/** A rebuild that was stopped longer ago begins again: something may have damaged what it had done. */
+/** A rebuild stopped longer ago starts again: its results may have been damaged since. */
 const GOES_ON_WITHIN_MS = DAY
 
 /**
@@ -58,7 +58,7 @@ export async function rebuildAccount(
     rebuilt: 0,
     /** of the rebuilt activities */
     samples: 0,
-    /** activities whose stored answer was replaced meanwhile, by one that this version has normalized */
+    /** activities that got a newer answer meanwhile */
     newer: 0,
     failures: [] as Array<{ path: string; reason: string }>,
     /** FIT files whose kept bytes were read again */

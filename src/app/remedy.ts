@@ -50,7 +50,7 @@ function addressOf(url = ''): string | undefined {
 const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
 const CLIENT: Remedy = { hint: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
 
-/** The remedy of each code whose message does not name one. */
+/** The remedies of codes whose messages have none. */
 const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_unreachable: ofDatabase,
   database_busy: () => ({ hint: 'run it again in a moment' }),
@@ -73,7 +73,7 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   unauthorized_client: () => CLIENT,
 }
 
-/** Returns what a person does after an error, by its code; empty where its message says so itself. */
+/** Returns the remedy of an error by its code; empty when its message has it. */
 export function remedyOf(error: unknown, config: RemedyConfig): Remedy {
   const { hint, run } = REMEDIES[errorCode(error)]?.(config) ?? {}
   return { hint, run: run && fitCommand(run, config) }

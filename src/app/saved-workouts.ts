@@ -24,7 +24,7 @@ export function lineOf(workout: SavedWorkout) {
     name: workout.name,
     path: workout.path,
     list: workout.isOwn ? 'own' : 'default',
-    /** s; null where it cannot be told */
+    /** s; null when unknown */
     seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
     ftp: workout.ftp,
     resolved_at: workout.resolvedAt,

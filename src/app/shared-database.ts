@@ -66,7 +66,7 @@ export async function findSharedMismatch(config: Config): Promise<string | undef
   }
 }
 
-/** Starts the background process and waits until it, or another one, keeps the database running. Throws its failure. */
+/** Starts the background process and waits until one keeps the database running. Throws its failure. */
 async function startHolder(
   { config, log }: { config: Config; log: Logger },
   signal: AbortSignal | undefined,
@@ -138,7 +138,7 @@ async function stayWhileNeeded(
   let idle = 0
   for (;;) {
     await sleep(lookEveryMs, signal)
-    // The data directory was deleted, so there is no database to keep.
+    // The data directory was deleted, and with it the database.
     if (!(await stat(dataDir).catch(() => undefined))) return
     const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
     idle = needed ? 0 : idle + lookEveryMs

@@ -12,7 +12,7 @@ type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
 
 type Client = { clientId: string; clientSecret: string }
 
-/** With `sameRider` the login goes on though nothing shows that it is the rider of the account's activities. */
+/** With `sameRider` the login continues without evidence that it is the rider of the account. */
 type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: AbortSignal }
 
 /**

@@ -19,7 +19,7 @@ import type { App } from './app.ts'
 /** What `findStatus` returns, which says what each member is. */
 export type Status = Awaited<ReturnType<typeof findStatus>>
 
-/** From then on tokens that the service refuses are told; most outages are shorter. */
+/** Refused tokens are reported after this time; most outages are shorter. */
 const REFUSED_WARNING_MS = HOUR
 
 /** Describes the fault of an account's login, with the next command; undefined without one. */
@@ -44,7 +44,7 @@ const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, 
 /** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
 const FRESH_INTERVALS = 3
 
-/** Returns the age of the last good poll, ms, from which an account counts as late. */
+/** Returns the age of the last good poll, ms, at which an account is late. */
 export function freshMs(config: Pick<Config, 'mirror'>): number {
   return FRESH_INTERVALS * config.mirror.pollEveryMs
 }
@@ -80,7 +80,7 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>) {
       /** why the login needs a look: other_rider, needs_login, token_refused; null when nothing is wrong */
       login_code: describeLoginProblem(status)?.code ?? null,
       next_command: describeLoginProblem(status)?.run ?? null,
-      /** that days of the account are those of UTC; null when all time zones are known */
+      /** a sentence when days of the account are in UTC; null when all time zones are known */
       timezone_note: describeUtcDays(status),
       /** the command that sets the time zone of its home */
       timezone_command: homeCommandFor(status.account),
@@ -94,7 +94,7 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>) {
     shared_folders: shared.filter(({ dir }) => !waiting.some(({ path }) => path === dir)),
     /** null when no scheduled backups are configured */
     backup,
-    /** null when no monitor is told whether all is in order */
+    /** null without a monitor */
     heartbeat,
     /** null when MUSETTE_MQTT_URL is not set */
     mqtt,
@@ -103,7 +103,7 @@ export async function findStatus(app: Pick<App, 'config' | 'store'>) {
   }
 }
 
-/** Says that days of an account are those of UTC, as a phrase for a person; null when all time zones are known. */
+/** Says that days of an account are in UTC, as a phrase; null when all time zones are known. */
 export function describeUtcDays({
   without_timezone: count,
 }: Pick<AccountStatus, 'without_timezone'>): string | null {

@@ -1,6 +1,6 @@
 import { ConfigError, errorCode, errorLine, isDiskFull, MusetteError, TransientError } from '../kit/errors.ts'
 
-/** Makes the error for an archive that is not as it was written; `where` says what differs. */
+/** Makes the error for a changed archive; `where` names the difference. */
 export function damaged(where: string, cause?: unknown): MusetteError {
   const message = `the backup is damaged (${where}); nothing is restored; use another backup`
   return new MusetteError('backup_damaged', message, { cause })
@@ -30,7 +30,7 @@ export function newerBackup(version: string): ConfigError {
   return new ConfigError('backup_newer', message)
 }
 
-/** Makes the error for an archive whose tables this version cannot make. */
+/** Makes the error for an archive with tables that this version cannot create. */
 export function unknownBackup(version: string, what: string): ConfigError {
   const message = `the backup was made by musette ${version}, and this version does not know ${what}; install that version`
   return new ConfigError('backup_unknown', message)

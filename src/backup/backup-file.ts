@@ -52,7 +52,7 @@ export async function* readBackupFile(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Opens the file behind a link, so that the link stays; a pipe or a device is written as it is. */
+/** Opens the target of a link, so that the link stays, or a pipe or device. */
 async function openTarget(path: string): Promise<DurableFile> {
   const stats = await stat(path).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error

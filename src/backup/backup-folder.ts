@@ -8,13 +8,13 @@ import { openArchive } from './read-archive.ts'
 
 /** A complete backup that a schedule made: files under other names are never touched. */
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
-/** A scheduled backup whose process was killed; the name without its end is one of a complete backup. */
+/** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
 
 /** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
 export const VERIFY_EVERY_MS = 7 * DAY
 
-/** A folder of scheduled backups, and the line of the database whose they are: those of other lines are never touched. */
+/** A folder of scheduled backups, and the line of their database; files of other lines stay. */
 export type Schedule = Readonly<{ dir: string; line: string }>
 
 type ScheduledFile = { name: string; madeAt: Date }

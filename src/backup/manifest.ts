@@ -29,7 +29,7 @@ export const manifestSchema = z.object({
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
   /** the migrations of the database, each as the moment it was generated, ms since 1970 */
   migrations: z.array(z.int()).min(1),
-  /** in the order in which they can be restored; the number of rows is that of the snapshot */
+  /** in an order in which they can be restored; the numbers of rows are those of the snapshot */
   tables: z.array(
     z.object({ name: tableName, columns: z.array(z.string()).min(1), rows: z.int().nonnegative() }),
   ),

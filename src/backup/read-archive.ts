@@ -47,10 +47,10 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
       yield ahead.bytes
       await advance()
     }
-    // A table without rows has a part, too.
+    // A table without rows also has a part.
     if (part === 1) throw damaged(`${ahead?.name ?? 'its end'} comes before ${partName(table, part)}`)
   }
-  /** Throws MusetteError `backup_damaged` unless all that was read is as it was written and the archive ends here. */
+  /** Throws MusetteError `backup_damaged` unless everything read is unchanged and the archive ends here. */
   const verify = async () => {
     if (ahead?.name !== CHECKSUMS) throw damaged(`${ahead?.name ?? 'its end'} comes too early`)
     if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')
@@ -62,7 +62,7 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
     tableBytes: (table: string) =>
       decompressParts(parts(table), (error) => damaged(`a part of ${table}`, error)),
     verify,
-    /** Reads what is unread and verifies it: says of rows that cannot be loaded whether the archive is why. */
+    /** Reads and verifies the rest: when rows cannot be loaded, it tells whether the archive is the reason. */
     async verifyRest(signal: AbortSignal) {
       while (ahead && ahead.name !== CHECKSUMS) {
         signal.throwIfAborted()
@@ -83,7 +83,7 @@ async function readManifest(entry: Entry, rest: AsyncIterable<Entry>): Promise<M
   }
 }
 
-/** Tells whether the checksums of an archive are not those of an entry; a later layout may have none that can be read. */
+/** Tells whether an entry differs from the checksums of an archive; a later layout may have no readable ones. */
 async function isContradicted(entry: Entry, rest: AsyncIterable<Entry>): Promise<boolean> {
   try {
     for await (const { name, bytes } of rest)

@@ -33,7 +33,7 @@ import { ARCHIVE_END, makeEntry } from './tar.ts'
 export type BackupReport = {
   manifest: Manifest
   bytes: number
-  /** what is in our schemas and musette did not make, as findForeignParts names it; it is not in the archive */
+  /** foreign objects in our schemas, as findForeignParts names them; they are not in the archive */
   leftOut: string[]
 }
 

@@ -126,7 +126,7 @@ function bashCase(pattern: string, value: Value | undefined): string[] {
   return [`${pattern}) words=${quoteShell(value.join(' '))} ;;`]
 }
 
-/** Makes the script for zsh, which runs that of bash. */
+/** Makes the script for zsh, which calls the bash script. */
 function zshScript(program: Level): string {
   return `# Completion of musette for zsh; in ~/.zshrc, after compinit: source <(musette completion zsh)
 autoload -U bashcompinit && bashcompinit

@@ -67,7 +67,7 @@ async function signIn(config: Config, { log, signal }: Context): Promise<void> {
   )
 }
 
-/** Makes the configuration of the demo, whose data is in a folder of its own. Of the environment only the data directory counts. */
+/** Makes the configuration of the demo, with data in a separate folder. The environment sets only the data directory. */
 function demoConfig(baseUrl: string, dataDir: string) {
   return readConfig({
     MUSETTE_BASE_URL: baseUrl,

@@ -5,11 +5,11 @@ import { EXIT } from './context.ts'
 type Variable = keyof typeof VARIABLES
 
 export type VerbHelp = {
-  /** paragraphs on what the options do not say */
+  /** paragraphs beyond the options */
   notes?: readonly string[]
-  /** the settings that change what the verb does, besides MUSETTE_LOG_LEVEL */
+  /** the settings of the verb, except MUSETTE_LOG_LEVEL */
   settings: readonly Variable[]
-  /** the exit codes besides 0, 1 and 2, which every verb has */
+  /** the exit codes except 0, 1 and 2, which every verb has */
   exits: ReadonlyArray<keyof typeof EXIT>
   examples: readonly string[]
 }
@@ -33,7 +33,7 @@ const ASKS = ['unreachable', 'interrupted'] as const
 const SIGNED_IN = ['noLogin', 'unreachable', 'interrupted'] as const
 const ITEMS = [...SIGNED_IN, 'partial'] as const
 
-/** What the help of each verb says beside its options. */
+/** The help of each verb without its options. */
 export const HELP: Readonly<Record<string, VerbHelp>> = {
   start: {
     settings: [

@@ -3,7 +3,7 @@ import { joinSignals } from '../kit/time.ts'
 
 type Choice = {
   initialValue?: string
-  /** returns what is wrong with the line */
+  /** returns the fault of the line */
   validate?: (line: string | undefined) => string | undefined
 }
 

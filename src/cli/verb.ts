@@ -85,7 +85,7 @@ type Verb<N extends string, O extends Options, D extends Needs, B> = VerbOptions
   options?: O
   isDefault?: boolean
   hidden?: boolean
-  /** what is opened before the work and closed after it */
+  /** opened before the work and closed after it */
   needs: D
   /** works for seconds and ends, so that less is compiled */
   isPass?: boolean

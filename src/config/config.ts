@@ -8,7 +8,7 @@ import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } f
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
-/** The settings; `toConfig` says what each is. `setIn` has the file in which each variable is set, '' for the environment. */
+/** The settings, described in `toConfig`. `setIn` has the file that sets each variable, '' for the environment. */
 export type Config = ReturnType<typeof toConfig> & { readonly setIn: Readonly<Record<string, string>> }
 
 /**
@@ -176,7 +176,7 @@ function toConfig(
   return Object.freeze({
     dataDir,
     settingsFile: join(dataDir, IN_DATA_DIR),
-    /** the file that was named by `--settings`; processes that this one starts get it, too */
+    /** the file of `--settings`, also for processes that this one starts */
     envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
     service: Object.freeze({
@@ -194,7 +194,7 @@ function toConfig(
     readerUrl: value.MUSETTE_READER_URL,
     /** the HTTP proxies towards the service and the webhooks; undefined: none */
     proxies: proxiesOf(value),
-    /** the file of authorities beside those of Node, which reads it by itself when the environment names it */
+    /** a file of further authorities, which Node reads when the environment names it */
     extraAuthorities: value.NODE_EXTRA_CA_CERTS,
     /** undefined: BullMQ's Postgres backend in the same database */
     redisUrl: value.REDIS_URL,
@@ -225,7 +225,7 @@ function toConfig(
     }),
     /** undefined: nothing is sent */
     webhooks,
-    /** the address of a monitor, which is a secret; undefined: none is told */
+    /** the secret address of a monitor; undefined: none */
     heartbeatUrl: value.MUSETTE_HEARTBEAT_URL,
     /** undefined: nothing is published by MQTT; certificates and key are PEM */
     mqtt:

@@ -14,7 +14,7 @@ export type Source = Readonly<{ name: string; values: Environment; faults?: read
 /** The file of settings in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
 
-/** Two names that differ in more characters are no slip of the fingers. */
+/** The most differing characters of a misspelt name. */
 const NEAR = 4
 
 /** NAME=value: in quotes, where it may have several lines, or up to the end of the line, or to a # after a space. */
@@ -34,7 +34,7 @@ export function readEnvFile(path: string, { optional = false } = {}): Source | u
   }
 }
 
-/** Parses the lines by itself: parseEnv of Node joins a line without = to the next one, and ends a value at any #. */
+/** Parses the lines here: parseEnv of Node joins a line without = to the next one, and ends a value at any #. */
 function parseLines(file: Buffer): { values: Environment; faults: string[] } {
   // An editor of Windows may begin a file with a byte-order mark, or write UTF-16.
   const characters = file.toString(file[0] === 0xff ? 'utf16le' : 'utf8')
@@ -67,7 +67,7 @@ function faultOf(line: string, name: string | undefined, bare: string | undefine
     : undefined
 }
 
-/** Takes out the variables from which the Postgres driver fills whatever a URL does not say: a shell has them for other programs. */
+/** Removes variables that the Postgres driver would use for missing parts of a URL: shells set them for other programs. */
 export function dropDriverVariables(env: NodeJS.ProcessEnv = process.env): void {
   for (const name of Object.keys(env)) if (/^(PG[A-Z]|NODE_PG_FORCE_NATIVE$)/.test(name)) delete env[name]
 }
@@ -96,7 +96,7 @@ function hintFor(name: string): string {
   return nearest ? `; did you mean ${nearest}?` : '; musette config lists all settings'
 }
 
-/** Returns the setting whose name differs from this one in at most `near` characters, small letters aside. */
+/** Returns the setting whose name differs in at most `near` characters, ignoring case. */
 function nearestTo(name: string, near = NEAR): string | undefined {
   const nearest = closest(name.toUpperCase(), [...NAMES])
   return distance(name.toUpperCase(), nearest) <= near ? nearest : undefined

@@ -160,7 +160,7 @@ const privateKey = z
     'is not a private key in PEM without a passphrase; name its file by the variable with _FILE',
   )
 
-/** Every environment variable of musette, by name, with its check, its parsed form, its default and what it is for. */
+/** Every environment variable of musette by name: its check, parsed form, default and purpose. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl
     .optional()
@@ -338,7 +338,7 @@ export const FROM_FILE = [
   'MUSETTE_MQTT_KEY',
 ] as const
 
-/** Variables of other programs, too, which many write in small letters. */
+/** Variables of other programs, often written in lower case. */
 export const ALSO_IN_SMALL_LETTERS: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
 
 /** Every name that musette reads. */

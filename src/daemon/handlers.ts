@@ -160,7 +160,7 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
 /** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
 
-/** Records the uploads whose activities are mirrored, and enqueues a check for every upload that is due for one. */
+/** Records the uploads with mirrored activities, and enqueues a check for every due upload. */
 async function enqueueDueUploads(
   app: Pick<App, 'store' | 'mirror'>,
   jobs: Pick<Jobs, 'enqueue'>,
@@ -224,7 +224,7 @@ function besidePasses<P extends { accountId: number }>(
 /** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
 const PRUNE_EVERY_MS = DAY
 
-/** Makes the function that deletes old rows of the bookkeeping of every account: at each call until none is left, then once a day. */
+/** Makes the function that deletes old bookkeeping rows of all accounts: at each call until none is left, then once a day. */
 function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
   let doneAt: number | undefined
   return async () => {
@@ -238,7 +238,7 @@ function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
   }
 }
 
-/** Makes the function that finds the time zones of all activities anew when the change feed has grown since its last call. */
+/** Makes the function that finds all time zones again when the change feed has grown since its last call. */
 function makeZoneUpdates(app: Pick<App, 'store' | 'log'>): () => Promise<void> {
   let seen: number | undefined
   return async () => {

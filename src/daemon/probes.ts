@@ -112,7 +112,7 @@ export function makeHealthReader(
     }))
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
-    // The age and size are those of the file that lies there, and not those of the row that says it was written.
+    // Age and size are those of the actual file, not of its row.
     const { dir } = config.backup
     const { line } = read.database
     const file = dir === undefined ? undefined : await readNewestBackup({ dir, line }).catch(() => undefined)

@@ -11,7 +11,7 @@ import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
 const LEAST_VERSION = 14
-/** For `status`, `sync`, `sql`, a migration and the doctor, beside the daemon. */
+/** Free connections for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */
 const CONNECTIONS_OF_VERBS = 8
 /** How long one table is read to find damage, ms. */
 const LOOK_WITHIN_MS = 4 * SECOND
@@ -57,12 +57,12 @@ async function writeFindings(store: Store, facts: DatabaseFacts, bare: boolean):
     return [
       problemOf(error, { hint: `${hint}, as when a host protects a full disk; ask whoever runs the server` }),
     ]
-  // What is set for the user counts more than what is set for the database.
+  // A setting of the user overrides one of the database.
   const run = 'musette sql --write "alter role current_user set default_transaction_read_only = off"'
   return [problemOf(error, { hint, run })]
 }
 
-/** Says which tables cannot be read now: the server counts damaged pages, and not whose they are. */
+/** Names unreadable tables: the server counts damaged pages without their tables. */
 export function damageFinding(facts: DatabaseFacts, unreadable: readonly string[]): Finding {
   const { checksum_failures: count, checksum_last_failure: last } = facts
   const found = `the disk gave the server ${count} damaged pages${last ? `, the last on ${formatMoment(last)}` : ''}`
@@ -73,7 +73,7 @@ export function damageFinding(facts: DatabaseFacts, unreadable: readonly string[
   return problem('unexpected', `${found}; ${unreadable.join(', ')}; ${mend}`, 'musette restore FILE')
 }
 
-/** How many connections a daemon and the verbs beside it may open at once. */
+/** The connections that a daemon and verbs may open at once. */
 function connectionsOf(config: DoctorContext['config']): number {
   const ofQueue = config.redisUrl ? 0 : QUEUE_CONNECTIONS
   const ofDaemon = config.service.concurrency + CONNECTIONS_BESIDE_FETCHES
@@ -120,7 +120,7 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   }
   if (facts.creators_in_public.length > 0) {
     const found = `other roles may create functions in schema public, which a program without a search_path of its own may run: ${facts.creators_in_public.join(', ')}`
-    // A name may hold what a shell would run.
+    // A name may contain a command for the shell.
     const plain = facts.creators_in_public.filter((name) => /^[a-z_][a-z0-9_]*$/.test(name))
     const run = `musette sql --write "revoke create on schema public from ${['public', ...plain].join(', ')}"`
     findings.push(warning(found, run))
@@ -128,7 +128,7 @@ export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] 
   return findings
 }
 
-/** Makes a warning with statements that a superuser alone may type, each by itself: ALTER SYSTEM takes no other beside it. */
+/** Makes a warning with separate statements for a superuser: ALTER SYSTEM must stand alone. */
 function ofAdministrator(facts: DatabaseFacts, found: string, ...statements: string[]): Finding {
   const commands = statements.map((statement) => `musette sql --write "${statement}"`)
   return facts.is_superuser

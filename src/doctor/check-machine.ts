@@ -51,7 +51,7 @@ async function missingFolderFinding(dataDir: string): Promise<Finding> {
   return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
 }
 
-/** Makes the finding of a folder that this user may not use, or not make in the nearest one above it; `loss` says what is not done. */
+/** Makes the finding of a folder that this user may not use or create; `loss` names the consequence. */
 export async function deniedFinding(path: string, loss: string): Promise<Finding> {
   const folder = await readNearestFolder(path)
   const code = errorCode(await access(folder, constants.W_OK).catch((error: unknown) => error))
@@ -160,7 +160,7 @@ export async function readFolder(
   }
 }
 
-/** Reads a folder that may not be there yet, and checks that this user can write it or make it; `loss` says what is not done else. */
+/** Checks that this user can write or create a folder; `loss` names the consequence otherwise. */
 export async function readWritableFolder(
   path: string,
   variable: string,

@@ -4,7 +4,7 @@ import { findPublisherState } from '../store/feed/mqtt-publisher.ts'
 import type { MirrorContext } from './doctor-context.ts'
 import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
-/** Checks that the broker lets musette in, by a connection beside the daemon's that publishes nothing, and that the daemon is there. */
+/** Checks the login at the broker with a second connection that publishes nothing, and that the daemon is connected. */
 export async function checkMqtt({ config, mirror }: MirrorContext): Promise<Finding[]> {
   if (!config.mqtt) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
   const { openBroker } = await import('../mqtt/broker.ts')

@@ -23,7 +23,7 @@ export type DoctorContext = Readonly<{
   mirror: () => Promise<{ store: Store; url: string } | { reason: string; fresh: boolean }>
 }>
 
-/** What a check of the settings and of what the tables hold uses. */
+/** The input of checks of settings and tables. */
 export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
 
 /** A Postgres that recovers from a crash takes a while. */

@@ -28,7 +28,7 @@ import { checkWebhooks } from './check-webhooks.ts'
 import { type DoctorContext, openDoctorContext } from './doctor-context.ts'
 import { type Finding, leftOut, problem, problemOf } from './finding.ts'
 
-/** Checks one thing. Expected trouble becomes a finding; an error that it throws becomes one, too. */
+/** Checks one thing. Expected trouble and thrown errors become findings. */
 export type Check = Readonly<{
   name: string
   /** the variables that it uses; it is left out when one of them is wrong */
@@ -54,7 +54,7 @@ const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Che
   run,
 })
 
-/** All checks, in the order in which their findings are printed: each depends only on those before it. */
+/** All checks in the order of their output: each depends only on earlier ones. */
 export const CHECKS: readonly Check[] = [
   makeCheck('node', checkNode),
   makeCheck('configuration', checkConfiguration),

@@ -57,7 +57,7 @@ type ClaimOptions = {
   scanSoon: () => void
 }
 
-/** Passes one file to `importFile` and does with it what the result says. Never throws: a failed import is tried again. */
+/** Passes one file to `importFile` and acts on the result. Never throws: a failed import is repeated. */
 export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: Found): Promise<void> {
   const { log, seen } = deps
   const { dir, signal } = options

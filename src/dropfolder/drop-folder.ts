@@ -20,7 +20,7 @@ export type DropFolder = Awaited<ReturnType<typeof openDropFolder>>
 type DropFolderDeps = {
   log: Logger
   now: Clock
-  /** the database whose folder it is, and the names of its accounts that are signed in; files of others wait */
+  /** the database of the folder, and the names of its signed-in accounts; files of others wait */
   owner: () => Promise<{ database: DatabaseIdentity; accounts: string[] }>
   importFile: ImportFile
   /** finds the program that has a file open for writing; for tests */
@@ -35,7 +35,7 @@ export type DropFolderOptions = {
   polling: boolean
   afterUpload: 'move' | 'keep'
   isDroppable: (name: string) => boolean
-  /** a file whose size and times did not change for so long is at rest */
+  /** how long size and times of a file must be unchanged until it is at rest */
   restMs?: number
   scanEveryMs?: number
   /** files imported at once */
@@ -50,7 +50,7 @@ const POLL_EVERY_MS = 5 * SECOND
 /** When the system reports no changes, or not all: a walk over 20,000 files then costs a fiftieth of a core. */
 const UNWATCHED_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
-/** Files whose turn is awaited: a hundred thousand of them would take a gigabyte. */
+/** The most files that wait for their turn: a hundred thousand would take a gigabyte. */
 const MOST_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
 /** Far above any FIT file; reading more takes a slow disk minutes. Of an archive only its FIT files are read. */
@@ -92,7 +92,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   let walkBegan: Date | undefined
   let hasMore = false
 
-  // The scan reports a folder that is missing all the same.
+  // The scan reports a missing folder anyway.
   await mkdir(dir, { recursive: true }).catch((error: unknown) =>
     log.debug({ dir, reason: errorLine(error) }, 'the drop folder could not be made'),
   )
@@ -205,7 +205,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     }
   }
 
-  /** Claims the folder for the database, and tells whether it has it: two databases would send each file twice. */
+  /** Claims the folder for the database and returns whether that succeeded: two databases would send each file twice. */
   async function isClaimed(database: DatabaseIdentity): Promise<boolean> {
     const foreign = await claimFolder(dir, database)
     if (!foreign) problems.end('other_database')

@@ -43,7 +43,7 @@ export function makeReporter(
   }
 
   return {
-    /** Logs what has changed, and hands over the whole report. Never throws. */
+    /** Logs the changes, and passes on the whole report. Never throws. */
     async report(nowMs: number, unownedFolders: readonly string[]): Promise<void> {
       for (const folder of since.keys()) if (!unownedFolders.includes(folder)) since.delete(folder)
       const sinceOf = (folder: string) => {

@@ -108,7 +108,7 @@ function numberedName(name: Buffer, n: number): Buffer {
   return withEnding(stem, ` (${n})${extension}`)
 }
 
-/** Makes the name of the text beside a failed file: `ride.fit.txt`. */
+/** Makes the name of the text of a failed file: `ride.fit.txt`. */
 export function textName(name: Buffer): Buffer {
   return withEnding(name, '.txt')
 }
@@ -136,7 +136,7 @@ function withEnding(stem: Buffer, ending: string): Buffer {
   return Buffer.concat([stem.subarray(0, length), end])
 }
 
-/** The name of a file whose own name had no room in the hidden one. */
+/** The name of a file that was too long for a hidden one. */
 const UNNAMED = Buffer.from('recovered.fit')
 
 /**
@@ -196,7 +196,7 @@ async function hasSecondName(
   folder: Buffer,
   others: readonly Dirent<Buffer>[],
 ): Promise<boolean> {
-  // The number of links tells without comparing thousands of files.
+  // The number of links answers this without comparing thousands of files.
   const stats = await lstat(path).catch(() => undefined)
   if (!stats || stats.nlink < 2) return false
   for (const { name } of others) if (await isSameFile(path, joinPath(folder, name))) return true

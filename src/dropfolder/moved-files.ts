@@ -7,7 +7,7 @@ import { type Found, hasSameContent, identityOf, keyOf } from './walk-folder.ts'
 
 /** A program that writes on in a file that was moved does so soon; a change that comes later is a person's. */
 const WATCHED_MS = 1 * HOUR
-/** Of an import of years no more files are remembered: those that were moved last. */
+/** The most remembered files; a large import forgets its first ones. */
 const MAX_WATCHED = 2_000
 
 export type MovedFiles = ReturnType<typeof makeMovedFiles>

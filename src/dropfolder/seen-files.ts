@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '../kit/time.ts'
 import { type Found, type Identity, isUnchanged } from './walk-folder.ts'
 
-/** What is to be done with a file whose import has ended; `text` is written beside a failed one. */
+/** What to do with a file after its import; `text` belongs to a failed one. */
 export type FinalResult = { action: 'done' } | { action: 'failed'; text: string }
 
 type State =

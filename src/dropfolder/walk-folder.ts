@@ -33,7 +33,7 @@ type Place = {
 const DEFAULT_ACCOUNT = 'default'
 /** How deep folders are followed below an account's folder; deeper ones are archives, not drop folders. */
 export const MAX_DEPTH = 6
-/** Files whose stats are read at once: less than a disk queues, more than the thread pool runs. */
+/** Files that are examined at once: more than the thread pool runs, fewer than a disk queues. */
 const STATS_AT_ONCE = 64
 
 /**
@@ -56,7 +56,7 @@ export async function walkFolder(
     /** folders that could not be listed, with the errors */
     unreadable: [] as Array<{ folder: string; error: unknown }>,
   }
-  /** top-level folders with files and no account of their name; `.` when there is no default account */
+  /** top-level folders with files but without an account; `.` without a default account */
   const unownedFolders = new Set<string>()
   const root = Buffer.from(dir)
   const account = input.accounts.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null

@@ -7,7 +7,7 @@ import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-a
 
 type Tools = { runAs: RunAs; binaries: Binaries }
 
-/** The version of Postgres whose files the packages can read. */
+/** The Postgres version of data directories that the packages can read. */
 const MAJOR_VERSION = '18'
 
 /**

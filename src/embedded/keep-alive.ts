@@ -4,7 +4,7 @@ import { acquireLock, isLocked } from './lock.ts'
 
 export type KeepAlive = NonNullable<Awaited<ReturnType<typeof acquireKeepAlive>>>
 
-/** The file whose time of change is the time of the last request. */
+/** The file with the time of the last request as its time of change. */
 const REQUESTED = 'postgres.requested'
 
 /** Records that a program needs the embedded Postgres of `dataDir` from now on, and returns whether a process keeps it running. */

@@ -21,7 +21,7 @@ const LOG_CHECK_EVERY_MS = 5 * SECOND
 const FAST_MS = 30 * SECOND
 const IMMEDIATE_MS = 5 * SECOND
 
-/** Starts the server program, in a process group of its own, with a watchdog beside it. It is not ready yet. */
+/** Starts the server in its own process group, with a watchdog. It is not ready yet. */
 export async function startServer(launch: Launch) {
   const cluster = join(launch.dataDir, 'postgres')
   const logPath = join(launch.dataDir, 'postgres.log')

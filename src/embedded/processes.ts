@@ -45,7 +45,7 @@ async function readServerProcesses(directory: string): Promise<number[]> {
   return found
 }
 
-// A shell may have the directory as its working directory, too.
+// A shell may also have the directory as its working directory.
 async function isPostgres(pid: string): Promise<boolean> {
   return (await readFile(`/proc/${pid}/comm`, 'utf8')).startsWith('postgres')
 }

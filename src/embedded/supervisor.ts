@@ -16,7 +16,7 @@ type Launched = { server: Server; access: Access }
 
 /** A server dies of a full disk or of memory shortage; both last for a while. */
 const RELAUNCH: Backoff = { firstMs: 200, maxMs: 30 * SECOND, factor: 2 }
-/** After this long without a crash the pauses start anew. */
+/** After this time without a crash the pauses start again. */
 const SETTLED_MS = MINUTE
 /** Another program can take the port between our check and the server's start, but hardly five times. */
 const PORT_ATTEMPTS = 5

@@ -49,7 +49,7 @@ export type Fault =
 
 const MAGIC = { gzip: [0x1f, 0x8b], zip: [0x50, 0x4b] } as const
 
-/** Tells by the first two bytes whether they are a zip archive, or packed with gzip; what a file is named says neither. */
+/** Tells by the first two bytes whether they are a zip archive or gzip; names are not reliable. */
 export function isFormat(format: keyof typeof MAGIC, [first, second]: Uint8Array): boolean {
   const magic = MAGIC[format]
   return first === magic[0] && (second === undefined || second === magic[1])

@@ -44,7 +44,7 @@ export type FitRecords = Readonly<{
 
 /** Room for the numbers of all fields: 40 of them in each second of five days. */
 const MOST_NUMBERS = 20_000_000
-/** Values that are no numbers: ten in each second of a day. A hostile file may hold nothing else. */
+/** The most values that are not numbers: ten for each second of a day. A hostile file may have nothing else. */
 const MOST_OTHERS = 1_000_000
 
 type OpenField = {

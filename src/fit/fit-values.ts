@@ -21,7 +21,7 @@ const BASE_TYPES: ReadonlyMap<number, BaseType> = new Map<number, BaseType>([
   [0x04, { size: 2, nothing: 0xffff, read: (view, at, little) => view.getUint16(at, little) }],
   [0x05, { size: 4, nothing: 0x7fffffff, read: (view, at, little) => view.getInt32(at, little) }],
   [0x06, { size: 4, nothing: 0xffffffff, read: (view, at, little) => view.getUint32(at, little) }],
-  // The bit patterns that stand for nothing are no numbers anyway.
+  // The bit patterns for no value are not numbers anyway.
   [0x08, { size: 4, nothing: Number.NaN, read: (view, at, little) => view.getFloat32(at, little) }],
   [0x09, { size: 8, nothing: Number.NaN, read: (view, at, little) => view.getFloat64(at, little) }],
   [0x0a, unsigned8(0)],
@@ -67,7 +67,7 @@ export function readFieldValue(message: FitMessage, place: Field): FitValue | un
   return (raw && (field ? scaleField(raw, field) : simplify(raw))) ?? undefined
 }
 
-/** Reads the first value of a field of a message as it is written, when it is a number: none or one. */
+/** Reads the first value of a field of a message if it is a number, else nothing. */
 export function readFirst(message: FitMessage, number: number): number[] {
   const place = message.definition.fields.find((field) => field.number === number)
   const [raw] = (place && readRaw(message, place)) ?? []
@@ -79,7 +79,7 @@ export function firstOf(value: FitValue | undefined): number | string | null {
   return (typeof value === 'object' ? value : [value]).find((one) => one !== '') ?? null
 }
 
-/** Whether a field has a base type of the protocol and a size that fits it; another one has no value that can be read. */
+/** Whether a field has a base type of the protocol and a fitting size; other fields have no readable value. */
 export function isReadable({ size, type }: Pick<Field, 'size' | 'type'>): boolean {
   const number = type & TYPE_BITS
   if (number === STRING || number === BYTE) return true
@@ -180,7 +180,7 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
   })
   if (isList) return scaled
   const [first = null, ...more] = scaled
-  // Behind the end of one text, devices leave what was in their memory.
+  // Devices leave old memory behind the end of a text.
   const isOne = typeof raw[0] === 'string' ? raw[0] !== '' : more.every((value) => value === null)
   return isOne ? first : scaled
 }

@@ -28,7 +28,7 @@ export type PartReader<Part> = {
   end(complete: boolean): Part
 }
 
-/** The only header lengths of the protocol: without and with a checksum of its own. */
+/** The header lengths of the protocol: without and with a checksum. */
 export const HEADER_SIZES: readonly number[] = [12, 14]
 const SHORTEST_HEADER = 12
 const CRC_BYTES = 2
@@ -147,7 +147,7 @@ function* readPart(
   return complete ? 'complete' : 'unreadable'
 }
 
-/** The longer header has a checksum of its own, which may be left out as zero. */
+/** The checksum of the longer header may be left out as zero. */
 function isHeaderRight(header: Uint8Array): boolean {
   if (header.length === SHORTEST_HEADER) return true
   const own = (header[12] ?? 0) | ((header[13] ?? 0) << 8)
@@ -205,7 +205,7 @@ export type FitMessage = { number: number; time: number | null; bytes: Uint8Arra
 
 /** A field in the bytes of a message; `type` is its base type (FIT protocol, "Base Types"). */
 export type Field = { number: number; offset: number; size: number; type: number }
-/** A field of an app; its description in the file says what it is. */
+/** A field of an app, described in the file. */
 export type DeveloperField = { number: number; offset: number; size: number; developer: number }
 type Definition = {
   number: number

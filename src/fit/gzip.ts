@@ -5,7 +5,7 @@ import { isFormat, refused, UnpackError, unready } from './archive.ts'
 
 const NOTHING: Uint8Array = new Uint8Array()
 
-/** Passes bytes on as they are, or unpacks them when their front is that of gzip; see gunzip. */
+/** Passes bytes on unchanged, or unpacks them when they begin as gzip; see gunzip. */
 export async function* unpackBytes(
   chunks: AsyncIterable<Uint8Array>,
   most: number,

@@ -123,7 +123,7 @@ export const INTENSITIES = namesByNumber(`0, active, rest, warmup, cooldown, rec
 /** The profile's names of states of a battery, by their numbers. */
 export const BATTERY_STATUSES = namesByNumber(`1, new, good, ok, low, critical, charging, unknown`)
 
-/** The profile's names of ways in which a device is connected, by their numbers. */
+/** The profile's names of connection types, by number. */
 export const SOURCE_TYPES = namesByNumber(`0, ant, antplus, bluetooth, bluetoothLowEnergy, wifi, local`)
 
 /** The profile's names of kinds of ANT+ devices, by their numbers. */

@@ -45,7 +45,7 @@ export const SPORTS =
   meditation, paraSport, discGolf, teamSport, cricket, rugby, hockey, lacrosse, volleyball, waterTubing, wakesurfing, waterSport,
   archery, mixedMartialArts, motorSports, snorkeling, dance, jumpRope, poolApnea, mobility, geocaching, canoeing, 254, all`)
 
-/** Reads a list of names with consecutive numbers; a number in the list is that of the name after it. */
+/** Reads a list of names with consecutive numbers; a number in the list belongs to the name after it. */
 export function namesByNumber(list: string): ReadonlyMap<number, string> {
   const names = new Map<number, string>()
   let number = 0

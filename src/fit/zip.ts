@@ -161,7 +161,7 @@ function isArchive(name: string): boolean {
   return /\.(zip|7z|rar|tar|tgz|tar\.gz)$/i.test(name)
 }
 
-/** Returns whether an entry is a folder, a link, a hidden file, or one that macOS adds beside each file. */
+/** Returns whether an entry is a folder, a link, a hidden file, or an extra file of macOS. */
 function isSkipped(entry: Entry, name: string): boolean {
   if (name.endsWith('/')) return true
   if (/(^|\/)(\.(?!\.?\/)|__MACOSX\/)/.test(name)) return true
@@ -191,7 +191,7 @@ async function* readEntry(zip: ZipFile, entry: Entry, most: number): AsyncGenera
   try {
     for await (const chunk of unpackBytes(await openEntry(zip, entry), most)) {
       size += chunk.length
-      // The directory of the archive may lie about sizes, so the unpacked bytes are counted, too.
+      // The directory of the archive may lie about sizes, so unpacked bytes are counted.
       if (size > most) throw new UnpackError(tooLarge())
       yield chunk
     }
@@ -204,7 +204,7 @@ async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIt
   return zip.openReadStreamPromise(entry)
 }
 
-/** Turns an error of yauzl or zlib into a fault of the archive. Throws every other error: those of the disk have a code. */
+/** Turns an error of yauzl or zlib into a fault of the archive. Throws other errors: those of the disk have a code. */
 function faultOf(error: unknown): Fault {
   if (error instanceof UnpackError) return error.fault
   const code = errorCode(error)

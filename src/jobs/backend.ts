@@ -114,7 +114,7 @@ async function removeOldKeys(redis: Redis): Promise<void> {
     if (keys.length > 0) await redis.unlink(keys)
 }
 
-/** How long Redis may be silent after a command, ms, before its connection is made anew: a worker's command blocks for 10 s. */
+/** How long Redis may be silent after a command, ms, before a new connection is made: a worker's command blocks for 10 s. */
 const SILENT_MS = 30 * SECOND
 
 type RedisChoice = Extract<BackendChoice, { kind: 'redis' }>
@@ -206,7 +206,7 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
     idleTimeoutMillis: CONNECTION_IDLE_MS,
     application_name: 'musette queue',
     onConnect: async (client) => {
-      // By statement, not by a start-up option: poolers refuse those, and the URL may bring options of its own.
+      // By a statement, because poolers refuse start-up options, and the URL may have its own.
       await client.query(`SET search_path TO pg_catalog, ${quoteSchemaName(SCHEMA)}`)
     },
   })
@@ -259,7 +259,7 @@ function redisWordOf(error: unknown, words: RegExp): string | undefined {
   return error instanceof Error && error.name === 'ReplyError' ? words.exec(error.message)?.[0] : undefined
 }
 
-/** What is said of a Redis that is the replica of another one. */
+/** The message about a Redis replica. */
 export const REPLICA = {
   found: 'Redis takes no writes, because it is a replica; REDIS_URL must lead to its primary',
   run: 'redis-cli -u "$REDIS_URL" role',
@@ -301,7 +301,7 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal) {
   return withRedis(url, fetchInfo, signal)
 }
 
-/** Does work over a connection of its own. Throws TransientError `queue_unreachable`. */
+/** Does work over a separate connection. Throws TransientError `queue_unreachable`. */
 async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>, signal?: AbortSignal) {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -309,7 +309,7 @@ async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>, sig
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECTION_MS,
     commandTimeout: CONNECTION_MS,
-    // Its INFO answers while it loads its data, too.
+    // INFO also answers while Redis loads its data.
     enableReadyCheck: false,
   })
   const drop = () => redis.disconnect()

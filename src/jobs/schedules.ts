@@ -75,7 +75,7 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Fetches the state of a schedule; an overdue one whose job exists is fine: all workers are busy. Throws the backend's errors. */
+/** Fetches the state of a schedule; it may be overdue while its job exists and all workers are busy. Throws the backend's errors. */
 export async function fetchVerdict(
   queue: JobQueue,
   found: FoundSchedule | undefined,
@@ -110,7 +110,7 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
 /** A schedule as it should be: `offset` is its place within the interval; `everyMs` and `offset` in whole ms. */
 type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
 
-/** Returns every schedule that must exist: one for each account and scheduled job, and those of the daemon. Pure. */
+/** Returns every schedule that must exist: one for each account and scheduled job, and those without an account. Pure. */
 export function wantedSchedules(accountIds: readonly number[], every: Intervals) {
   const intervals: Readonly<Record<string, number | undefined>> = every
   return JOB_NAMES.flatMap((name) => {
@@ -177,7 +177,7 @@ export async function enqueueDue(deps: { queues: Queues }, data: unknown): Promi
 const REFRESH_CHECK_EVERY_MS = DAY / 2
 /** Training load and status change with the hours; a row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** Within this time the sweep finds work whose pause is over, or whose job was lost in a crash or with a flushed queue. */
+/** Within this time the sweep finds work after its pause, or with a lost job. */
 const SWEEP_EVERY_MS = 10 * SECOND
 
 /** Schedules more often than this would be most of the queue's work. */

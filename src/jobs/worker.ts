@@ -23,7 +23,7 @@ const MAX_CRASHES = 10
  * small number would kill healthy jobs on a bad day. Crashes have their own, tighter count.
  */
 const MAX_STARTS = 10_000
-/** Pause before a worker reconnects after an error of its own connection, ms: no busy loop, and back soon. */
+/** Pause before a worker reconnects after an error of its connection, ms: short, but no busy loop. */
 const RUN_RETRY_MS = 1 * SECOND
 /** How long a queue or worker may take to close, ms, and then to disconnect: there are four, and a container has a minute. */
 const CLOSE_MS = 3 * SECOND

@@ -49,7 +49,7 @@ export class CredentialsRejectedError extends MusetteError {
   override readonly name = 'CredentialsRejectedError'
 }
 
-/** A refusal of the request (4xx, `success: false`); a retry would be refused, too. */
+/** A refusal of the request (4xx, `success: false`), which would be repeated. */
 export class RejectedError extends MusetteError {
   override readonly name = 'RejectedError'
   readonly status: number | undefined

@@ -17,7 +17,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Returns the command that lets this user use a path: the mode of what is the user's own and keeps the user out, else another owner. */
+/** Returns the command that lets this user use a path: a mode for the user's own path, else another owner. */
 export async function commandToUse(path: string): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
     const stats = await stat(at).catch(() => undefined)
@@ -81,7 +81,7 @@ export type DurableFile = Awaited<ReturnType<typeof openDurableFile>>
 /** The names of files that are not finished, or were left by a process that was killed: the name, then a random id. */
 export const UNFINISHED = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
 
-/** Opens a file of mode 0600 for writing under a temporary name beside `path`, which it gets when all of it is on the disk. */
+/** Opens a file of mode 0600 for writing under a temporary name; it gets the name `path` when it is complete on the disk. */
 export async function openDurableFile(path: string) {
   const scratch = `${path}.${randomUUID()}.part`
   const file = await open(scratch, 'wx', 0o600)
@@ -97,7 +97,7 @@ export async function openDurableFile(path: string) {
       await giveToOwner(scratch)
       await renameDurably(scratch, path)
     },
-    /** Removes what was written; an older file of the name stays as it is. */
+    /** Removes the new file; an older file of the name stays. */
     async abandon(): Promise<void> {
       await file.close().catch(() => undefined)
       await rm(scratch, { force: true })

@@ -30,7 +30,7 @@ export function makeAgent(
     proxyTls: limit,
     requestTls: limit,
     clientFactory: (proxy, options) => makeTunnelPool(proxy, options, connectMs),
-    // An empty text keeps the library from reading the environment by itself.
+    // An empty text prevents the library from reading the environment.
     httpProxy: proxies.http ?? '',
     httpsProxy: proxies.https ?? '',
     noProxy: proxies.none === '*' ? '*' : `${LOOPBACK},${proxies.none}`,

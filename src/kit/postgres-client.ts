@@ -33,7 +33,7 @@ const setAll = (
 ) => `SELECT set_config(name, value, false) FROM (VALUES ${pairs}) AS ours (name, value)
   WHERE current_setting(name, true) <> value AND (name <> 'synchronous_commit' OR current_setting(name) = 'off')`
 
-/** What tells the server's process of a connection from every other one, in the rows of pg_stat_activity. */
+/** Identifies the server process of a connection in pg_stat_activity. */
 const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
 
 /**
@@ -60,13 +60,13 @@ const ANSWER_WITHIN_MS = 10 * SECOND
 const CONNECT_WITHIN_MS = 15 * SECOND
 /** How long the end of a connection waits for the server, which may be out of reach, ms. */
 const CLOSE_WITHIN_MS = 2 * SECOND
-/** TCP begins to look after a silent connection, ms; by itself after two hours. */
+/** The time after which TCP checks a silent connection, ms; the default is two hours. */
 const KEEP_ALIVE_MS = 30 * SECOND
 
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
 
-/** Requests of a server after which the client would send the password, or a hash from which the server can compute it. */
+/** Requests of a server that would make the client send the password, or a hash that reveals it. */
 const SHOWS_PASSWORD: ReadonlySet<unknown> = new Set([
   'authenticationCleartextPassword',
   'authenticationMD5Password',
@@ -93,7 +93,7 @@ export class PostgresClient extends pg.Client {
   // The driver's types lack these two: whether nothing runs, and what runs.
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
-  /** what tells its session from every other one; undefined until the server has answered once, null when it does not tell */
+  /** identifies its session; undefined before the first answer of the server, null when it gives none */
   session: string | null | undefined
   // Private to the language, so that no log shows the password in it.
   readonly #config: ClientConfig
@@ -247,7 +247,7 @@ function isSessionDead(session: string | null, config: ClientConfig): Promise<bo
   )
 }
 
-/** Runs work on a connection of its own, and ends that. Throws the errors of pg and of the work. */
+/** Runs work on a separate connection, and ends that. Throws the errors of pg and of the work. */
 export async function withClient<T>(config: ClientConfig, work: (client: PostgresClient) => Promise<T>) {
   const client = new PostgresClient(config)
   try {
@@ -260,7 +260,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Postgre
 
 /** The connections of each pool, also those that are still closing. */
 const connections = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
-/** Makes a pool of PostgresClient connections, to be ended by endPool. Opens no connection by itself. */
+/** Makes a pool of PostgresClient connections, to be ended by endPool. It connects at the first use. */
 export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
   const open = new Set<pg.PoolClient>()
   const onConnect = (client: pg.ClientBase) =>
@@ -291,7 +291,7 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   await within(closed(), CLOSE_WITHIN_MS)
 }
 
-/** Ends a connection at once: the driver cannot be told to leave a statement that it waits for. That gets the error, if there is one. */
+/** Ends a connection at once, because the driver cannot leave a running statement; that gets the error, if any. */
 export function dropConnection(client: pg.ClientBase, error?: Error): void {
   const { connection } = client as pg.Client
   if (error) connection.emit('error', error)

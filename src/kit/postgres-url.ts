@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type pg from 'pg'
 
-/** The values of sslmode: those of libpq, and `no-verify` of other programs on Node. */
+/** The values of sslmode: those of libpq, and `no-verify` of Node programs. */
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 /** The parameters of a connection URL that name files. */
@@ -90,7 +90,7 @@ const FITS: ReadonlyMap<string, string> = new Map([
   ['prefer-standby', 'true'],
 ])
 
-/** The parts of a connection URL as libpq splits it; a character that ends a part early is in none of them. */
+/** The parts of a connection URL as libpq splits it; none contains a character that ends it. */
 const PARTS =
   /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?(\w+=[^#&]*(?:&\w+=[^#&]*)*))?$/i
 const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i

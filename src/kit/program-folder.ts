@@ -43,7 +43,7 @@ function readSourceMap(file: string): SourceMap | undefined {
   }
 }
 
-/** The program runs from src/ and from dist/, whose folders differ; the first package.json above either is its own. */
+/** The program runs from src/ or dist/; the first package.json above is its own. */
 function findProgramFolder(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : findProgramFolder(dirname(folder))
 }

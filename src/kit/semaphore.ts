@@ -1,7 +1,7 @@
 /** Keeps a place of a semaphore until `release`, when the work that took it has left it to the hold. */
 export type Hold = { isTaken: boolean; readonly release: () => void; readonly released: Promise<void> }
 
-/** Runs work with a hold of its own, which ends with the work. */
+/** Runs work with a hold that ends with the work. */
 export async function withHold<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
   let release = (): void => undefined
   const released = new Promise<void>((resolve) => {

@@ -149,7 +149,7 @@ export function parseDay(text: string): Date | undefined {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) ? day : undefined
 }
 
-/** Returns what tells the clock of a time zone from other ones: its offsets in each half year since 1970; undefined for none. */
+/** Returns a key of a time zone's clock: its offsets in each half year since 1970; undefined for an unknown zone. */
 export function clockOf(zone: string): string | undefined {
   if (!isTimeZone(zone)) return undefined
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })

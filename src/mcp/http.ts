@@ -7,7 +7,7 @@ import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
 export type HttpServer = {
-  /** Answers one request, whose body is `text`. `closed` aborts when the connection closes, and cancels its calls. */
+  /** Answers one request with the body `text`. `closed` aborts when the connection closes, which cancels its calls. */
   fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response>
   close(): Promise<void>
 }

@@ -27,7 +27,7 @@ type Relation = {
 type SqlFunction = { signature: string; comment: string }
 type Catalog = { comment: string; relations: Relation[]; functions: SqlFunction[]; origin: string }
 
-// Tables first, then views, each kind by name. Constraints that say no more than a column's NOT NULL are left out: Postgres 18 lists them, older ones do not.
+// Tables first, then views, by name. Constraints that only repeat NOT NULL are left out: Postgres 18 lists them, older ones do not.
 const RELATIONS = `
   select c.relname as name, case when c.relkind in ('r', 'p') then 'table' else 'view' end as kind,
     coalesce(obj_description(c.oid, 'pg_class'), '') as comment,

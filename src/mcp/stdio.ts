@@ -21,7 +21,7 @@ export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): 
     process.stdout.write(`${JSON.stringify(refusal)}\n`)
   }
   const input = makeJudge(refuse)
-  // A client that is killed closes the input without an end, which then closes, too.
+  // A killed client closes the input without an end event.
   pipeline(process.stdin, input, () => undefined)
   const transport = new StdioServerTransport(input, process.stdout)
   const connection = serveStdio(makeServerFactory(deps), { onerror, transport })
@@ -32,7 +32,7 @@ export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): 
     stop.abort()
     stop.clear()
     await connection.close()
-    // Ends standard input, too, which would keep the process running.
+    // Also ends standard input, which would keep the process running.
     input.destroy()
   }
 }

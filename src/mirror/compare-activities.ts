@@ -39,7 +39,7 @@ export type Comparison =
   | { result: 'different'; differences: Difference[]; isRepaired: boolean }
   | { result: 'older' }
 
-/** The difference of an activity that the service has neither by itself nor in its list. */
+/** The difference of an activity that the service no longer has, neither alone nor in its list. */
 const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no longer there', cells: 1 }
 
 type CompareInput = ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup> }
@@ -118,7 +118,7 @@ async function compareDocument(
   }
 }
 
-/** Records an entry of the list where it is another one than the last; the answer that was fetched with it holds what it tells. */
+/** Records a changed entry of the list, which came with the fetched answer. */
 async function recordEntry(
   deps: MirrorDeps,
   { activity: { accountId }, detail: { requestedAt } }: FetchedActivity,

@@ -14,7 +14,7 @@ const PAGE_SIZE = 500
 const PROGRESS_EVERY_MS = 30 * SECOND
 /** Samples that one batch holds before it is recorded: each transaction and each COPY has a fixed cost. */
 const BATCH_SAMPLES = 40_000
-/** Samples that all workers together keep unrecorded, so that more workers need no more memory. */
+/** The most unrecorded samples of all workers, so that more workers need no more memory. */
 const UNRECORDED_SAMPLES = 160_000
 /** Activities that one batch holds at most, with few samples or none. */
 const BATCH_ACTIVITIES = 10

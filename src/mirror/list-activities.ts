@@ -118,7 +118,7 @@ function merge(
 type ListQuery = {
   account: Account
   window: Window
-  /** only what has changed since, by the service's clock; undefined: everything */
+  /** only changes since then by the service's clock; undefined: everything */
   updatedFrom: Date | undefined
   signal?: AbortSignal | undefined
 }
@@ -146,7 +146,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
   const { entries, bad, drift } = answer.value
   const normalized = entries.map((entry) => normalizeListEntry(entry))
   const unreadable = entries.filter((_, index) => normalized[index]?.startedAt === null)
-  // The Date header tells when the answer was written; the list may have been made when the request was sent.
+  // The list may be as old as the request, while the Date header has the time of the answer.
   const took = deps.now().getTime() - requestedAt.getTime()
   return {
     window,

@@ -122,7 +122,7 @@ async function recordIfUnchanged(
   return true
 }
 
-/** Throws UnexpectedResponseError `poorer_answer` when the answer lacks what the mirror holds, see poorerActivity. */
+/** Throws UnexpectedResponseError `poorer_answer` when the answer lacks mirrored values, see poorerActivity. */
 export async function assertNotPoorer(deps: MirrorDeps, { activity, detail }: FetchedActivity) {
   const isComparable = activity.sampleCount > 0 && detail.samples.count > 0
   const poorer = poorerActivity(activity, detail, {

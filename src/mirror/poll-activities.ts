@@ -70,7 +70,7 @@ export function historyWindow({ options }: MirrorDeps): Window {
   return { from: options.historyStart, to: FAR_DAY }
 }
 
-/** Logs what a person should know of a list: that the service cuts it, and which entries cannot be read. */
+/** Logs that the service cuts the list, and unreadable entries. */
 export function logListing(deps: MirrorDeps, account: Account, listing: Listing, capBefore: number | null) {
   const { bad, cap, cut } = listing
   const about = { account: account.name }

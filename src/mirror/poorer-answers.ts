@@ -73,7 +73,7 @@ const PARTS = {
   wotd: ['wotdType', 'wotdName', 'wotdWorkoutId', 'wotdDescription', 'wotdDifficulty'],
 } as const satisfies Record<string, ReadonlyArray<keyof TrainingInfoRow>>
 
-/** Returns the error for training info that lacks a whole part of which the mirror holds values; undefined when it lacks none. */
+/** Returns the error for training info without a part that the mirror has; undefined when none is missing. */
 export function poorerTrainingInfo(
   before: TrainingInfoRow | undefined,
   now: TrainingInfoRow,

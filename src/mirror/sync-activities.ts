@@ -11,7 +11,7 @@ export type PassCounts = {
   fetched: number
   unchanged: number
   absent: number
-  /** activities whose last answer could not be used, in this pass or before, and list entries that could not be read */
+  /** activities whose last answer was unusable, in this pass or earlier, and unreadable list entries */
   failed: number
   /** known changes that are not mirrored yet, such as samples that the service has not computed */
   pending: number
@@ -20,7 +20,7 @@ export type PassCounts = {
 }
 
 type PassInput = FetchWantedInput & {
-  /** compares the whole list with the mirror, too */
+  /** also compares the whole list with the mirror */
   full?: boolean
   /** accepts the list even when most of the activities are missing in it */
   acceptRemovals?: boolean
@@ -61,7 +61,7 @@ async function reconcile(deps: MirrorDeps, input: PassInput): Promise<ReconcileR
   }
 }
 
-/** The activities to fetch again: those of these paths, or those of the day `since` (midnight UTC names it) and later. */
+/** The activities to fetch again: of these paths, or from the day `since` (as midnight UTC) on. */
 export type ResyncChoice = { paths: readonly string[] } | { since: Date }
 
 /**

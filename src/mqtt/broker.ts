@@ -49,7 +49,7 @@ export async function openBroker(
   const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))
   const client = connect(address.href, {
     ...{ clientId, clean: true, keepalive: KEEPALIVE_S, protocolVersion: 4 },
-    // The publisher connects again by itself, with growing pauses.
+    // The publisher reconnects with growing pauses.
     ...{ reconnectPeriod: 0, connectTimeout: ANSWER_WITHIN_MS, resubscribe: false },
     ...(username !== '' && { username }),
     ...(secret !== '' && { password: secret }),

@@ -16,7 +16,7 @@ export type DeviceFacts = {
   activity: Readonly<Record<string, Value>>
 }
 
-/** Finds what the device of an account shows, as it is now in the mirror; a fact that is not known is null. */
+/** Finds the present values of an account's device; unknown ones are null. */
 export async function findDeviceFacts(
   tx: Tx,
   {
@@ -60,7 +60,7 @@ export async function findDeviceFacts(
       activity_breakthrough: activity ? (activity.breakthrough ?? 0) > 0 : null,
       week_xss: week.length > 0 ? sum(week.map(({ xss }) => xss)) : null,
       week_started_at: instantOf(facts.week_started_at),
-      // A sum of the days that are known would look like that of the week, which stands beside it.
+      // A sum of only the known days would look like the sum of the week.
       week_recommended: recommended.length === 7 ? sum(recommended) : null,
       needs_login: account.needsLogin,
       token_ends_at: instantOf(health?.token_expires_at),

@@ -11,7 +11,7 @@ export type Topics = Readonly<{
   availability: string
 }>
 
-/** The first part of the topics on which Home Assistant looks for devices, as it is unless somebody has changed it. */
+/** The default first part of Home Assistant's discovery topics. */
 const DISCOVERY = 'homeassistant'
 /** Home Assistant says `online` here when it starts. */
 export const BIRTH_TOPIC = `${DISCOVERY}/status`
@@ -59,7 +59,7 @@ type Sensor = {
   icon?: string
   unit_of_measurement?: string
   device_class?: string
-  /** not of what has no statistics: texts and times */
+  /** not for texts and times, which have no statistics */
   state_class?: 'measurement' | 'total'
   suggested_display_precision?: number
   entity_category?: 'diagnostic'

@@ -42,7 +42,7 @@ function listed(
   summary: Partial<WireSummary>,
   { samples, place }: { samples: Samples; place: Place },
 ) {
-  // When clocks go back an hour comes twice; the first sample tells which one is meant.
+  // When clocks go back an hour occurs twice; the first sample decides.
   const start = normalizeDate(summary.start_date, samples.count > 0 ? samples.t[0] : undefined)
   return {
     ...(wire.name != null && { name: wire.name }),

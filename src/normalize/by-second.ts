@@ -49,10 +49,10 @@ export function bestSum(
   { sums, growing }: Sums,
   { durationS, from = 0, least }: { durationS: number; from?: number; least?: number },
 ): number {
-  // Sums that may fall are compared one by one, and a shorter window tells nothing of a longer one.
+  // Falling sums are compared one by one, because a shorter window does not limit a longer one.
   const stride = growing ? strideOf(durationS) : 1
   let best = (growing ? least : undefined) ?? Number.NEGATIVE_INFINITY
-  // The sum over all seconds of a stride is at least that of any window in it, so most strides are skipped after one comparison.
+  // No window in a stride exceeds the sum over all its seconds, so most strides are skipped after one comparison.
   for (let end = from + durationS; end < sums.length; end += stride) {
     const last = Math.min(end + stride, sums.length) - 1
     if ((sums[last] as number) - (sums[end - durationS] as number) <= best) continue

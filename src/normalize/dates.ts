@@ -56,7 +56,7 @@ const ZONE_NAME = 3
 /** Zone names of three letters. The others that luxon knows are abbreviations, to which PHP gives another meaning. */
 const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
 
-/** The one form PHP serialises: anything after it, such as a zone of its own, would contradict `timezone`. */
+/** The only form that PHP serialises; more, such as a zone, would contradict `timezone`. */
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
 /** Postgres reads a year of five digits in no format that is sent to it. */
 const LAST_YEAR = 9_999

@@ -3,7 +3,7 @@ import type { PowerSource } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 
 const MS_A_SECOND = 1_000
-/** Samples further apart than this are no recording of a course, s: each stands for its own second. */
+/** Samples further apart than this, s, are single values: each stands for its own second. */
 const WIDEST_S = 300
 
 /**
@@ -55,7 +55,7 @@ function medianStep(seconds: Float64Array): number {
   return 1
 }
 
-/** Chooses the power that is computed with: that of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
+/** Chooses the power for computations: of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
 export function powerSourceOf({ columns, count }: Samples): PowerSource {
   return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }

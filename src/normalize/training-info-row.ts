@@ -40,7 +40,7 @@ export function isSameSignature(before: unknown, now: unknown): boolean {
   return isSame(before, now, 'signature')
 }
 
-/** Tells whether a file of the workout of the day was made for what the training info says now. */
+/** Tells whether a file of the workout of the day fits the present training info. */
 export function isSameMadeFor(before: unknown, now: unknown): boolean {
   return isSame(before, now, '')
 }

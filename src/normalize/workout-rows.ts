@@ -5,7 +5,7 @@ import type { ListedWorkout } from '../store/training/workout-lists.ts'
 import type { WorkoutDefinition } from '../store/training/workout-sets.ts'
 import { pickFields } from './pick-fields.ts'
 
-/** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as it was sent. */
+/** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as sent. */
 export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
   return {
     path: wire.path,

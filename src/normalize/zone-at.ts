@@ -21,7 +21,7 @@ export function zoneAt(lat: number, lng: number): string | undefined {
   return lookup.find(lat, lng)[0]
 }
 
-/** Loads the library at its first use: it reads an index of a megabyte, and most commands need none of it. */
+/** Loads the library at its first use, because its index has a megabyte and most commands do not need it. */
 function loadLookup(): Lookup {
   const loaded: Lookup = createRequire(import.meta.url)('geo-tz/all')
   loaded.setCache({ store: makeCellCache() })

@@ -2,12 +2,12 @@ import pg from 'pg'
 import { ConfigError } from '../kit/errors.ts'
 import { splitStatements } from './split-statements.ts'
 
-/** A part of what a person typed: a command as psql has them, without the statement that follows it, or SQL. */
+/** A part of the typed text: a psql command, or SQL. */
 type Typed = { command: string } | { text: string }
 
 const BEGINS_WITH_COMMAND = /^(?:\s|--[^\n]*\n)*\\/
 
-/** Splits a text at its commands, each of which ends with its line, and at the statements between them. */
+/** Splits a text into commands, which end with their line, and statements. */
 export function splitTyped(text: string): Typed[] {
   return splitStatements(text).flatMap((statement) => {
     const parts: Typed[] = []

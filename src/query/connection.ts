@@ -4,7 +4,7 @@ import { mapDatabaseError } from '../store/database-errors.ts'
 import type { Remarks } from './rejected-statement.ts'
 import { runStatement, type Statement } from './statement.ts'
 
-/** What Postgres says beside its answer: a NOTICE, a WARNING, … */
+/** A message of Postgres beside the answer: a NOTICE, a WARNING, … */
 export type Notice = Remarks & { severity: string; message: string }
 
 type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
@@ -100,7 +100,7 @@ function settingsOf(pairs: string): string {
     JOIN pg_catalog.pg_settings USING (name) WHERE source <> 'client'`
 }
 
-// A statement may have ended the transaction, or, with AND CHAIN, begun another one without a snapshot.
+// A statement may have ended the transaction, or started one without a snapshot (AND CHAIN).
 function guardOf(client: pg.Client): string {
   const status = client.getTransactionStatus()
   if (status === 'T') return 'SELECT'

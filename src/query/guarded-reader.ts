@@ -17,7 +17,7 @@ export type GuardedStatement = {
   maxRows?: number
   /** the schemas of names without one, instead of training */
   searchPath?: string
-  /** `current_date` and the texts of instants are those of the rider's zone; of riders in several zones, those of UTC */
+  /** `current_date` and instants use the rider's zone; for riders in several zones UTC */
   inRidersZone?: boolean
 }
 
@@ -190,7 +190,7 @@ async function terminate(found: Found, pid: number): Promise<void> {
       await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [pid]))
       return
     } catch {
-      // The next one is tried. The time limit of the statement holds, too, unless it is a block of code that ignores it.
+      // The next one is tried. The time limit also holds, unless a block of code ignores it.
     }
   }
 }

@@ -63,7 +63,7 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
 }
 
-/** Makes the settings and rights of the logins of this module anew: each login may change its own settings for later sessions. */
+/** Renews the settings and rights of our logins: a login may change its settings for later sessions. */
 export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: boolean }): Promise<void> {
   const { rows } = await tx.client.query<{ name: string; mark: string; timeout: number | null }>(
     `select r.rolname as name, shobj_description(r.oid, 'pg_authid') as mark,
@@ -79,7 +79,7 @@ export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: 
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
 }
 
-/** Sets what a login begins with, and takes back its other settings; does nothing where all is so already. */
+/** Sets a login's defaults, and resets its other settings; does nothing when they are right. */
 async function setLogin(
   tx: Tx,
   login: Pick<ReaderLogin, 'name' | 'statementTimeoutMs'> & { readers: keyof typeof MARKS },
@@ -132,7 +132,7 @@ export async function isAssistantLogin(tx: Tx, name: string): Promise<boolean> {
   return role?.mark === MARKS.assistants
 }
 
-/** Finds the schemas in which a role may create: before Postgres 15, `public` by default. */
+/** Finds the schemas where a role may create objects: before Postgres 15, `public` by default. */
 export async function findWritableSchemas(tx: Tx, name: string): Promise<string[]> {
   const { rows } = await tx.client.query<{ nspname: string }>(
     `select nspname from pg_namespace where has_schema_privilege($1, oid, 'create') order by nspname`,

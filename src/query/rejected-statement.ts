@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { ConfigError, errorLine } from '../kit/errors.ts'
 
-/** The line of a statement in which Postgres found a mistake; the column is the number of characters before it. */
+/** The line of Postgres's mistake; the column is the number of characters before it. */
 type Place = { line: string; number: number; column: number }
 
-/** What Postgres tells beside the message of an error or a notice. */
+/** The details of an error or notice beside its message. */
 export type Remarks = { detail?: string | undefined; hint?: string | undefined }
 
 /** Postgres's refusal of a statement that a person typed: ConfigError `sql_rejected` with all that helps to correct it. */

@@ -39,7 +39,7 @@ export type Statement = {
   signal?: AbortSignal | undefined
 }
 
-/** Ends a result that is larger than `maxBytes`; the connection cannot be used any more. */
+/** Ends a result that is larger than `maxBytes`; the connection is no longer usable. */
 export class ResultTooLarge extends Error {
   override readonly name = 'ResultTooLarge'
 }

@@ -24,12 +24,12 @@ export type AccountStatus = {
   newest_activity_day: string | null
   /** the time zone of the rider's home; null when it is not set */
   timezone: string | null
-  /** fetched activities whose days are those of UTC, because nothing tells their time zone */
+  /** fetched activities with days in UTC, because their time zone is unknown */
   without_timezone: number
   cursor: Date | null
   /** activities fetched per minute over the last minutes; null when none was fetched */
   fetched_per_minute: number | null
-  /** time to fetch the wanted ones at that rate, s; null when none is wanted or the rate is unknown */
+  /** s to fetch the wanted ones at that rate; null when none is wanted or the rate is unknown */
   seconds_to_go: number | null
   /** the longest list that the service sends; null: no limit known */
   list_cap: number | null
@@ -37,7 +37,7 @@ export type AccountStatus = {
   reconciled_at: Date | null
   /** why the last comparison changed nothing, with the next command; null when it succeeded */
   reconcile_error: string | null
-  /** mirrored activities that were seen to be those of the service, value by value */
+  /** mirrored activities that were compared and equal */
   verified: number
   /** when that was the longest time ago; null while one never was */
   verified_since: Date | null

@@ -132,7 +132,7 @@ function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: D
   )
 }
 
-/** Makes the error for a database without tables; the verbs that write set it up by themselves. */
+/** Makes the error for a database without tables; verbs that write set it up. */
 export function empty(cause?: unknown): ConfigError {
   const message = 'the database is empty; run: musette login'
   return new ConfigError('database_empty', message, { cause })
@@ -144,7 +144,7 @@ export function outdated(): ConfigError {
   return new ConfigError('database_unmigrated', message)
 }
 
-/** Makes the error for a query whose table is not there. */
+/** Makes the error for a query of a missing table. */
 function unmigrated(cause: unknown): ConfigError {
   const message = 'the database is empty or older than this version; run: musette migrate'
   return new ConfigError('database_unmigrated', message, { cause })

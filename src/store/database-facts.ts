@@ -15,13 +15,13 @@ export type DatabaseFacts = {
   autovacuum: boolean
   /** whether the login may change settings of the server */
   is_superuser: boolean
-  /** whose setting makes transactions read-only, as pg_settings names it; null when none does */
+  /** the source of a read-only setting in pg_settings; null when none */
   read_only_by: string | null
   /** statements of an administrator that raise the limits of the login and of the database below the connections that are needed */
   limits: string[]
   /** other roles than superusers that may create functions in schema public */
   creators_in_public: string[]
-  /** pages of this database whose checksum was found wrong since the statistics began, and when the last time */
+  /** pages with a wrong checksum since the statistics began, and the last time */
   checksum_failures: number
   checksum_last_failure: Date | null
 }
@@ -58,7 +58,7 @@ export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFac
   return facts
 }
 
-/** Reads each table of ours, also what it keeps in TOAST where the user may, for `withinMs` at most; returns those that fail, with why. */
+/** Reads each of our tables with its TOAST, for at most `withinMs`; returns those that fail, with the reason. */
 export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
   const { rows } = await store.read(({ client }) =>
     client.query<{ name: string; relation: string }>(`
@@ -82,7 +82,7 @@ export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs:
   return (await Promise.all(failed)).flat()
 }
 
-/** Finds what tells this database from every other one, and from those that were restored from its backups. */
+/** Finds the identity and the line of this database. */
 export async function findIdentity(tx: Tx): Promise<DatabaseIdentity & { lineBeganAt: Date }> {
   const { rows } = await tx.client.query<DatabaseIdentity & { lineBeganAt: Date }>(
     `SELECT identity, line, line_began_at AS "lineBeganAt", earlier_lines AS "earlierLines" FROM training.database`,

@@ -87,7 +87,7 @@ function exampleText(example: unknown): string | null {
   return cleanText(shorten(text, EXAMPLE_CHARACTERS))
 }
 
-/** How often an endpoint's answers differed from the document in a field; names that may be data are one, and no example is told. */
+/** How often an endpoint's answers differed from the document in a field; names that may be data count as one, without an example. */
 export type DriftCount = { endpoint: string; field: string; kind: string; times: number }
 
 /** Counts the differences from the service document, without their examples. */

@@ -105,7 +105,7 @@ export async function findHealthCounts(tx: Tx) {
     databaseBytes: sizes.rows[0]?.whole ?? 0,
     /** when the daemon last exported the whole history; null when it never did */
     exportedAt,
-    /** when a monitor was last told that all is in order; null when it never was */
+    /** when a monitor last got a good result; null when never */
     heartbeatAt,
     /** whether a process is connected to the MQTT broker; null when none ever was */
     mqttConnected: (await findPublisherState(tx))?.connected ?? null,

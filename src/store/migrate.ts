@@ -20,13 +20,13 @@ import { disableTriggers } from './triggers.ts'
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
 
-/** How soon the server ends a query whose client is gone; without it the next migration would wait for the end of that query. */
+/** How soon the server ends the query of a gone client; otherwise the next migration would wait for it. */
 const CLIENT_CHECK_MS = 5 * SECOND
 const DEADLOCK_DETECTED = '40P01'
 /** More than one comes only while others lock the tables again and again. */
 const MOST_ATTEMPTS = 5
 
-/** Where a database is, and the signal that ends the work on it; the server takes back what was not finished. */
+/** A database, and the signal that ends the work on it; the server rolls back unfinished work. */
 export type MigrationInput = {
   connectionString: string
   log: Logger

@@ -177,7 +177,7 @@ export async function withExclusiveWork<T>(
 
 const PASS_NAME = 'musette pass '
 
-/** Finds the accounts of which a pass runs or waits for its turn, in any process. */
+/** Finds the accounts with a running or waiting pass in any process. */
 export async function findPasses(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ account_id: number }>(
     `SELECT DISTINCT substr(s.application_name, length($1) + 1)::int AS account_id

@@ -3,7 +3,7 @@ import pg from 'pg'
 /** A trigger of one of our tables; both names are quoted for SQL. */
 type Trigger = { oid: number; name: string; table: string }
 
-/** Finds the triggers of our tables that are on, without those of Postgres for its constraints. */
+/** Finds the enabled triggers of our tables, without Postgres's own for constraints. */
 export async function findTriggers(client: pg.ClientBase): Promise<Trigger[]> {
   return findTriggersIn(client, 'O')
 }

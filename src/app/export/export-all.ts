@@ -31,7 +31,7 @@ export type ExportCounts = {
   bytes: number
   /** Parquet files in the folders of the tables that are not of the export, and that a reader would take for part of it */
   foreign: readonly string[]
-  /** what was in the folder was not of this line of the database, so that all of it was written anew */
+  /** the folder had another line of the database, so everything was written again */
   anew: boolean
 }
 
@@ -89,7 +89,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
     // Numbers that two lines give out may be the same, and mean other rows.
     const anew = last !== undefined && last.database?.line !== line
     const thorough = input.kind === 'by_hand' || !isRecent(last?.checked_at)
-    // Before the transaction: to read all files may take minutes, in which Postgres could not clean up.
+    // Before the transaction: reading all files may take minutes, in which Postgres could not clean up.
     const whole = anew ? {} : await readWholeFiles(dir, before, { thorough, signal: input.signal })
     const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
     // What was once asked for stays: the next export of a schedule would remove it.
@@ -127,7 +127,7 @@ type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
   exportedAt: string
 }
 
-/** Writes the files that are not among the whole ones with the same content beside the export, from one moment of the database. */
+/** Writes the missing or changed files next to the export, from one moment of the database. */
 async function writeChanges(
   app: Pick<App, 'store'>,
   { dir, signal, onProgress, also }: ExportInput & { also: readonly Also[] },
@@ -182,7 +182,7 @@ async function writeChanges(
   }
 }
 
-/** Makes a sentence of a failure of the file system; every other error stays what it is. */
+/** Turns a failure of the file system into a sentence; other errors stay. */
 function folderError(dir: string, error: unknown): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   if (isDiskFull(error)) {

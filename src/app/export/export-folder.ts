@@ -21,7 +21,7 @@ import {
 } from '../../kit/folders/folder-owner.ts'
 import { quoteShell } from '../../kit/text.ts'
 
-/** The list of the files that belong to the export; readers find in it what the export holds and when it was made. */
+/** The manifest: it tells readers the content and the time of the export. */
 export const MANIFEST = 'musette-export.json'
 /** The folder for files that are not all there yet. Its own manifest is written last: with it, they are. */
 const STAGING = '.musette-staging'
@@ -30,7 +30,7 @@ const READ_BYTES = 1024 * 1024
 /** What an empty disk holds. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, OWNER_FILE, 'lost+found'])
 
-/** What an export holds beside the tables: the FIT files, and the answers of the service. */
+/** The optional content of an export: the FIT files, and the answers of the service. */
 export const ALSO = ['originals', 'raw'] as const
 export type Also = (typeof ALSO)[number]
 
@@ -56,7 +56,7 @@ const manifestSchema = z.strictObject({
   database: z.object({ identity: z.uuid(), line: z.uuid() }).optional(),
   /** when every file was last read and compared with its checksum */
   checked_at: z.iso.datetime().optional(),
-  /** what it holds beside the tables */
+  /** its optional content */
   also: z.array(z.enum(ALSO)).optional(),
   files: z.record(pathSchema, fileSchema),
 })
@@ -141,7 +141,7 @@ async function readChecksum(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Writes a file beside the export, flushed to the disk. */
+/** Writes a file next to the export, flushed to the disk. */
 export async function writeStaged(
   dir: string,
   path: string,

@@ -23,12 +23,12 @@ export type WantedFile = {
 /** `onRows` gets the rows of each piece, `encode` makes row groups of them. */
 type Use = { onRows: (rows: number) => void; encode: EncodeGroup }
 
-/** Finds the files that an export has at the moment of a transaction: those of the tables, and the requested originals. */
+/** Finds the files of an export at the moment of a transaction: the tables, and the requested originals. */
 export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
   const partitions = await findPartitions(tx)
   const names = new Set((await findAccounts(tx)).map(({ name }) => name))
   const files = partitions.map((partition): WantedFile => {
-    // The fingerprint of a file tells the version too: another one may write other columns.
+    // The fingerprint includes the version, because another one may write other columns.
     const print = createHash('sha256').update(`${VERSION} ${FORMAT} ${partition.fingerprint}`).digest('hex')
     return {
       path: pathOf(partition, names),

@@ -17,7 +17,7 @@ export type Group = Readonly<{
   offset: number
 }>
 
-/** The bytes of a row group, and what the end of the file says of it. */
+/** The bytes of a row group, and its description for the end of the file. */
 export type EncodedGroup = { bytes: Uint8Array<ArrayBuffer>; group: RowGroup }
 
 type Column = Readonly<{ element: SchemaElement; parts: readonly ExportValues[]; rows: number }>

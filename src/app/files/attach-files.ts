@@ -15,7 +15,7 @@ import { accountNamed } from '../local-app.ts'
 import { sourceAt } from './drop-file.ts'
 import { describeFault, makeUploadDeps } from './upload-files.ts'
 
-/** What became of one FIT file; one that is no activity is `passed_over`. `known`: the ledger has it with this activity. */
+/** The result of one FIT file; `passed_over`: it is not an activity. `known`: the ledger has it with this activity. */
 export type AttachedFile = {
   file: string
   result: 'attached' | 'known' | 'not_attached' | 'passed_over'

@@ -86,7 +86,7 @@ async function judge(name: string, source: ByteSource): Promise<Dropped> {
     else if (fit.cut && fit.verdict.verdict === 'refused') reason ||= fit.verdict.reason
     else contents.push({ fileName: fit.name, contentId: fit.contentId })
   }
-  // Of an archive each file goes its own way: what cannot be read in it is named beside it in failed/.
+  // The files of an archive have separate results: failed/ names those that cannot be read.
   return contents.length > 0 ? { accepted: true, fileName: name, contents } : { accepted: false, reason }
 }
 
@@ -95,7 +95,7 @@ export async function sourceAt(path: string): Promise<ByteSource> {
   const { size } = await stat(path)
   return {
     sizeBytes: size,
-    // The end of a stream's range is read, too; of a ByteSource it is not.
+    // The end of a range is inclusive for a stream, exclusive for a ByteSource.
     open: (range) => createReadStream(path, range && { start: range.start, end: range.end - 1 }),
   }
 }

@@ -74,7 +74,7 @@ export async function uploadByHand(
     force: boolean
     signal: AbortSignal
     onWait: (upload: Upload) => void
-    /** called when a program has the file open for writing: what it adds is not sent */
+    /** called when a program has the file open for writing: later additions are not sent */
     onOpen?: (program: string) => void
   },
 ): Promise<HandUpload[]> {

@@ -1,4 +1,4 @@
-/** What is told of a field: how often it had which kind of value, and the orders of magnitude of its numbers and lengths. */
+/** The facts about a field: how often it had each kind of value, and the orders of magnitude of numbers and lengths. */
 export type FieldFacts = {
   kinds: Record<string, number>
   /** the least and the greatest power of ten of numbers that are not 0: [1, 2] is 10 to 999 */
@@ -7,7 +7,7 @@ export type FieldFacts = {
   lengths?: [least: number, greatest: number]
 }
 
-/** Field names that may be data, such as dates or names of persons, are told as one. */
+/** Field names that may be data, such as dates or names of persons, are counted as one. */
 const PLAIN_NAME = /^[a-z][a-z_]{0,40}$/i
 const OTHER_NAME = '(a name with other signs)'
 

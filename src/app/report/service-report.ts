@@ -27,7 +27,7 @@ export type ServiceReport = {
   runs: RunCount[]
 }
 
-/** Finds what the mirror shows of the service of an account, for a report; nothing is requested from the service. */
+/** Finds facts about the service in the mirror, for a report, without a request. */
 export async function findServiceReport(
   app: Pick<App, 'mirror'>,
   input: { accountId: number; comparison: ServiceReport['comparison'] },

@@ -4,11 +4,11 @@ import { formatCount, quoteShell } from '../../kit/text.ts'
 import { readForeignExport } from '../export/export-folder.ts'
 import { fitCommand } from '../remedy.ts'
 
-/** A folder of the settings that another database uses, too: why this one leaves it or its files alone, and what to type. */
+/** A configured folder that another database also uses: the consequence, and the command to type. */
 export type SharedFolder = ForeignFolder & {
   setting: 'MUSETTE_DROP_DIR' | 'MUSETTE_WORKOUT_DIR' | 'MUSETTE_EXPORT_DIR' | 'MUSETTE_BACKUP_DIR'
   dir: string
-  /** this database does no work in the folder; false where only files in it are those of others */
+  /** this database does not use the folder; false when only some files there belong to others */
   unused: boolean
 }
 
@@ -28,7 +28,7 @@ export async function readSharedFolders(
   ] as const
   const shared: SharedFolder[] = []
   for (const { dir, read, ...rest } of folders) {
-    // What cannot be read has a check of its own.
+    // An unreadable folder has a separate check.
     const foreign = dir === undefined ? undefined : await read(dir, database).catch(() => undefined)
     if (dir !== undefined && foreign)
       shared.push({ ...rest, dir, ...foreign, run: fitCommand(foreign.run, config) })
@@ -36,7 +36,7 @@ export async function readSharedFolders(
   return shared
 }
 
-/** Reads whose backups a folder holds beside those of this database and line. */
+/** Finds the other databases and lines with backups in a folder. */
 async function readForeignBackups(
   dir: string,
   { identity, line }: DatabaseIdentity,

@@ -3,7 +3,7 @@ import { type Context, EXIT } from '../context.ts'
 import { printTable } from '../output.ts'
 import { defineVerb, flag } from '../verb.ts'
 
-/** A setting as it is printed: `value` is masked where it holds a secret. */
+/** A setting as printed: a secret `value` is masked. */
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
 
 const HIDDEN = '(hidden)'
@@ -14,7 +14,7 @@ const SECRET: readonly string[] = [
   'MUSETTE_HEARTBEAT_URL',
   'MUSETTE_MQTT_PASSWORD',
   'MUSETTE_MQTT_KEY',
-  // Certificates are no secrets, but fill a screen.
+  // Certificates are not secret, but fill a screen.
   'MUSETTE_MQTT_CA',
   'MUSETTE_MQTT_CERT',
 ]

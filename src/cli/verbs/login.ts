@@ -36,7 +36,7 @@ export const addLoginVerb = defineVerb({
     ),
     timezone: option('--timezone <zone>', TIMEZONE, parseTimezone),
   },
-  // Opens the database by itself: only a login makes one.
+  // Opens the database here: only a login creates one.
   needs: 'nothing',
   async run(context, { account: name = 'default', timezone, keepPassword = false, ...options }) {
     if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
@@ -71,7 +71,7 @@ export const addLogoutVerb = defineVerb({
   },
 })
 
-/** Sets the home's time zone: the one that was given, else that of the environment, else the answer of a person at a terminal. */
+/** Sets the home's time zone: the given one, else the one of the environment, else the answer at a terminal. */
 async function setHome(
   context: Context,
   app: App,

@@ -62,7 +62,7 @@ export const addMcpVerb = defineVerb({
   },
 })
 
-/** The most characters of a line that are shown around a mistake, and those of them that stand before it. */
+/** The characters of a line that are shown around a mistake, and before it. */
 const SHOWN = { all: 60, before: 40 }
 
 /** Adds to an error about a statement where the mistake is and what helps, as psql writes it. */

@@ -8,7 +8,7 @@ import { defineVerb, option } from '../verb.ts'
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND
 
-/** The lines of the log are written at once; this is for what was told to end and still holds a timer. */
+/** Log lines are written at once; this is for a stopped part that still has a timer. */
 const END_WITHIN_MS = SECOND / 10
 
 const roles = option('--roles <roles>', 'which parts, separated by commas', parseRoles, [...ROLES])

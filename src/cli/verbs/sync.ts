@@ -56,7 +56,7 @@ function noteOnce(context: Pick<Context, 'note'>): () => void {
   }
 }
 
-/** Returns a sentence about what a pass brought, what is here now, and what is missing, with reason and next command. */
+/** Describes a pass: new and present activities, and missing ones with reason and next command. */
 function sentenceOf(name: string, counts: SyncCounts): string {
   const { created, fetched, absent, failed, pending, mirrored, unfetched, newestDay, reason } = counts
   const why = reason === undefined ? '' : ` (${reason})`
@@ -75,7 +75,7 @@ function sentenceOf(name: string, counts: SyncCounts): string {
   ].join('; ')
 }
 
-/** Returns a count with what it counts, as a part of a sentence; nothing of none. */
+/** Returns a count with its noun; empty for 0. */
 function some(count: number, what: string): string[] {
   return count > 0 ? [`${formatCount(count)} ${what}`] : []
 }

@@ -3,11 +3,11 @@ import { ConfigError, errorCode, isDiskFull } from '../errors.ts'
 import { readPlainFile, writeWhole } from '../files.ts'
 import { quoteShell } from '../text.ts'
 
-/** What tells a database from every other one, and from what was restored from its backups. */
+/** Identifies a database, and the line since its last restore. */
 export type DatabaseIdentity = Readonly<{
   /** a UUID that was made with the tables, and that a restore keeps */
   identity: string
-  /** a UUID, another one after each restore */
+  /** a UUID, a new one after each restore */
   line: string
   /** the lines that it had before its restores */
   earlierLines: readonly string[]

@@ -1,6 +1,6 @@
 import type { Recipe } from './recipe.ts'
 
-/** Questions about what the head unit and its sensors recorded, and values derived from every second. */
+/** Questions about recordings of the head unit and sensors, and values derived from every second. */
 export const RECORDED: readonly Recipe[] = [
   {
     number: 28,

@@ -72,7 +72,7 @@ async function findDueFormats(deps: MirrorDeps, info: TrainingInfo): Promise<Wor
   })
 }
 
-/** Fetches one format; a failure is logged and counted, so that the other format is mirrored all the same. */
+/** Fetches one format; a failure is logged and counted and does not stop the other format. */
 async function fetchFile(
   deps: MirrorDeps,
   input: MirrorInput,
@@ -143,7 +143,7 @@ export async function writeWorkoutFolder(deps: MirrorDeps, { account }: MirrorIn
   })
 }
 
-/** Finds the files of the workout of the day; undefined when the training info does not say what it is. */
+/** Finds the files of the workout of the day; undefined when the training info names none. */
 async function findDayFiles(tx: Tx, info: TrainingInfo | undefined): Promise<WantedFile[] | undefined> {
   const workout = workoutOf(info)
   if (!info || !workout) return undefined

@@ -63,7 +63,7 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
   return counts
 }
 
-/** A list, and whose it is. */
+/** A list, and its owner. */
 type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
 
 async function pollList(deps: MirrorDeps, input: MirrorInput, source: ListSource): Promise<RunTally> {

@@ -61,7 +61,7 @@ export async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput):
 function isStale(state: DefinitionState, signature: Signature): boolean {
   if (!state.resolvedAt) return true
   if (state.changedAt && state.changedAt > state.resolvedAt) return true
-  // Without a signature the service has not told that it changed.
+  // Without a signature a change is unknown.
   const isKnown = Object.values(signature).some((value) => value !== null)
   return isKnown && !isSameSignature(state.signature, signature)
 }

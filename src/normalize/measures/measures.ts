@@ -6,13 +6,13 @@ import { addUp, bestSum, type Sums, spreadOverSeconds } from '../by-second.ts'
 import { type Climb, normalizeClimbs } from './climbs.ts'
 import { makeRecorded, type Recorded } from './recorded-seconds.ts'
 
-/** The window of the means whose fourth powers count, s. */
+/** The window of the weighted mean power, s. */
 const WEIGHTED_WINDOW_S = 30
-/** Slower than a walk beside the bicycle is standing still, m/s. */
+/** Below this speed, m/s, a rider stands still. */
 const SLOWEST_MPS = 0.5
 /** Nobody rides faster; such a step is a jump of the distance and not a way, m/s. */
 const FASTEST_MPS = 50
-/** A distance that is off for longer has begun anew, s. */
+/** After this time off its course, s, a distance has started again. */
 const MOST_OFF_S = 10
 /** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
 const [CADENCE_STEP, HIGHEST_CADENCE] = [5, 250] as const
@@ -214,7 +214,7 @@ function largest(climbs: readonly Climb[], value: (climb: Climb) => number): Cli
   )
 }
 
-/** Makes the columns of a climb, whose names begin with `which`. */
+/** Makes the columns of a climb, with the prefix `which`. */
 function columnsOfClimb<Which extends string>(which: Which, climb: Climb | undefined) {
   const columns = {
     ...{ FromS: climb?.fromS, S: climb?.durationS, GainM: climb?.gainM },

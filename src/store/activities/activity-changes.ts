@@ -44,7 +44,7 @@ function statementFor(keys: string): string {
 /** Values that changed, each before and after: `{"xss":[old,new]}`. */
 export type Changes = Record<string, [Json, Json]>
 
-/** Finds the columns of an activity whose values `after` changes, by their names in the table. */
+/** Finds the columns that `after` changes, by their names in the table. */
 export async function findChanges(tx: Tx, activityId: number, after: ActivityChange): Promise<Changes> {
   const { rows } = await tx.client.query<{ changes: Changes }>(
     `SELECT musette.differences(to_jsonb(a), to_jsonb(jsonb_populate_record(a, $2::jsonb))) AS changes

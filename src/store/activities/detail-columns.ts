@@ -87,7 +87,7 @@ function withoutKnownStart(
   return timezoneSource === 'unknown' && isFound && isIntact && fields.started_at === known ? rest : after
 }
 
-/** The fields of a detail that the list has, too; a missing one is left out. */
+/** The fields of a detail that the list also has; a missing one is left out. */
 export type DetailFields = Readonly<{
   name?: string | null
   description?: string | null
@@ -95,7 +95,7 @@ export type DetailFields = Readonly<{
   started_at?: string
 }>
 
-/** Returns the fields of a detail that the list has, too. */
+/** Returns the fields of a detail that the list also has. */
 export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {
   const { name, description, activityType, startedAt, startedAtLocal } = cleanRow(row)
   return {

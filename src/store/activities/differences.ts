@@ -35,7 +35,7 @@ export async function findDifferences(
     })),
     ...compareMembers('list_fields', held.list_fields, list),
     ...compareMembers('detail_fields', held.detail_fields, fields),
-    // A column that differs shows what the summary would show again.
+    // A differing column already shows the difference of the summary.
     ...(Object.keys(changes).length > 0
       ? []
       : compareMembers('summary', held.summary, cleanJson(input.summary))),

@@ -8,7 +8,7 @@ import { copyRowsOut } from '../copy.ts'
 import { rawDocuments } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-/** An answer as `training.raw_documents` keeps it; `sha256` is that of the answer before compression, hex. */
+/** An answer in `training.raw_documents`; `sha256` is of the uncompressed answer, hex. */
 export type PackedDocument = { sha256: string; encoding: string; body: Buffer }
 
 /** An answer as the service sent it, and its gzip when it was sent compressed. */
@@ -18,7 +18,7 @@ type RawDocument = { document: Buffer; gzipped?: Buffer | undefined }
 // 2.9 ms, but gzip is what every script can open. One chunk holds the whole result: each costs a turn of the event loop.
 const GZIP = { level: 1, chunkSize: 512 * 1024 }
 
-/** Compresses an answer off the main thread; one that was sent compressed is kept as it is. */
+/** Compresses an answer off the main thread; keeps one that was sent compressed. */
 export async function packDocument({ document, gzipped }: RawDocument): Promise<PackedDocument> {
   const body = gzipped ?? (await promisify(gzip)(document, GZIP))
   return { sha256: checksumOf(document), encoding: 'gzip', body }

@@ -23,10 +23,10 @@ export async function findRebuildItems(
 
 /** How far an unfinished rebuild of an account has come. */
 export type RebuildProgress = {
-  /** of the program: another one may derive other values */
+  /** of the program, because another version may derive other values */
   version: string
   startedAt: Date
-  /** the highest activity id of which it and all lower ones are done */
+  /** the activity id up to which all are done */
   through: number
   /** activity ids up to `through` that could not be rebuilt */
   failed: number[]

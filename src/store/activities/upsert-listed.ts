@@ -156,7 +156,7 @@ function toRow(entry: ListedActivity, wanted: boolean) {
   return { ...fields, path: cleanText(entry.path), timezone_source: entry.timezoneSource, fields, wanted }
 }
 
-/** Returns what an entry tells; one without a name, type or start does not replace the one that was listed before. */
+/** Returns the values of an entry; a missing name, type or start keeps the last one. */
 export function fieldsOfEntry(entry: ListedActivity): Record<string, string | null> {
   const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
   const { startedAt, startedAtLocal, timezone } = entry

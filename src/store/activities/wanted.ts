@@ -98,7 +98,7 @@ export async function findToVerify(
   return await query.orderBy(desc(activities.activityId))
 }
 
-/** Which activities to compare: `all`, some at random, or those of paths. */
+/** The activities to compare: `all`, some at random, or those of paths. */
 export type VerifyChoice = { all: true } | { sample: number } | { paths: readonly string[] }
 
 function isMirrored(accountId: number): SQL | undefined {

@@ -3,7 +3,7 @@ import type { Tx } from '../store.ts'
 
 type Row = typeof activities.$inferSelect
 
-/** What is stored about the time zone of an activity whose start is known. */
+/** The stored facts about the time zone of an activity with a known start. */
 export type ZoneFacts = Readonly<
   Pick<Row, 'activityId' | 'timezone' | 'timezoneSource' | 'startLat' | 'startLng'> & {
     /** whole milliseconds */
@@ -18,7 +18,7 @@ export type ZoneFacts = Readonly<
   }
 >
 
-/** Another time zone for an activity, with what was stored when it was found. */
+/** A new time zone for an activity, with the stored facts that it was found from. */
 export type ZoneChange = Readonly<{
   timezone: string
   timezoneSource: NonNullable<Row['timezoneSource']>

@@ -9,7 +9,7 @@ export type Definitions = { before: string[]; after: string[] }
 const NEEDS_OUR_FUNCTION = `EXISTS (SELECT FROM pg_depend d JOIN pg_proc p ON p.oid = d.refobjid
   WHERE d.refclassid = 'pg_proc'::regclass AND d.objid = x.oid AND p.pronamespace::regnamespace::text IN ('training', 'musette'))`
 
-/** The tables ($1, quoted) in their order; `name` as it is given, which regclass would shorten. */
+/** The tables ($1, quoted) in order; `name` unchanged, because regclass would shorten it. */
 const TABLES = `(SELECT name, name::regclass AS oid, place FROM unnest($1::text[]) WITH ORDINALITY AS given (name, place)) t`
 
 const COLUMNS = `SELECT t.name, quote_ident(attname) || ' ' || format_type(atttypid, atttypmod)

@@ -39,7 +39,7 @@ const MADE = /CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(INDEX|VIEW|FUNCTION|TR
 const CONSTRAINT = /CONSTRAINT "?(\w+)/g
 const COMMENT = /COMMENT ON [^']+ IS '((?:[^']|'')*)'/g
 
-/** Reads from the migrations what they make with a name of its own, as `kind name`, and the texts of their comments. */
+/** Reads the named objects of the migrations, as `kind name`, and the texts of their comments. */
 async function readOwnObjects(): Promise<{ names: Set<string>; comments: Set<string> }> {
   const texts = await Promise.all(
     (await readJournal()).map(({ tag }) => readFile(`${migrationsFolder()}/${tag}.sql`, 'utf8')),

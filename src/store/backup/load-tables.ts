@@ -81,7 +81,7 @@ export async function loadTable(client: pg.ClientBase, table: BackupTable, chunk
   return await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, chunks)
 }
 
-/** Computes the SHA-256 of all rows of a table, in the order in which they were loaded, as COPY writes them. */
+/** Computes the SHA-256 of all rows of a table in their loaded order, in COPY format. */
 export async function digestTable(client: pg.ClientBase, table: BackupTable): Promise<string> {
   const digest = createHash('sha256')
   const { chunks } = copyOut(client, quoteColumns(table))

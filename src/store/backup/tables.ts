@@ -57,7 +57,7 @@ export async function countRows(tx: Tx, table: { name: string }): Promise<number
   return rows[0]?.rows ?? 0
 }
 
-/** Finds the sequences of the tables' identity columns. Their values are at least those of the rows that this transaction sees. */
+/** Finds the sequences of identity columns. Their values cover at least the rows of this transaction. */
 export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Promise<SequenceState[]> {
   const { rows: found } = await tx.client.query<{ name: string }>(
     `SELECT n.nspname || '.' || s.relname AS name

@@ -27,7 +27,7 @@ export async function withThrowAwayDatabase<T>(connectionString: string, work: (
     url.pathname = `/${name}`
     return await work(url.href)
   } finally {
-    // With a connection of its own: the work may take hours.
+    // On a separate connection, because the work may take hours.
     await onServer(connectionString, (client) =>
       client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     ).catch(() => undefined)

@@ -1,7 +1,7 @@
 import { MusetteError } from '../../kit/errors.ts'
 import type { Tx } from '../store.ts'
 
-/** A FIT file, or an answer of the service, as it is kept: its account, its moment and its name. */
+/** A kept FIT file or answer of the service: its account, time and name. */
 export type KeptFile = {
   key: string
   account: string

@@ -21,7 +21,7 @@ import type { Tx } from '../store.ts'
 import { findColumnPages } from './column-pages.ts'
 import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'
 
-/** The tables of an export of the whole history, in the order in which they are written. */
+/** The tables of a complete export, in the order of writing. */
 const TABLES = [
   ...(['activities', 'samples', 'power_curves', 'ride_measures', 'revisions', 'training_info'] as const),
   ...(['uploads', 'fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
@@ -78,13 +78,13 @@ type Selected = ExportColumn & { from: string }
 
 const selected = (from: string, columns: readonly ExportColumn[]): Selected[] =>
   columns.map((column) => ({ ...column, from }))
-/** The columns that say whose a row is. */
+/** The columns that name the account of a row. */
 const OWNER = selected('v', [
   { name: 'activity_id', type: 'int32' },
   { name: 'path', type: 'text' },
 ])
 
-/** A table whose rows one query selects: its columns, and what stands between FROM and ORDER BY. */
+/** A table of one query: its columns, and the text between FROM and ORDER BY. */
 type PlainTable = Readonly<{
   columns: readonly Selected[]
   from: string

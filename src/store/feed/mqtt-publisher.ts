@@ -2,7 +2,7 @@ import { MINUTE } from '../../kit/time.ts'
 import { cleanNullable } from '../clean.ts'
 import type { Tx } from '../store.ts'
 
-/** Who publishes by MQTT: its name at the broker, and the last change whose events the broker has taken. */
+/** The MQTT publisher: its name at the broker, and the last change with confirmed events. */
 type Publisher = Readonly<{ publisherId: string; changeId: number }>
 
 /** Finds the publisher of this database; the first call makes it, and it sends events of what happens from then on. */
@@ -17,7 +17,7 @@ export async function recordPublisher(tx: Tx): Promise<Publisher> {
   return rows[0]
 }
 
-/** Finds the last change whose events the broker has taken. */
+/** Finds the last change with confirmed events. */
 export async function findPublishedUpTo(tx: Tx): Promise<number> {
   const { rows } = await tx.client.query<{ changeId: number }>(
     'select change_id::float8 as "changeId" from musette.mqtt_publisher',

@@ -3,7 +3,7 @@ import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { PostgresClient } from '../../kit/postgres-client.ts'
 import { SECOND, within } from '../../kit/time.ts'
 
-/** A pooler whose connections are all in use lets the next one wait, which one that gives each session its own does, too. */
+/** How long to wait for a connection: a busy pooler lets clients wait. */
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
@@ -27,7 +27,7 @@ export async function checkServer(client: pg.ClientBase, connectionString: strin
   if (await isPooledByTransaction(client, connectionString)) throw pooled()
 }
 
-/** A pooler tells its clients a process that is not the server's. One that pools by transaction gives a session to others between two statements. */
+/** A pooler reports another process than the server. One that pools by transaction changes sessions between statements. */
 async function isPooledByTransaction(first: pg.ClientBase, connectionString: string): Promise<boolean> {
   const before = await findPid(first)
   if (before === (first as unknown as { processID: number }).processID) return false

@@ -32,7 +32,7 @@ export type MigrationPlan = {
   migrations: Array<{ name: string; does: string }>
   /** the tables that are locked or read; bytes with indexes */
   tables: Array<Effect & { name: string; bytes: number }>
-  /** the views whose readers wait */
+  /** the views that are locked for readers */
   views: string[]
   /** how long the locks hold, s, from the sizes and speeds; 0 when no row is read or written */
   estimated_s: number

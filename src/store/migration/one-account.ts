@@ -4,7 +4,7 @@ import type { Store } from '../store.ts'
 
 /** The group of logins that see one account. */
 const ONE_ACCOUNT = 'musette_one_account'
-/** The name of the policies; another condition takes another name, so that those that are there are made anew. */
+/** The name of the policies; a changed condition needs a new name, so that they are replaced. */
 const POLICY = 'musette_account'
 const OLD_POLICY = ONE_ACCOUNT
 /** The groups of readers of an account are of the whole server, so that their names say the database. */
@@ -18,12 +18,12 @@ const ACCOUNT = `(select coalesce(
     (select substring(g.rolname::text from '_([0-9]+)$')::integer
      from pg_catalog.pg_auth_members m join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles u on u.oid = m.member
      where u.rolname = session_user and g.rolname::text ~ ('^' || ${GROUP} || '[0-9]+$'))))`
-/** Tables in which NULL stands for the default workout list, which all accounts share. */
+/** Tables where NULL is the default workout list of all accounts. */
 const WITH_SHARED_ROWS = ['changes', 'workouts']
 /** Tables that tell nothing of any rider. */
 const OF_NO_RIDER = ['database']
 
-/** Relations of schema training in which row security does not hold: tables without policies, views with their owner's rights. */
+/** Relations of schema training without row security: tables without policies, views with their owner's rights. */
 const UNLIMITED = `select format('%I.%I', 'training', c.relname) as name, c.relname as plain, c.relkind as kind,
     (select a.attnotnull from pg_attribute a
      where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped) as account_not_null,
@@ -109,7 +109,7 @@ export async function holdToAccount(client: pg.ClientBase, login: string, accoun
   await client.query(`GRANT SELECT ON ALL TABLES IN SCHEMA training TO ${ONE_ACCOUNT}`)
 }
 
-/** Tells whether a login is held to one account, of this database or another one of the server. */
+/** Tells whether a login is limited to one account of any database of the server. */
 export async function isHeldToAccount(client: pg.ClientBase, login: string): Promise<boolean> {
   return (await findGroups(client, login)).length > 0
 }

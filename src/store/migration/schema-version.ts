@@ -48,7 +48,7 @@ export async function findVersion(client: pg.ClientBase, folder?: string): Promi
   return compareVersions(await findApplied(client), await readMigrations(folder))
 }
 
-/** Compares the migrations of a database with those of a program, which may be of another version. Throws as findVersion does. */
+/** Compares the migrations of a database with those of a program of any version. Throws as findVersion does. */
 export function compareVersions(applied: readonly AppliedMigration[], known: readonly number[]): Version {
   const last = applied.reduce<AppliedMigration | undefined>(
     (newest, each) => (each.moment > (newest?.moment ?? 0) ? each : newest),
@@ -63,7 +63,7 @@ export function compareVersions(applied: readonly AppliedMigration[], known: rea
 /** A migration that a database has: the moment it was generated, ms since 1970, and the version of musette that applied it. */
 type AppliedMigration = { moment: number; musette: string | undefined }
 
-/** Selects the migrations that a database has, also of one whose journal has no column for the version. */
+/** Selects the migrations of a database, also from a journal without versions. */
 export const APPLIED = `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`
 
 /** Makes an applied migration of a row of APPLIED. */

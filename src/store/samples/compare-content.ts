@@ -48,7 +48,7 @@ const OPTIONAL = [...SAMPLE_FIELDS, 'ordinal'] as const
 async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const { columns, chunks } = encodeSamples([activity])
   const others = OPTIONAL.filter((column) => !columns.includes(column))
-  // A value in a column that should have none makes the row another one.
+  // A value in a column that should be empty also makes a difference.
   const key =
     others.length > 0
       ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN activity_id END`
@@ -56,7 +56,7 @@ async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const selected = columns.map((column) => (column === 'activity_id' ? key : column))
   const query = `SELECT ${selected.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`
   const expected = Buffer.concat([...withEnds(chunks)])
-  // Rows mostly lie in the order in which they were written, and sorting them takes a quarter of the time.
+  // Rows are usually in the order of writing, and sorting takes a quarter of the time.
   const asTheyLie = await compareRows(tx.client, query, expected)
   if (asTheyLie.same || asTheyLie.bytes !== expected.length) return asTheyLie.same
   return (await compareRows(tx.client, `${query} ${IN_ORDER}`, expected)).same

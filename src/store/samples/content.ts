@@ -113,7 +113,7 @@ export async function insertSamples(tx: Tx, activities: readonly ActivitySamples
 export async function replaceSampleExtras(tx: Tx, activities: readonly SamplesWithExtras[]): Promise<void> {
   const sending = activities.filter(({ sampleExtras = [] }) => sampleExtras.length > 0)
   if (sending.length === 0) return
-  // An activity that counts no samples may have fields without a column all the same.
+  // An activity with no counted samples may still have fields without a column.
   await tx.client.query('DELETE FROM training.sample_extras WHERE activity_id = ANY ($1)', [
     sending.map(({ activityId }) => activityId),
   ])

@@ -213,7 +213,7 @@ const JSONB_VERSION = 1
 /** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
 const ARRAY_HEADER = 6 * 4
 
-/** Encodes a row of Postgres's binary COPY: an array of doubles, in which NaN is NULL, and a jsonb object. */
+/** Encodes a row of binary COPY: an array of doubles with NaN as NULL, and a jsonb object. */
 function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer {
   const others = encodeOthers(extra)
   const known = countNumbers(extra)
@@ -251,7 +251,7 @@ function encodeOthers(extra: SampleExtra): Buffer | undefined {
   return others && Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(others))])
 }
 
-/** What is no number, by its place in the array, which SQL counts from 1; undefined when there is nothing. */
+/** Values that are not numbers, by index from 1 as in SQL; undefined without any. */
 export function othersOf({ others }: SampleExtra): Record<string, unknown> | undefined {
   if (!others || others.size === 0) return undefined
   return Object.fromEntries([...others].map(([index, value]) => [index + 1, cleanJson(value)]))

@@ -89,7 +89,7 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
 // Every query reads the page ranges that have no summary in an index.
 // Autovacuum adds those of samples_t within minutes: no query of musette needs it.
 const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
-// A summary keeps the activities and times that were once in its range, and never drops one by itself.
+// A summary keeps the activities and times of its range and never drops one.
 const SUMMARIZE_ALL = `
   SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
   FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
@@ -167,7 +167,7 @@ async function keepStatistics(store: Store): Promise<boolean> {
 /** Rows that may change in a small table before an analyze. */
 const LEAST_CHANGED = 500
 
-/** Finds the tables, other than samples, whose statistics are older than a fifth of their rows: autovacuum may be slow, or off. */
+/** Finds the tables except samples with statistics older than a fifth of their rows: autovacuum may be slow or off. */
 async function findUnanalyzed(store: Store): Promise<string[]> {
   const { rows } = await store.read((tx) =>
     tx.client.query<{ name: string }>(

@@ -3,7 +3,7 @@ import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique 
 import { ownAccount } from './accounts.ts'
 import { instant, type Json, training } from './schemas.ts'
 
-/** What told the time zone of an activity; each counts only where those before it tell nothing. */
+/** The source of an activity's time zone, by falling priority. */
 const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
 
 /** The kinds of sport, see training.sport_of(). */
@@ -20,7 +20,7 @@ const listColumns = () => ({
   timezoneSource: text('timezone_source', { enum: TIMEZONE_SOURCES }),
 })
 
-/** What the activity detail says, in its own numbers: double precision keeps what was sent. */
+/** The values of the detail in its own numbers: double precision keeps every digit. */
 const detailColumns = () => ({
   maxPower: doublePrecision('max_power'),
   avgPower: doublePrecision('avg_power'),
@@ -68,7 +68,7 @@ const detailColumns = () => ({
   chartView: text('chart_view'),
 })
 
-/** A column of the activity list; a detail may set it, too. */
+/** A column of the activity list, which a detail may also set. */
 export type ListColumn = keyof ReturnType<typeof listColumns>
 export type DetailColumn = keyof ReturnType<typeof detailColumns>
 

@@ -170,7 +170,7 @@ export const fitFields = training.table(
 export const fitRecords = training.table(
   'fit_records',
   {
-    // The columns of eight bytes come first and those of two last, or each row would hold padding.
+    // Columns of eight bytes first and of two last, which saves padding.
     t: instant('t'),
     lat: doublePrecision('lat'),
     lng: doublePrecision('lng'),

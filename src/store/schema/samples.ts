@@ -188,7 +188,7 @@ export const rawDocuments = training.table('raw_documents', {
   body: bytea('body').notNull(),
 })
 
-/** Which samples, extras and power curve an activity has: what is equal here is equal there, also in another database. */
+/** The version of an activity's samples, extras and power curve: equal versions have equal content, also in another database. */
 export const contentVersions = musette.table('content_versions', {
   activityId: ownActivity().primaryKey(),
   version: uuid('version').notNull(),

@@ -1,6 +1,6 @@
 import type { Tx } from '../store.ts'
 
-/** A day of the week: what was done, and what the service recommended, see the view recommended_load. */
+/** A day of the week: the load, and the recommended one, see the view recommended_load. */
 export type WeekDay = {
   day: string
   activities: number

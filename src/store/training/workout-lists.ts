@@ -4,7 +4,7 @@ import type { Tx } from '../store.ts'
 /** The owner of a list: an account, or a service for its default list. */
 export type ListOwner = Readonly<{ accountId: number } | { baseUrl: string }>
 
-/** An entry of a workout list; `raw` is the entry as it was sent. */
+/** An entry of a workout list; `raw` is the entry as sent. */
 export type ListedWorkout = Readonly<{
   path: string
   name: string | null
@@ -37,7 +37,7 @@ WHERE NOT EXISTS (SELECT FROM training.workouts w WHERE ${IS_OWNERS} AND w.path 
 const ABSENT = `UPDATE training.workouts w SET absent_since = $3::timestamptz
 WHERE ${IS_OWNERS} AND w.absent_since IS NULL AND w.path = ANY($4::text[])`
 
-/** Finds the paths of an owner's list as it was last recorded. */
+/** Finds the paths of an owner's last recorded list. */
 export async function findPresentWorkouts(tx: Tx, owner: ListOwner): Promise<string[]> {
   const { rows } = await tx.client.query<{ path: string }>(
     `SELECT w.path FROM training.workouts w WHERE ${IS_OWNERS} AND w.absent_since IS NULL`,

@@ -100,7 +100,7 @@ export async function recordDefinitionFailure(
     .onConflictDoUpdate({ target: KEY, set: failure })
 }
 
-/** A workout of an account's own list or of its service's default list, as it was last resolved: watts and seconds. */
+/** A workout of an account's own list or the default list, as last resolved: watts and seconds. */
 export type SavedWorkout = Readonly<{
   path: string
   /** whether it is on the account's own list */

@@ -36,7 +36,7 @@ export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: num
 /** A statement takes 65,535 values; a row has about 35, and one of fit_fields lists of a day. */
 const ROWS_AT_ONCE = 1_000
 
-/** Records what a FIT file of the ledger says. A file that is known stays as it is; returns whether it is new. */
+/** Records the content of a FIT file of the ledger. A known file stays; returns whether it is new. */
 export async function recordFit(tx: Tx, key: UploadKey, rows: FitRows): Promise<boolean> {
   const own = { accountId: key.accountId, contentId: key.contentId }
   const made = await tx.db
@@ -98,7 +98,7 @@ function differs(table: FitTable, row: object): SQL {
   return sql`(${sql.join(differences, sql` or `)})`
 }
 
-/** Finds the keys of an account's FIT files whose bytes are kept, in a fixed order. */
+/** Finds the keys of an account's kept FIT files, in a fixed order. */
 export async function findFitOriginalKeys(tx: Tx, accountId: number): Promise<UploadKey[]> {
   return await tx.db
     .select({ accountId: fitOriginals.accountId, contentId: fitOriginals.contentId })

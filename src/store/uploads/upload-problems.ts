@@ -1,6 +1,6 @@
 import type { Tx } from '../store.ts'
 
-/** A file is sent within minutes; a service that is away for a day holds them up as long as polls, which are looked at, too. */
+/** How long a file may be unsent before it is a problem: sending takes minutes. */
 const STUCK_AFTER = '6 hours'
 
 /** Files of the last day that the service or musette refused, and files that were not sent, or not confirmed, for hours. */

@@ -144,7 +144,7 @@ export async function upsertUploaded(tx: Tx, input: { accountId: number; path: s
   return row.activity_id
 }
 
-/** An activity of a file's start. `isAwaited`: it is to be fetched; `fileName`: that of the first other file it has. */
+/** An activity with a file's start. `isAwaited`: it is to be fetched; `fileName`: the first other file that it has. */
 export type ActivityAtStart = Readonly<{
   activityId: number
   path: string
@@ -179,7 +179,7 @@ export type Claims = {
   claimed: ReadonlyMap<string, string>
   /** the mirrored activities among the given paths */
   known: ReadonlyMap<string, KnownPath>
-  /** starts of other contents whose activity is not known yet */
+  /** starts of other contents without a known activity */
   rivals: readonly Date[]
 }
 

@@ -22,7 +22,7 @@ export type WaitingReport = {
 
 /** Enough rows for a person to read; all are rewritten at each change, and the log has the full number. */
 const MOST_ROWS = 1_000
-/** A folder that was not scanned for this long is no longer watched, or is watched under another path. */
+/** A folder without a scan for this long is no longer watched, or has another path. */
 const FORGOTTEN_AFTER_MS = HOUR
 
 /**

@@ -26,7 +26,7 @@ export type MessageRow = Readonly<{
   fields: Json
 }>
 
-/** Rows that are made as they are read, because those of a day are megabytes. */
+/** Rows made while they are read, because a day has megabytes. */
 export type MadeRows<Row> = Iterable<Row> & { readonly length: number }
 
 /** The rows of a file in fit_records and fit_messages. */
@@ -61,7 +61,7 @@ export async function holdsRecords(
 ): Promise<boolean> {
   const { names, chunks } = encodeRecords(fileId, records)
   const others = Object.values(COLUMNS).flatMap(({ name }) => (names.includes(name) ? [] : [name]))
-  // A value in a column that should have none makes the row another one.
+  // A value in a column that should be empty also makes a difference.
   const key =
     others.length > 0 ? `CASE WHEN num_nonnulls(${others.join(', ')}) = 0 THEN file_id END` : 'file_id'
   const selected = names.map((name) => (name === 'file_id' ? key : name))
@@ -166,7 +166,7 @@ const MESSAGE_COLUMNS = 'file_id, position, record, t, message, event, event_typ
 const MESSAGE_COLUMN_COUNT = MESSAGE_COLUMNS.split(',').length
 /** The version of jsonb in binary COPY stands before its text. */
 const JSONB_VERSION = '\u0001'
-/** Room for the count of the columns, the lengths of all, and the values of four that are no texts. */
+/** Room for the number of columns, their lengths, and the values of four that are not texts. */
 const MESSAGE_BYTES = 2 + MESSAGE_COLUMN_COUNT * 4 + 3 * 4 + 8
 
 function* encodeMessages(fileId: number, messages: Iterable<MessageRow>): Generator<Buffer> {

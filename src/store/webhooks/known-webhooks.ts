@@ -68,7 +68,7 @@ export type WebhookState = {
   delivered_at: Date | null
   /** why the last attempt of the oldest open message failed, or the last one that was given up */
   last_error: string | null
-  /** since when the receiver wants no more messages */
+  /** since when the receiver refuses messages */
   gone_at: Date | null
 }
 

@@ -21,7 +21,7 @@ export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): P
   return rows[0]?.there === true
 }
 
-/** Records new activities whose samples and scores are to come. */
+/** Records new activities that wait for samples and scores. */
 export async function recordWaiting(tx: Tx, activities: ReadonlyArray<{ accountId: number; path: string }>) {
   await tx.client.query(
     `insert into musette.webhook_waiting (account_id, path)
@@ -30,7 +30,7 @@ export async function recordWaiting(tx: Tx, activities: ReadonlyArray<{ accountI
   )
 }
 
-/** A new activity whose samples and scores are here; numbers in the units of the columns of activities. */
+/** A new activity with samples and scores; units as in the columns of activities. */
 export type ReadyActivity = {
   account_id: number
   account: string

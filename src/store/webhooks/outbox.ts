@@ -106,7 +106,7 @@ export async function recordMessagesExpired(tx: Tx, { giveUpMs }: { giveUpMs: nu
   ])
 }
 
-/** Records that the receiver of a webhook wants no more messages: those that are open are given up. Returns their number. */
+/** Records that the receiver refuses further messages, and gives up the open ones. Returns their number. */
 export async function recordGone(tx: Tx, webhook: string): Promise<number> {
   await tx.client.query('update musette.webhooks set gone_at = clock_timestamp() where name = $1', [webhook])
   const rule = `state = 'open' and webhook = $1`

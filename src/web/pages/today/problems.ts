@@ -7,12 +7,12 @@ import type { Tx } from '../../../store/store.ts'
 /** A refused file is shown on top for so long; afterwards the list of uploads still has it. */
 const REFUSED_SHOWN_MS = 7 * DAY
 
-/** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
+/** A problem as a sentence, with the command to type if any. `calm`: it passes without help, or is past. */
 type ProblemView = {
   text: string
   command: string | null
   calm?: boolean
-  /** the account whose home time zone mends it, which the browser may offer */
+  /** the account whose home time zone solves it, which the browser may offer */
   home_of?: string
 }
 
@@ -20,7 +20,7 @@ type Refusable = { account: string; file_name: string; state: string; reason: st
 
 type Input = { status: Status; uploads: readonly Refusable[]; freshMs: number; now: Date }
 
-/** Lists what a person should know or do, the most urgent first, each with the command to type where there is one. */
+/** Lists the problems, most urgent first, each with its command if any. */
 export function makeProblems({ status, uploads, freshMs, now }: Input): ProblemView[] {
   const several = status.accounts.length > 1
   const ofAccount = (name: string) => (several ? ` of account “${name}”` : '')
