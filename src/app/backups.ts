@@ -15,7 +15,7 @@ import { closeAfter } from '../kit/release-stack.ts'
 import { MINUTE, systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
-import { withThrowAwayDatabase } from '../store/backup/throw-away.ts'
+import { withTemporaryDatabase } from '../store/backup/temporary-database.ts'
 import { checkSchema, findVersion, otherVersion } from '../store/migration/schema-version.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
@@ -107,7 +107,7 @@ async function restoreInto<T>(
 /**
  * Proves a backup: restores it into a temporary database, and compares each table of it, byte for byte, with
  * the archive. The database is made on the server of DATABASE_URL; without one, or when its login may not make a database, on an
- * embedded Postgres of its own in the data directory. Throws as restoreBackup and withThrowAwayDatabase do.
+ * embedded Postgres of its own in the data directory. Throws as restoreBackup and withTemporaryDatabase do.
  */
 export async function verifyBackup(
   deps: { config: Config; log: Logger },
@@ -118,7 +118,7 @@ export async function verifyBackup(
   // A file that is not a backup is refused before a server is started for it.
   if ('path' in from) await readBackupManifest(from)
   const verifyOn = (server: string) =>
-    withThrowAwayDatabase(server, async (connectionString) => {
+    withTemporaryDatabase(server, async (connectionString) => {
       const archive = await openSource(from)
       return restoreInto(
         log,

@@ -91,7 +91,7 @@ export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataD
 
 const DEFAULT_ACCOUNT = 'default'
 /** The most accounts that a message names. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 /**
  * Returns the account that a verb works on: the named one, else `default`, else the only one. Throws ConfigError
@@ -124,7 +124,7 @@ export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): 
 }
 
 function quoteNames(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).map((name) => `"${name}"`)
+  const shown = names.slice(0, MAX_NAMED).map((name) => `"${name}"`)
   const more = names.length - shown.length
   if (more > 0) return `${shown.join(', ')} and ${more} more`
   return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((part) => part !== '').join(' and ')

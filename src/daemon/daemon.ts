@@ -50,7 +50,7 @@ type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?
 
 /** Codes of a server that went away while the daemon opened, as one that starts twice does. */
 const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'database_full', 'queue_unreachable'])
-const MOST_ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 const AGAIN_AFTER_MS = 1 * SECOND
 
 /** Opens the daemon as openParts does, after it has waited for its database and its Redis to be up. */
@@ -63,7 +63,7 @@ export async function openDaemon(config: Config, log: Logger, input: DaemonInput
       return await openParts(config, log, { ...input, http })
     } catch (error) {
       input.signal.throwIfAborted()
-      if (attempt === MOST_ATTEMPTS || !WENT_AWAY.has(errorCode(error))) throw error
+      if (attempt === MAX_ATTEMPTS || !WENT_AWAY.has(errorCode(error))) throw error
       log.warn({ attempt, reason: errorLine(error) }, 'the start was interrupted and begins again')
       await sleep(AGAIN_AFTER_MS, input.signal)
     }

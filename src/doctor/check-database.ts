@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
-const LEAST_VERSION = 14
+const MIN_VERSION = 14
 /** Free connections for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */
 const CONNECTIONS_OF_VERBS = 8
 /** How long one table is read to find damage, ms. */
@@ -98,8 +98,8 @@ function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
 /** Makes findings of a server's version and settings; `needed` connections may be open at once. */
 export function serverFindings(facts: DatabaseFacts, needed: number): Finding[] {
   const findings: Finding[] = []
-  if (facts.version_number < LEAST_VERSION * 10_000) {
-    const found = `Postgres ${facts.version} is too old: ${LEAST_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`
+  if (facts.version_number < MIN_VERSION * 10_000) {
+    const found = `Postgres ${facts.version} is too old: ${MIN_VERSION} is the least; upgrade it, or unset DATABASE_URL for the embedded one`
     findings.push(problem('configuration', found))
   }
   const free = facts.connections - facts.connections_of_others

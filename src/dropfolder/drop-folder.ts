@@ -51,7 +51,7 @@ const POLL_EVERY_MS = 5 * SECOND
 const UNWATCHED_EVERY_MS = 15 * SECOND
 const CONCURRENCY = 4
 /** The most files that wait for their turn: a hundred thousand would take a gigabyte. */
-const MOST_AT_WORK = 2_000
+const MAX_AT_WORK = 2_000
 const MIB = 1_024 * 1_024
 /** Far above any FIT file; reading more takes a slow disk minutes. Of an archive only its FIT files are read. */
 const MAX_BYTES = 256 * MIB
@@ -148,7 +148,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     let started = 0
     hasMore = false
     for (const each of found) {
-      hasMore = working.size >= MOST_AT_WORK
+      hasMore = working.size >= MAX_AT_WORK
       if (hasMore) break
       if (startWork(each)) started++
     }

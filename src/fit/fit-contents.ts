@@ -55,14 +55,14 @@ export type FitOther = FitMessageFields & { name: string; time: number | null; r
 export type FitContents = ReturnType<typeof readContents>
 
 /** A day of riding has a few hundred messages of these kinds; a hostile file may hold nothing else. */
-const MOST_MESSAGES = 20_000
+const MAX_MESSAGES = 20_000
 /** Three messages in each second of a day, with the fields that such ones have. */
-const MOST_OTHERS = 300_000
-const MOST_OTHER_FIELDS = 3_000_000
+const MAX_OTHERS = 300_000
+const MAX_OTHER_FIELDS = 3_000_000
 /** The values of 20 fields in each second of a day. */
-const MOST_VALUES = 2_000_000
+const MAX_VALUES = 2_000_000
 /** Enough names for a person to read. */
-const MOST_UNREADABLE = 10
+const MAX_UNREADABLE = 10
 
 /** Messages that describe the file; the first of each kind counts. */
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
@@ -96,7 +96,7 @@ function readDescribed(bytes: Uint8Array): { parts: Described[]; records: number
     parts.push(part)
     const onMessage = (message: FitMessage) => {
       if (message.number === RECORD.message) records += 1
-      if (part.descriptions.length + part.apps.size >= MOST_MESSAGES) return
+      if (part.descriptions.length + part.apps.size >= MAX_MESSAGES) return
       if (message.number === FIELD_DESCRIPTION.message) part.descriptions.push(readFields(message))
       if (message.number !== DEVELOPER_DATA_ID.message) return
       const fields = readFields(message)
@@ -147,7 +147,7 @@ function makeContentsReader(expectedRecords: number) {
       const field = fieldOf(place)
       const value = field && readAppField(message, place, field.type)
       if (!field || value === undefined) continue
-      if (counts.values >= MOST_VALUES) counts.leftOut += 1
+      if (counts.values >= MAX_VALUES) counts.leftOut += 1
       else {
         counts.values += 1
         field.records.push(record)
@@ -158,7 +158,7 @@ function makeContentsReader(expectedRecords: number) {
   /** Finds the description of a field in its part; one that nothing describes is kept as bytes. */
   const fieldOf = ({ developer, number }: DeveloperField): DescribedField | undefined => {
     const known = current.get(keyOf(developer, number))
-    if (known || described.length >= MOST_MESSAGES) return known
+    if (known || described.length >= MAX_MESSAGES) return known
     const field = { developer, number, type: BYTE, fields: {}, app: undefined, records: [], values: [] }
     current.set(keyOf(developer, number), field)
     described.push(field)
@@ -166,7 +166,7 @@ function makeContentsReader(expectedRecords: number) {
   }
   const noteUnreadable = ({ definition, bytes, number }: FitMessage) => {
     for (const place of definition.fields) {
-      if (isReadable(place) || unreadable.size >= MOST_UNREADABLE) continue
+      if (isReadable(place) || unreadable.size >= MAX_UNREADABLE) continue
       const message = MESSAGES.get(number)
       const name = message?.fields.get(place.number)?.name ?? `field_${place.number}`
       const isNothing = bytes.subarray(place.offset, place.offset + place.size).every((byte) => byte === 0xff)
@@ -180,7 +180,7 @@ function makeContentsReader(expectedRecords: number) {
   }
   const onOther = (message: FitMessage, name: string) => {
     counts.otherFields += message.definition.fields.length + message.definition.developerFields.length
-    if (others.length >= MOST_OTHERS || counts.otherFields > MOST_OTHER_FIELDS) {
+    if (others.length >= MAX_OTHERS || counts.otherFields > MAX_OTHER_FIELDS) {
       counts.leftOut += 1
       return
     }
@@ -202,7 +202,7 @@ function makeContentsReader(expectedRecords: number) {
     const isOfApps = number === FIELD_DESCRIPTION.message || number === DEVELOPER_DATA_ID.message
     if (!list && !isHead && !isOfApps) return
     counts.messages += 1
-    if (counts.messages > MOST_MESSAGES) {
+    if (counts.messages > MAX_MESSAGES) {
       counts.leftOut += 1
       return
     }

@@ -43,9 +43,9 @@ export type FitRecords = Readonly<{
 }>
 
 /** Room for the numbers of all fields: 40 of them in each second of five days. */
-const MOST_NUMBERS = 20_000_000
+const MAX_NUMBERS = 20_000_000
 /** The most values that are not numbers: ten for each second of a day. A hostile file may have nothing else. */
-const MOST_OTHERS = 1_000_000
+const MAX_OTHERS = 1_000_000
 
 type OpenField = {
   number: number
@@ -66,12 +66,12 @@ export function makeRecordsReader(expected: number) {
   const fields = new Map<number, OpenField>()
   const steps = new WeakMap<Definition, Step[]>()
   let columns = 0
-  const capacity = Math.min(expected, MOST_NUMBERS)
+  const capacity = Math.min(expected, MAX_NUMBERS)
   let count = 0
   let otherValues = 0
   let leftOut = 0
 
-  const hasRoom = (more: number) => capacity * (columns + more) <= MOST_NUMBERS
+  const hasRoom = (more: number) => capacity * (columns + more) <= MAX_NUMBERS
   const addColumn = () => {
     columns += 1
     return new Float64Array(capacity).fill(Number.NaN)
@@ -113,7 +113,7 @@ export function makeRecordsReader(expected: number) {
   }
   const keepOther = (row: number, field: OpenField, value: FitValue | undefined) => {
     if (value === undefined) return
-    if (otherValues++ < MOST_OTHERS) field.others.set(row + 1, value)
+    if (otherValues++ < MAX_OTHERS) field.others.set(row + 1, value)
     else leftOut += 1
   }
   return {

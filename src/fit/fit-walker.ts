@@ -35,9 +35,9 @@ const CRC_BYTES = 2
 /** Bytes needed for the checksum only are read in pieces of this size. */
 const PIECE_BYTES = 64 * 1_024
 /** A device chains a few parts; a small file of a million empty ones would keep the process busy for seconds. */
-const MOST_PARTS = 500
+const MAX_PARTS = 500
 /** A device has some dozens of definitions; a hostile file may hold nothing else. */
-const MOST_SEEN = 500
+const MAX_SEEN = 500
 const NOTHING: Uint8Array = new Uint8Array()
 
 /**
@@ -91,8 +91,8 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
     if (!HEADER_SIZES.includes(size)) {
       return stop(...(parts.length === 0 ? faultOfFront(size) : faultOfRest(yield* readRest(first))))
     }
-    if (parts.length === MOST_PARTS) {
-      return stop('too_many_parts', `it holds more than ${MOST_PARTS} chained FIT files`)
+    if (parts.length === MAX_PARTS) {
+      return stop('too_many_parts', `it holds more than ${MAX_PARTS} chained FIT files`)
     }
     const more = yield size - 1
     const isOther =
@@ -296,7 +296,7 @@ function* readDefinition(
   const key = [fixed, places, more].map((part) => Buffer.from(part).toString('latin1')).join('')
   const known = seen.get(key)
   if (known) return { definition: known, bytes }
-  if (seen.size === MOST_SEEN) seen.clear()
+  if (seen.size === MAX_SEEN) seen.clear()
   const definition = makeDefinition(fixed, places, more)
   seen.set(key, definition)
   return { definition, bytes }

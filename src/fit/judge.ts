@@ -163,7 +163,7 @@ const makeFacts = () => ({
 type FitFacts = ReturnType<typeof makeFacts> & { complete: boolean }
 
 /** A hostile file may hold nothing but sessions, or leaps in time; an activity has a few. */
-const MOST_TIMES = 1_000
+const MAX_TIMES = 1_000
 /** Records further apart than this are two runs, and starts that are as near count as one, s. */
 const RUN_GAP_S = 2 * 60
 /** Zones differ by quarters of an hour, s. */
@@ -179,7 +179,7 @@ function makeFactsReader(): PartReader<FitFacts> {
     facts.records += 1
     if (time === null) return
     const isApart = before === undefined || time < before || time > before + RUN_GAP_S
-    if (isApart && facts.runs.length < MOST_TIMES) facts.runs.push(time)
+    if (isApart && facts.runs.length < MAX_TIMES) facts.runs.push(time)
     before = time
     if (isReal(time)) facts.lastRecordAt = Math.max(facts.lastRecordAt ?? time, time)
   }
@@ -188,7 +188,7 @@ function makeFactsReader(): PartReader<FitFacts> {
     if (message.number === RECORD.message) onRecord(message.time)
     else if (message.number === SESSION.message) {
       facts.sessions += 1
-      if (facts.sessions > MOST_TIMES) return
+      if (facts.sessions > MAX_TIMES) return
       facts.sessionStarts.push(...numberOf(SESSION.startedAt))
       facts.timerS += (numberOf(SESSION.timer)[0] ?? 0) / 1_000
       addSport(facts, numberOf(SESSION.sport))

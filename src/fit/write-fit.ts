@@ -23,7 +23,7 @@ const HEADER_BYTES = 14
 /** Version 2.0. */
 const PROTOCOL_VERSION = 0x20
 /** The most kinds of messages of a file, each by its number. */
-const MOST_KINDS = 16
+const MAX_KINDS = 16
 
 /**
  * Encodes messages as a FIT file: header, a definition before each message whose fields are not those of the last one of its
@@ -36,7 +36,7 @@ export function encodeFit(messages: readonly Message[]): Uint8Array {
   const encoded = messages.flatMap((message) => {
     if (!numbers.includes(message.number)) numbers.push(message.number)
     const local = numbers.indexOf(message.number)
-    if (local >= MOST_KINDS) throw new RangeError('a FIT file of more than 16 kinds of messages')
+    if (local >= MAX_KINDS) throw new RangeError('a FIT file of more than 16 kinds of messages')
     const definition = encodeDefinition(message, local)
     const isKnown = definitions[local]?.equals(definition) ?? false
     definitions[local] = definition

@@ -181,12 +181,12 @@ const TRAINING_INFO_EVERY_MS = 1 * HOUR
 const SWEEP_EVERY_MS = 10 * SECOND
 
 /** Schedules more often than this would be most of the queue's work. */
-const SCRUB_EVERY_AT_LEAST_MS = MINUTE
+const MIN_SCRUB_EVERY_MS = MINUTE
 
 /** Spreads the activities that are compared in a day over it: how often some are, and how many at a time; undefined for none. */
 export function scrubOf(perDay: number): { everyMs: number; limit: number } | undefined {
   if (perDay === 0) return undefined
-  const everyMs = Math.max(SCRUB_EVERY_AT_LEAST_MS, Math.floor(DAY / perDay))
+  const everyMs = Math.max(MIN_SCRUB_EVERY_MS, Math.floor(DAY / perDay))
   return { everyMs, limit: Math.ceil((perDay * everyMs) / DAY) }
 }
 

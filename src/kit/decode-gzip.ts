@@ -4,7 +4,7 @@ import { gunzip } from 'node:zlib'
 /** Bytes that gzip can make of one byte at most. */
 const GZIP_RATIO = 1_032
 /** Limits of the buffer that gzip is decoded into, whatever size its trailer states. */
-const [LEAST_AT_ONCE, MOST_AT_ONCE] = [64 * 1024, 64 * 1024 * 1024]
+const [MIN_AT_ONCE, MAX_AT_ONCE] = [64 * 1024, 64 * 1024 * 1024]
 
 /**
  * Decodes gzip off the main thread, to at most `maxBytes`. Throws Node's errors: `ERR_BUFFER_TOO_LARGE` for more, `Z_…` for bytes
@@ -14,7 +14,7 @@ export async function decodeGzip(gzipped: Buffer, maxBytes: number): Promise<Buf
   return promisify(gunzip)(gzipped, {
     maxOutputLength: maxBytes,
     // The limit is looked at after each piece.
-    chunkSize: Math.min(sizeToExpect(gzipped), Math.max(maxBytes + 1, LEAST_AT_ONCE)),
+    chunkSize: Math.min(sizeToExpect(gzipped), Math.max(maxBytes + 1, MIN_AT_ONCE)),
   })
 }
 
@@ -24,5 +24,5 @@ export async function decodeGzip(gzipped: Buffer, maxBytes: number): Promise<Buf
  */
 function sizeToExpect(gzipped: Buffer): number {
   const stated = gzipped.length < 4 ? 0 : gzipped.readUInt32LE(gzipped.length - 4)
-  return 64 + Math.min(Math.max(stated, LEAST_AT_ONCE), gzipped.length * GZIP_RATIO, MOST_AT_ONCE)
+  return 64 + Math.min(Math.max(stated, MIN_AT_ONCE), gzipped.length * GZIP_RATIO, MAX_AT_ONCE)
 }

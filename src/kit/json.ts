@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
 
 /** The deepest nesting that is accepted: an API needs a few levels; JSON.stringify and Postgres's jsonb fail at some thousands. */
-const MOST_LEVELS = 100
+const MAX_LEVELS = 100
 /** The most fields that are accepted: the largest objects of an API have some hundreds. */
-const MOST_FIELDS = 50_000
+const MAX_FIELDS = 50_000
 
 /**
  * The most values of a text: lists of 50,000 activities have half a million. An object of three bytes takes 60 when it is read, so bytes
@@ -62,12 +62,12 @@ export function excessOf(value: unknown): string | undefined {
   let fields = 0
   let level = [value].filter(isParent)
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MOST_LEVELS) return `is nested deeper than ${MOST_LEVELS} levels`
+    if (depth > MAX_LEVELS) return `is nested deeper than ${MAX_LEVELS} levels`
     const below: object[] = []
     for (const parent of level) {
       const members: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
       if (!Array.isArray(parent)) fields += members.length
-      if (fields > MOST_FIELDS) return `has more than ${MOST_FIELDS} fields`
+      if (fields > MAX_FIELDS) return `has more than ${MAX_FIELDS} fields`
       for (const member of members) if (isParent(member)) below.push(member)
     }
     level = below

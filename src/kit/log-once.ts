@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 export type LogOnce = ReturnType<typeof makeLogOnce>
 
 /** The most problems that are remembered; above this number the oldest is forgotten, so that changing keys cause no leak. */
-const MOST_KEPT = 1_000
+const MAX_KEPT = 1_000
 
 /** Makes a logger of repeated problems: each is logged once, then counted, and logged again when it changes or ends. */
 export function makeLogOnce(log: Logger) {
@@ -17,7 +17,7 @@ export function makeLogOnce(log: Logger) {
         return
       }
       const [oldest] = held.keys()
-      if (oldest !== undefined && held.size >= MOST_KEPT) held.delete(oldest)
+      if (oldest !== undefined && held.size >= MAX_KEPT) held.delete(oldest)
       held.set(key, { sentence, times: 1 })
       log[level](fields, sentence)
     },

@@ -17,7 +17,7 @@ type HttpDeps = Omit<McpDeps, 'reader'> & { makeReader(account: string | undefin
 type Handler = ReturnType<typeof createMcpHandler>
 
 /** Handlers of single accounts that are kept; each holds the login that it has found. */
-const MOST_HANDLERS = 20
+const MAX_HANDLERS = 20
 const SESSION = 'mcp-session-id'
 
 /**
@@ -33,7 +33,7 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
   const handlerFor = (account: string | undefined): Handler => {
     const known = handlers.get(account)
     if (known) return known
-    if (handlers.size >= MOST_HANDLERS) handlers.clear()
+    if (handlers.size >= MAX_HANDLERS) handlers.clear()
     const onerror = (error: Error) => deps.log.debug({ reason: errorLine(error) }, 'mcp: a request failed')
     const made = createMcpHandler(makeServerFactory({ ...deps, reader: makeReader(account) }), { onerror })
     handlers.set(account, made)

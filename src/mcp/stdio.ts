@@ -9,7 +9,7 @@ import { judgeText, makeRefusal, type Refusal } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
 /** Larger ones break the connection in the SDK; those over HTTP are smaller by far. */
-const MOST_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE / 2
+const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE / 2
 const NEWLINE = 10
 
 /** Serves one client on standard input and output, until the input ends or the signal aborts; running calls are cancelled. */
@@ -48,17 +48,17 @@ function makeJudge(refuse: (refusal: Refusal) => void): Transform {
   const hold = (bytes: Buffer) => {
     size += bytes.length
     // The rest of a line that is too large is not kept.
-    if (size <= MOST_BYTES) held.push(bytes)
+    if (size <= MAX_BYTES) held.push(bytes)
     else held = []
   }
   const endLine = (judge: Transform) => {
     const text = Buffer.concat(held).toString()
-    const isTooLarge = size > MOST_BYTES
+    const isTooLarge = size > MAX_BYTES
     held = []
     size = 0
     if (isTooLarge)
       return refuse(
-        makeRefusal(ProtocolErrorCode.InvalidRequest, `a message has at most ${formatBytes(MOST_BYTES)}`),
+        makeRefusal(ProtocolErrorCode.InvalidRequest, `a message has at most ${formatBytes(MAX_BYTES)}`),
       )
     if (text.trim() === '') return
     const { messages, refusals } = judgeText(text, version)

@@ -16,7 +16,7 @@ export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpT
 }
 
 /** A shorter list is not compared with its halves: only a service that never sends more than one would cut it. */
-const LEAST_TO_COMPARE = 2
+const MIN_TO_COMPARE = 2
 
 /**
  * Lists the activities of a window that have changed (service document, endpoint 9), with one request when there are none.
@@ -30,7 +30,7 @@ export async function listChanges(
 ): Promise<Listing> {
   const wide = await listPart(deps, query, query.window)
   const reached = listCap !== null && wide.size >= listCap
-  if (wide.size < LEAST_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
+  if (wide.size < MIN_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
   const parts = await listHalves(deps, query, wide)
   const cap = reached ? listCap : await fetchCap(deps, query, wide, parts)
   return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, query, wide, parts, cap)
@@ -47,7 +47,7 @@ export async function listEverything(
   const whole: ListQuery = { ...query, updatedFrom: undefined }
   const wide = await listPart(deps, whole, query.window)
   const [halves, years] = await Promise.all([
-    wide.size < LEAST_TO_COMPARE ? [] : listHalves(deps, whole, wide),
+    wide.size < MIN_TO_COMPARE ? [] : listHalves(deps, whole, wide),
     Promise.all(splitByYears(query.window, deps.now()).map((year) => listPart(deps, whole, year))),
   ])
   const parts = [...halves, ...years]
@@ -90,7 +90,7 @@ async function expand(
     leaves.push(part)
     if (part.size < cap) continue
     // With a cap of one, splitting would never end, and no list could be shown to be complete.
-    const halves = cap < LEAST_TO_COMPARE ? [] : await listHalves(deps, query, part)
+    const halves = cap < MIN_TO_COMPARE ? [] : await listHalves(deps, query, part)
     if (halves.length === 0) cut.push(part.window)
     open.push(...halves)
   }

@@ -4,7 +4,7 @@ import { LONGEST_S } from './by-second.ts'
 /** A pause of more than a day is not a pause of a ride, ms. */
 const LONGEST_PAUSE_MS = 24 * 3_600_000
 /** A ride is longer than the service says by its pauses, and hardly shorter than two thirds of that. */
-const MOST_OF_RUN = 1.5
+const MAX_OF_RUN = 1.5
 
 /**
  * Takes the main run out of samples in the order of time, and how many strays are not of it. Runs begin where more than a day lies between
@@ -21,7 +21,7 @@ export function normalizeMainRun(samples: Samples, durationS: number | null) {
   }
   const spanS = (first: number, last: number) => ((t[last] as number) - (t[first] as number)) / 1_000
   if (end - from === count) return { main: samples, strays: 0 }
-  const isWhole = durationS !== null && durationS <= MOST_OF_RUN * spanS(from, end - 1)
+  const isWhole = durationS !== null && durationS <= MAX_OF_RUN * spanS(from, end - 1)
   if (!isWhole && spanS(0, count - 1) <= LONGEST_S) return { main: samples, strays: 0 }
   const columns = Object.fromEntries(
     Object.entries(samples.columns).map(([field, values]) => [field, values.subarray(from, end)]),

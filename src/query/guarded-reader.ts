@@ -40,7 +40,7 @@ const LIMITS: Limits = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000
 /** After this the connection of a statement that was stopped is ended at the server: a block of code can ignore that it is cancelled. */
 const STOP_WITHIN_MS = SECOND
 /** Statements that wait for one of the places; more are refused. */
-const MOST_WAITING = 32
+const MAX_WAITING = 32
 
 /**
  * Makes a reader for statements of assistants. Each statement has a connection of its own, as a login that only
@@ -81,7 +81,7 @@ export function makeGuardedReader(
 
   return {
     async read(statement, signal) {
-      if (pending >= all.concurrency + MOST_WAITING) throw busy()
+      if (pending >= all.concurrency + MAX_WAITING) throw busy()
       pending += 1
       try {
         return await semaphore(1, () => readOnce(statement, signal))

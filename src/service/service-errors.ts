@@ -254,7 +254,7 @@ export function parseOAuthError(wire: unknown): string | undefined {
 /** The members of an answer that may contain the reason, the most detailed first. */
 const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
 /** Enough for a sentence; a longer text was not written for a person. */
-const MOST_CHARACTERS = 200
+const MAX_CHARACTERS = 200
 /** A longer run of characters that is not a plain word may be an encoded token. */
 const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
@@ -274,6 +274,6 @@ export function quoteRefusal(answer: RawAnswer, authorization: string | undefine
   const token = authorization?.split(' ').at(-1)
   if (/bearer|authorization/i.test(text) || (token && text.includes(token))) return ''
   const plain = text.replace(LONG_RUN, (run) => (PLAIN_WORD.test(run) ? run : '…'))
-  const line = errorLine(plain, MOST_CHARACTERS)
+  const line = errorLine(plain, MAX_CHARACTERS)
   return line === '' ? '' : `: "${line}"`
 }

@@ -8,7 +8,7 @@ import type { Tx } from './store.ts'
 /** The field's name is part of the primary key, and an index row holds 2,704 bytes. */
 const FIELD_CHARACTERS = 200
 /** A statement takes 65,535 parameters. An answer with more differences than this is of another kind; the rest is one row. */
-const MOST_ROWS = 500
+const MAX_ROWS = 500
 const FURTHER = '(further fields)'
 
 /**
@@ -38,10 +38,10 @@ export async function recordDrift(tx: Tx, endpoint: string, ...answers: Readonly
 }
 
 /** More differences than any service has, unless the names of its fields are data, such as dates. */
-const MOST_KEPT = 5_000
+const MAX_KEPT = 5_000
 
 /** Deletes the differences beyond the 5,000 that were seen last. Returns how many. */
-export async function pruneDrift(tx: Tx, limit = MOST_KEPT): Promise<number> {
+export async function pruneDrift(tx: Tx, limit = MAX_KEPT): Promise<number> {
   const text = `DELETE FROM training.drift WHERE (endpoint, field, kind) IN (
     SELECT endpoint, field, kind FROM training.drift ORDER BY last_seen_at DESC, endpoint, field, kind OFFSET $1)`
   return (await tx.client.query(text, [limit])).rowCount ?? 0
@@ -62,7 +62,7 @@ function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
       })
     }
   }
-  const rows = [...known.entries()].slice(0, MOST_ROWS)
+  const rows = [...known.entries()].slice(0, MAX_ROWS)
   const further = known.size - rows.length
   if (further > 0)
     rows.push([

@@ -24,7 +24,7 @@ const LOCK_TIMEOUT_MS = 10 * MINUTE
 const CLIENT_CHECK_MS = 5 * SECOND
 const DEADLOCK_DETECTED = '40P01'
 /** More than one comes only while others lock the tables again and again. */
-const MOST_ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 /** A database, and the signal that ends the work on it; the server rolls back unfinished work. */
 export type MigrationInput = {
@@ -52,7 +52,7 @@ export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): 
       if (migrated.applied > 0) input.log.info(migrated, migrated.from ? 'migrated the database' : SET_UP)
       return migrated
     } catch (error) {
-      if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MOST_ATTEMPTS) throw error
+      if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error
       input.log.warn({ attempt }, 'the migration met a deadlock with another query and begins again')
     }
   }

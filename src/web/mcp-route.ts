@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
 
 /** Questions are short; a long statement has some 10 kB. */
-const MOST_BODY_BYTES = 256 * 1024
+const MAX_BODY_BYTES = 256 * 1024
 /** These headers carry the authentication, which the web surface has checked. */
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
 
@@ -21,7 +21,7 @@ export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Pro
     scope.route({
       method: ['GET', 'POST', 'DELETE'],
       url: '/mcp',
-      bodyLimit: MOST_BODY_BYTES,
+      bodyLimit: MAX_BODY_BYTES,
       config: { forPrograms: true },
       handler: async (request, reply) => {
         const gone = new AbortController()

@@ -30,11 +30,11 @@ import {
 } from './texts.ts'
 
 /** The age at which a message is given up; older events become no message. */
-export const WORTH_READING_MS = 3 * DAY
+export const MESSAGE_TTL_MS = 3 * DAY
 /** An activity that started longer ago belongs to the history and gets no message of its own. */
 const RECENT_MS = 14 * DAY
 /** More new activities within minutes, or refused files within an hour, become one message. */
-const MOST_SINGLE = 5
+const MAX_SINGLE = 5
 /** Changes that one transaction reads, in a fraction of a second. */
 const BATCH = 1_000
 
@@ -126,7 +126,7 @@ async function recordNews(
 type AccountChange = Change & { accountId: number; account: string }
 
 async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<NewsOfChange[]> {
-  const oldest = Date.now() - WORTH_READING_MS
+  const oldest = Date.now() - MESSAGE_TTL_MS
   const fresh = changes.filter(
     (change): change is AccountChange => change.account !== null && Date.parse(change.at) > oldest,
   )
@@ -160,7 +160,7 @@ function isRescored({ kind, detail }: Change): boolean {
 /** A restore concerns all accounts. */
 function newsOfRestores(changes: readonly Change[]): NewsOfChange[] {
   return changes.flatMap(({ kind, at, detail, changeId }) =>
-    kind === 'restored' && Date.parse(at) > Date.now() - WORTH_READING_MS
+    kind === 'restored' && Date.parse(at) > Date.now() - MESSAGE_TTL_MS
       ? [
           {
             ...{ accountId: null, changeId },
@@ -191,7 +191,7 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
   for (const accountId of new Set(refused.map((change) => change.accountId))) {
     const own = refused.filter((change) => change.accountId === accountId)
     const recent = await findRecentMessageCount(tx, { accountId, event: 'upload.refused' })
-    const single = own.slice(0, Math.max(0, MOST_SINGLE - recent))
+    const single = own.slice(0, Math.max(0, MAX_SINGLE - recent))
     for (const { account, at, changeId, detail } of single) {
       const facts = {
         files: 1,
@@ -211,7 +211,7 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
 async function newsOfActivities(tx: Tx): Promise<News[]> {
   const ready = await recordReady(tx, { recentMs: RECENT_MS })
   const isSingle = ({ seen_together: together }: (typeof ready)[number]) =>
-    together !== null && together <= MOST_SINGLE
+    together !== null && together <= MAX_SINGLE
   const gathered = new Map<number, number>()
   for (const { account_id: id } of ready.filter((activity) => !isSingle(activity)))
     gathered.set(id, (gathered.get(id) ?? 0) + 1)

@@ -11,7 +11,7 @@ import {
   recordGone,
   recordNotDelivered,
 } from '../store/webhooks/outbox.ts'
-import { WORTH_READING_MS } from './compose.ts'
+import { MESSAGE_TTL_MS } from './compose.ts'
 import type { MessageData } from './message-request.ts'
 import { type Answer, sendMessage } from './send.ts'
 
@@ -68,7 +68,7 @@ async function recordAnswer(
   const pauseMs = Math.max(backoffMs(input.backoff, message.attempts), answer.retryAfterMs ?? 0)
   const { number } = message
   const state = await store.transaction((tx) =>
-    recordNotDelivered(tx, { number, error: failure, pauseMs, giveUpMs: WORTH_READING_MS }),
+    recordNotDelivered(tx, { number, error: failure, pauseMs, giveUpMs: MESSAGE_TTL_MS }),
   )
   if (state === 'given_up')
     log.error({ ...facts, failure }, 'webhooks: message given up; run: musette webhook test')

@@ -7,7 +7,7 @@ import { HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
 import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
 import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from '../store/webhooks/outbox.ts'
-import { composeConditions, composeMessages, WORTH_READING_MS } from './compose.ts'
+import { composeConditions, composeMessages, MESSAGE_TTL_MS } from './compose.ts'
 import { BACKOFF, deliverDue } from './deliver.ts'
 import { makeReceivers } from './send.ts'
 import type { Condition } from './texts.ts'
@@ -98,7 +98,7 @@ export async function openWebhooks(
 async function endOldMessages({ store, log }: { store: Store; log: Logger }): Promise<void> {
   const expired = await store.transaction(async (tx) => {
     await deleteOldMessages(tx)
-    return recordMessagesExpired(tx, { giveUpMs: WORTH_READING_MS })
+    return recordMessagesExpired(tx, { giveUpMs: MESSAGE_TTL_MS })
   })
   for (const { webhook, count } of expired)
     log.error({ webhook, count }, 'webhooks: messages given up after three days; run: musette webhook test')

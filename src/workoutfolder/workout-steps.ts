@@ -9,9 +9,9 @@ type WorkoutSet = SavedWorkout['sets'][number]
 export type Repeated = { count: number; work: Step; rest: Step | undefined }
 
 /** More steps than a trainer's program reads. */
-const MOST_STEPS = 10_000
+const MAX_STEPS = 10_000
 const LONGEST_S = 7 * 86_400
-const MOST_WATTS = 10_000
+const MAX_WATTS = 10_000
 
 /** Lists the steps of a workout in order, without empty ones, and its sets, in whole seconds; or says why it cannot be ridden. */
 export function stepsOf({
@@ -22,8 +22,8 @@ export function stepsOf({
   const all = exact.flatMap(({ work, rest }) => (rest ? [work, rest] : [work]))
   if (!all.every(isPossible) || !exact.every(({ count }) => Number.isInteger(count) && count >= 0))
     return { problem: `workout ${path} has a set without a possible power, duration or count` }
-  if (exact.reduce((sum, { count, rest }) => sum + count * (rest ? 2 : 1), 0) > MOST_STEPS)
-    return { problem: `workout ${path} has more than ${MOST_STEPS} steps` }
+  if (exact.reduce((sum, { count, rest }) => sum + count * (rest ? 2 : 1), 0) > MAX_STEPS)
+    return { problem: `workout ${path} has more than ${MAX_STEPS} steps` }
   const whole = roundSets(exact)
   const steps = whole
     .flatMap(({ count, work, rest }) =>
@@ -73,5 +73,5 @@ function roundSets(sets: readonly Repeated[]): Repeated[] {
 }
 
 function isPossible({ seconds, watts }: Step): boolean {
-  return seconds >= 0 && watts >= 0 && seconds <= LONGEST_S && watts <= MOST_WATTS
+  return seconds >= 0 && watts >= 0 && seconds <= LONGEST_S && watts <= MAX_WATTS
 }

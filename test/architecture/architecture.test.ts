@@ -144,7 +144,7 @@ describe('the names in src', () => {
       parseSource('upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`),
       parseSource(
         'fit/lap.ts',
-        `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\n`,
+        `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
       ),
     ]
     expect(listRetiredNames(planted)).toEqual([
@@ -152,6 +152,7 @@ describe('the names in src', () => {
       'store/utils.ts: makeHouse; say App',
       'upload/utils.ts: utils; say a word for what it does',
       'fit/lap.ts: rideCount; say activity',
+      'fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
     ])
     expect(listLyingVerbs(planted)).toEqual([
       'store/utils.ts: makeHouse does no input or output, by its name',

@@ -78,6 +78,7 @@ export function listRetiredNames(files: readonly SourceFile[]): string[] {
     const names = [basename(path).replace(/\.tsx?$/, ''), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
     for (const name of names) {
       if (NAMED_BY_OTHERS.includes(name)) continue
+      if (/^(?:MOST|LEAST)_[A-Z]/.test(name)) found.add(`${path}: ${name}; say MAX_ or MIN_`)
       const words = wordsOf(name)
       for (const word of words) {
         if (Object.hasOwn(RETIRED, word)) found.add(`${path}: ${name}; say ${RETIRED[word]}`)

@@ -17,7 +17,7 @@ export function reportableName(name: string): string {
 }
 
 /** Deeper than any answer of the service. */
-const MOST_DEPTH = 8
+const MAX_DEPTH = 8
 
 /** Counts a JSON value and all that is in it into `facts`, by path (`session_data[].power`); no value and no text is kept. */
 export function measureJson(facts: Map<string, FieldFacts>, path: string, value: unknown, depth = 0): void {
@@ -28,7 +28,7 @@ export function measureJson(facts: Map<string, FieldFacts>, path: string, value:
   if (typeof value === 'number' && value !== 0) known.numbers = widen(known.numbers, Math.abs(value))
   const length = typeof value === 'string' || Array.isArray(value) ? value.length : 0
   if (length > 0) known.lengths = widen(known.lengths, length)
-  if (depth >= MOST_DEPTH) return
+  if (depth >= MAX_DEPTH) return
   if (Array.isArray(value)) for (const item of value) measureJson(facts, `${path}[]`, item, depth + 1)
   else if (value !== null && typeof value === 'object')
     for (const [name, member] of Object.entries(value))

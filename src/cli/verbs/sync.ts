@@ -170,7 +170,7 @@ export const addRebuildVerb = defineVerb({
 })
 
 /** The most activities that a sentence names. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
   const { rebuilt, samples, newer, earlier, failures, fitFiles, withoutDocument } = counts
@@ -192,8 +192,8 @@ function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
 }
 
 function named(paths: readonly string[], between: string): string {
-  const more = paths.length - MOST_NAMED
-  return paths.slice(0, MOST_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
+  const more = paths.length - MAX_NAMED
+  return paths.slice(0, MAX_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
 }
 
 /** How many activities are compared when nothing else is said: a few minutes at the usual pace. */

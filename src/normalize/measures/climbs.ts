@@ -1,13 +1,13 @@
 import type { Recorded } from './recorded-seconds.ts'
 
 /** A climb rises by at least this on average, as a share of its length. */
-const LEAST_GRADE = 0.03
+const MIN_GRADE = 0.03
 /** A climb ends where this much is lost against a slope of the least grade, m: 10 m of height, or 333 m of level road. */
 const LOST_M = 10
 /** Less is a bump, m. */
-const LEAST_GAIN_M = 30
+const MIN_GAIN_M = 30
 /** On shorter ways an error of the height is a steep wall, m. */
-const LEAST_LENGTH_M = 300
+const MIN_LENGTH_M = 300
 const S_AN_HOUR = 3_600
 
 /**
@@ -38,7 +38,7 @@ export function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[
     const gainM = (alt[high] as number) - (alt[low] as number)
     const lengthM = (dist[high] as number) - (dist[low] as number)
     const durationS = (seconds[high] as number) - (seconds[low] as number)
-    if (gainM < LEAST_GAIN_M || lengthM < LEAST_LENGTH_M) return
+    if (gainM < MIN_GAIN_M || lengthM < MIN_LENGTH_M) return
     climbs.push({
       fromS: (seconds[low] as number) - (seconds[0] as number),
       durationS,
@@ -49,7 +49,7 @@ export function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[
     })
   }
   for (let index = 0; index < count; index++) {
-    const height = (alt[index] as number) - LEAST_GRADE * (dist[index] as number)
+    const height = (alt[index] as number) - MIN_GRADE * (dist[index] as number)
     if (Number.isNaN(height)) continue
     if (height > highest) {
       high = index

@@ -13,7 +13,7 @@ const SLOWEST_MPS = 0.5
 /** Nobody rides faster; such a step is a jump of the distance and not a way, m/s. */
 const FASTEST_MPS = 50
 /** After this time off its course, s, a distance has started again. */
-const MOST_OFF_S = 10
+const MAX_OFF_S = 10
 /** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
 const [CADENCE_STEP, HIGHEST_CADENCE] = [5, 250] as const
 const MPS_TO_KMH = 3.6
@@ -110,7 +110,7 @@ function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) 
     const goesOn = next >= highest && next - highest <= FASTEST_MPS * held
     const metres = goesOn && offS === 0 ? next - highest : 0
     offS = goesOn ? 0 : offS + held
-    if (goesOn || offS > MOST_OFF_S) [highest, offS] = [next, 0]
+    if (goesOn || offS > MAX_OFF_S) [highest, offS] = [next, 0]
     speed[index] = metres / held
     if (!(metres > SLOWEST_MPS * held)) continue
     movingS += held

@@ -8,8 +8,8 @@ const LOWER_E: u32 = 0x65
 export const NO_NUMBER: usize = 0
 
 /** Any number of so many digits fits 64 bits. */
-const MOST_DIGITS: u32 = 19
-const MOST_DECIMALS: u32 = 22
+const MAX_DIGITS: u32 = 19
+const MAX_DECIMALS: u32 = 22
 /** Bits of a double's mantissa behind the leading one. */
 const MANTISSA_BITS = 52
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1
@@ -52,7 +52,7 @@ export function readNumber(start: usize, target: usize): usize {
     const point = at + 1
     at = readDigits(point)
     decimals = <u32>(at - point)
-    if (decimals === 0 || decimals > MOST_DECIMALS) return NO_NUMBER
+    if (decimals === 0 || decimals > MAX_DECIMALS) return NO_NUMBER
   }
   const byte: u32 = load<u8>(at)
   if (byte - ZERO < 10 || byte === LOWER_E || byte === UPPER_E) return NO_NUMBER
@@ -71,7 +71,7 @@ function readDigits(start: usize): usize {
     // The top bit of each byte that is not a digit; only the lowest of these bits is reliable.
     const others = ((word + 0x46 * BYTES) | (word - 0x30 * BYTES)) & (0x80 * BYTES)
     const count = <u32>ctz(others) >> 3
-    if (count === 0 || digits >= load<u64>(POWERS_OF_TEN + ((MOST_DIGITS - count) << 3))) return at
+    if (count === 0 || digits >= load<u64>(POWERS_OF_TEN + ((MAX_DIGITS - count) << 3))) return at
     digits = digits * load<u64>(POWERS_OF_TEN + (count << 3)) + parseDigits(word, count)
     at += count
     if (count < 8) return at

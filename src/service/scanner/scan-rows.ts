@@ -50,7 +50,7 @@ export let columns: u32 = 0
 let sample: u32 = 0
 /** Names compared since `reset`, and the limit: JSON.parse reads lists whose fields have no stable order. */
 let compared: u32 = 0
-const MOST_COMPARED: u32 = 1 << 25
+const MAX_COMPARED: u32 = 1 << 25
 /** The offset of the next sample in the window after a call of `scanRows`, and whether the list has ended there. */
 export let next: u32 = 0
 export let ended: bool = false
@@ -171,7 +171,7 @@ function columnNamed(name: usize, length: u32, before: u32): u32 {
   for (let step: u32 = 1; step <= columns; step++) {
     const index = (before + step) % columns
     const column = columnAt(index)
-    if (++compared > MOST_COMPARED) return NO_COLUMN
+    if (++compared > MAX_COMPARED) return NO_COLUMN
     const known = changetype<usize>(column) + LABEL_OFFSET + 1
     if (column.nameLength === length && memory.compare(known, name, length) === 0) return index
   }

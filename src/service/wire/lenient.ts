@@ -97,13 +97,13 @@ function fieldName(prefix: string, path: readonly PropertyKey[]): string {
 }
 
 /** The largest `integer` of Postgres. */
-const MOST_INTEGER = 2_147_483_647
+const MAX_INTEGER = 2_147_483_647
 /**
  * The longest identity, in bytes of UTF-8: a Postgres index row holds 2,704 bytes with the other columns of its key, and one longer path
  * would fail the transaction of the whole list. Real ones have 10 to 40.
  */
-const MOST_IDENTITY_BYTES = 1_000
-const TOO_LONG = `is longer than ${MOST_IDENTITY_BYTES} bytes`
+const MAX_IDENTITY_BYTES = 1_000
+const TOO_LONG = `is longer than ${MAX_IDENTITY_BYTES} bytes`
 /** A clock text: minutes and seconds, with or without hours. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
@@ -124,7 +124,7 @@ export const nameField = textUpTo(1_000)
 
 /** A whole number, or its text, within a Postgres `integer`, or nothing. */
 export const integerField = z
-  .preprocess(readNumber, z.number().int().min(-MOST_INTEGER).max(MOST_INTEGER).nullish())
+  .preprocess(readNumber, z.number().int().min(-MAX_INTEGER).max(MAX_INTEGER).nullish())
   .optional()
 
 /** A duration as sent: a number, a numeric string as a number, or a clock such as `00:59:20` or `01:30` as text. */
@@ -145,7 +145,7 @@ export const optionalIdentityField = z
 
 /** Whether a text is short enough to be an identity. */
 export function fitsIdentity(text: string): boolean {
-  return Buffer.byteLength(text) <= MOST_IDENTITY_BYTES
+  return Buffer.byteLength(text) <= MAX_IDENTITY_BYTES
 }
 
 /** An object whose unknown fields are kept. PHP writes an empty object as `[]`, which counts as nothing. */
@@ -180,7 +180,7 @@ function isEmptyArray(value: unknown): boolean {
 }
 
 /** Differences that are kept for one list; a document has only a few hundred fields. */
-const MOST_KEPT = 1_000
+const MAX_KEPT = 1_000
 
 /** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
 export function shortenExample(value: unknown): unknown {
@@ -202,7 +202,7 @@ function dedupeDrift(drift: readonly Drift[]): Drift[] {
 /** Adds the first example of each field and kind to `known`, up to 1,000, and returns `known`. */
 function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<string, Drift> {
   for (const item of drift) {
-    if (known.size >= MOST_KEPT) break
+    if (known.size >= MAX_KEPT) break
     const key = `${item.kind} ${item.field}`
     if (!known.has(key)) known.set(key, item)
   }

@@ -5,7 +5,7 @@ import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-samples.ts'
 const [LIST, LIST_END] = [0x5b, 0x5d] as const
 
 /** The highest estimate of the number of samples: a day and a half of seconds. */
-const MOST_EXPECTED = 131_072
+const MAX_EXPECTED = 131_072
 /** The margin of a column's length over the estimate, and the least growth. */
 const [MARGIN, GROWTH] = [1.05, 1.25] as const
 
@@ -35,7 +35,7 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     if (count + rows > capacity) {
       // Estimates the number of samples by their mean length so far, with a margin, because growing copies.
       const estimate = (MARGIN * (count + rows) * (body.length - start)) / (at + scanned.next - start)
-      const more = Math.ceil(Math.max(Math.min(estimate, MOST_EXPECTED), GROWTH * capacity))
+      const more = Math.ceil(Math.max(Math.min(estimate, MAX_EXPECTED), GROWTH * capacity))
       capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
     }
     if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined

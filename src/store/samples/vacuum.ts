@@ -6,7 +6,7 @@ import type { Store } from '../store.ts'
 export type SamplesVacuum = ReturnType<typeof makeSamplesVacuum>
 
 /** Fewer changed samples than this, 2 MB, are not worth the work. */
-const LEAST_ROWS = 20_000
+const MIN_ROWS = 20_000
 /** The share of the table that may be replaced samples before a vacuum, or new samples before an analyze. */
 const SHARE = 0.1
 /** 10 MB of samples: they are still in Postgres's cache when the indexes are brought up to date. */
@@ -28,8 +28,8 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
   let hasStatistics = false
 
   const needsVacuum = async () => {
-    if (replacedRows < LEAST_ROWS) return false
-    limit ??= Math.max(LEAST_ROWS, SHARE * (await countSamples(store)).held)
+    if (replacedRows < MIN_ROWS) return false
+    limit ??= Math.max(MIN_ROWS, SHARE * (await countSamples(store)).held)
     return replacedRows >= limit
   }
 
@@ -75,8 +75,8 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
         limit = undefined
         for (const table of await findUnanalyzed(store)) await store.execute(`ANALYZE (SKIP_LOCKED) ${table}`)
         const { held, known } = await countSamples(store)
-        const mostMoved = replacedSinceAnalyze >= Math.max(LEAST_ROWS, held / 2)
-        if (!mostMoved && Math.abs(held - known) < Math.max(LEAST_ROWS, SHARE * held)) return
+        const mostMoved = replacedSinceAnalyze >= Math.max(MIN_ROWS, held / 2)
+        if (!mostMoved && Math.abs(held - known) < Math.max(MIN_ROWS, SHARE * held)) return
         await store.execute('ANALYZE training.samples (activity_id)')
         await keepStatistics(store)
         await store.execute(mostMoved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
@@ -165,7 +165,7 @@ async function keepStatistics(store: Store): Promise<boolean> {
 }
 
 /** Rows that may change in a small table before an analyze. */
-const LEAST_CHANGED = 500
+const MIN_CHANGED = 500
 
 /** Finds the tables except samples with statistics older than a fifth of their rows: autovacuum may be slow or off. */
 async function findUnanalyzed(store: Store): Promise<string[]> {
@@ -173,7 +173,7 @@ async function findUnanalyzed(store: Store): Promise<string[]> {
     tx.client.query<{ name: string }>(
       `SELECT relid::regclass::text AS name FROM pg_stat_user_tables
        WHERE schemaname IN ('training', 'musette') AND relid <> 'training.samples'::regclass
-         AND n_mod_since_analyze >= ${LEAST_CHANGED} + n_live_tup / 5`,
+         AND n_mod_since_analyze >= ${MIN_CHANGED} + n_live_tup / 5`,
     ),
   )
   return rows.map(({ name }) => name)

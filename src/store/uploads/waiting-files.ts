@@ -21,7 +21,7 @@ export type WaitingReport = {
 }
 
 /** Enough rows for a person to read; all are rewritten at each change, and the log has the full number. */
-const MOST_ROWS = 1_000
+const MAX_ROWS = 1_000
 /** A folder without a scan for this long is no longer watched, or has another path. */
 const FORGOTTEN_AFTER_MS = HOUR
 
@@ -41,7 +41,7 @@ export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise
     )
   if (waiting.length === 0) return
   await tx.db.insert(waitingFiles).values(
-    waiting.slice(0, MOST_ROWS).map((each) => ({
+    waiting.slice(0, MAX_ROWS).map((each) => ({
       folder: cleanText(folder),
       path: cleanText(each.relativePath),
       accountName: cleanNullable(each.account),

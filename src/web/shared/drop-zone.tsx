@@ -20,7 +20,7 @@ type Item = {
   contents: readonly Content[]
 }
 
-const MOST_BYTES = 200 * 1_024 * 1_024
+const MAX_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
 /** The final states. */
@@ -146,7 +146,7 @@ function useSending(account: string) {
 
 function problemOf({ name, size }: File): string | undefined {
   if (!DROPPABLE.test(name)) return 'only .fit, .fit.gz and .zip files are uploaded'
-  if (size > MOST_BYTES) return 'it is larger than 200 MiB; put it into the drop folder'
+  if (size > MAX_BYTES) return 'it is larger than 200 MiB; put it into the drop folder'
   return undefined
 }
 

@@ -253,7 +253,7 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise: 'After a deadlock a migration tries again',
     in: 'src/store/migrate.ts',
-    from: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MOST_ATTEMPTS) throw error',
+    from: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error',
     to: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt > 0) throw error',
   },
   {
@@ -301,7 +301,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… and leaves your database as it is',
-    in: 'src/store/backup/throw-away.ts',
+    in: 'src/store/backup/temporary-database.ts',
     from: 'url.pathname = `/${name}`',
     to: "url.hash = ''",
   },

@@ -90,7 +90,7 @@ export const LOGINS: readonly Breaking[] = [
   {
     promise: 'A mirrored history is one message',
     in: 'src/webhooks/compose.ts',
-    from: 'together !== null && together <= MOST_SINGLE',
+    from: 'together !== null && together <= MAX_SINGLE',
     to: 'together !== 0',
   },
   {

@@ -247,8 +247,8 @@ export const RIGHTS: readonly Breaking[] = [
   {
     promise: 'a small file cannot use all memory or stop the daemon',
     in: 'src/fit/fit-walker.ts',
-    from: 'const MOST_PARTS = 500',
-    to: 'const MOST_PARTS = 500_000_000',
+    from: 'const MAX_PARTS = 500',
+    to: 'const MAX_PARTS = 500_000_000',
   },
   {
     promise: 'sent files share one budget of memory',

@@ -9,7 +9,7 @@ export type Line = Page['lines'][number]
 
 const PAGE_LINES = 100
 /** Pages in memory; others are fetched again when they are scrolled to. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 
 /** The lines of one filtered list, fetched in pages when they are needed. */
 export type ListPages = ReturnType<typeof makeListPages>
@@ -36,7 +36,7 @@ export function makeListPages(state: ListState) {
     sums = now
     pages.set(pageOf(index), lines)
     const oldest = pages.keys().next().value
-    if (pages.size > MOST_PAGES && oldest !== undefined) pages.delete(oldest)
+    if (pages.size > MAX_PAGES && oldest !== undefined) pages.delete(oldest)
     return changed
   }
   return {

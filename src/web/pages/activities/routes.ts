@@ -10,7 +10,7 @@ const LENGTHS: Readonly<Record<string, { leastS?: number; belowS?: number }>> = 
   '2h-4h': { leastS: 7_200, belowS: 14_400 },
   'over-4h': { leastS: 14_400 },
 }
-const MOST_LINES = 200
+const MAX_LINES = 200
 const WHOLE = { type: 'integer', minimum: 0, maximum: 2_147_483_647 } as const
 const YES = { type: 'string', enum: ['yes'] } as const
 
@@ -50,7 +50,7 @@ const QUERY = {
       },
       order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
       offset: { ...WHOLE, default: 0 },
-      limit: { type: 'integer', minimum: 1, maximum: MOST_LINES, default: 100 },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_LINES, default: 100 },
     },
   },
 } as const

@@ -6,7 +6,7 @@ type Column = ReadonlyArray<number | null>
 export type Step = ReturnType<typeof makeSteps>[number]
 
 const STEPS_S = [1, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
-const MOST_STEPS = 24
+const MAX_STEPS = 24
 
 /**
  * Puts an empty point into every pause, so that a chart's line is interrupted. `places` holds the sample's index for each point of the
@@ -39,7 +39,7 @@ export function withPauses(
 export function makeSteps(samples: Samples) {
   const { elapsed_s: at } = samples
   const total = at.at(-1) ?? 0
-  const length = STEPS_S.find((step) => total / step <= MOST_STEPS) ?? 14_400
+  const length = STEPS_S.find((step) => total / step <= MAX_STEPS) ?? 14_400
   const watts = wattsOf(samples)
   return Array.from({ length: Math.floor(total / length) + 1 }, (_, step) => {
     const from = step * length

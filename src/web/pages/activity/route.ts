@@ -18,7 +18,7 @@ export type Route = {
 const SIDE = 1_000
 const MARGIN = 40
 /** The most points; more are not visible. */
-const MOST_POINTS = 2_500
+const MAX_POINTS = 2_500
 const EARTH_M = 40_075_016.7
 /** The limit of the Mercator map, degrees. */
 const HIGHEST_LAT = 85
@@ -33,7 +33,7 @@ export function makeRoute({ lat, lng }: Pick<Samples, 'lat' | 'lng'>): Route | u
     if (Math.abs(degrees) > HIGHEST_LAT || (degrees === 0 && east === 0)) return
     places.push({ ...project(degrees, east), index })
   })
-  const every = Math.max(1, Math.ceil(places.length / MOST_POINTS))
+  const every = Math.max(1, Math.ceil(places.length / MAX_POINTS))
   const kept = places.filter((_, index) => index % every === 0 || index === places.length - 1)
   const [left, right] = extentOf(kept.map(({ x }) => x))
   const [top, bottom] = extentOf(kept.map(({ y }) => y))
@@ -91,7 +91,7 @@ export function nearestPoint({ points }: Route, x: number, y: number): RoutePoin
 /** A map tile: its address and its place in the route's picture. */
 export type Tile = { address: string; x: number; y: number; size: number }
 
-const MOST_ZOOM = 18
+const MAX_ZOOM = 18
 /** The largest drawn size of a tile, in the picture's units, so that it is sharp. */
 const TILE_UNITS = 300
 
@@ -108,7 +108,7 @@ export function makePart({ width, height }: Route, zoom: number, { x, y }: { x: 
 /** Lists the map tiles behind a part of a route's picture; `template` holds `{z}`, `{x}` and `{y}`. */
 export function makeTiles({ world }: Route, template: string, part: Part): Tile[] {
   const level = Math.ceil(Math.log2(part.zoom / (TILE_UNITS * world.perUnit)))
-  const zoom = Math.min(MOST_ZOOM, Math.max(0, level))
+  const zoom = Math.min(MAX_ZOOM, Math.max(0, level))
   const count = 2 ** zoom
   const size = 1 / count / world.perUnit
   const tiles: Tile[] = []

@@ -8,7 +8,7 @@ import { PAGE_TOKEN_HEADER, type PageTokens } from '../../page-token.ts'
 
 const MIB = 1_024 * 1_024
 /** The largest file that the page accepts. */
-const MOST_BYTES = 200 * MIB
+const MAX_BYTES = 200 * MIB
 const NOT_WATCHED =
   'this process does not watch the drop folder (it has no role watcher); type: musette upload FILE'
 const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
@@ -17,7 +17,7 @@ export const LONGEST_UPLOAD_MS = 60 * MINUTE
 /** A sender that pauses for longer is gone. */
 const IDLE_MS = 30 * SECOND
 /** The most senders at a time, because together they could fill a small disk; a page sends one file at a time. */
-const MOST_AT_ONCE = 4
+const MAX_AT_ONCE = 4
 
 /**
  * Adds the drop zone: `GET /api/drop` returns the page's token, `POST /api/drop` accepts a file, `GET /api/drop/contents` returns the
@@ -51,7 +51,7 @@ export async function registerDropZone(
         {
           schema: { querystring: FILE },
           config: { isSlow: true },
-          bodyLimit: MOST_BYTES,
+          bodyLimit: MAX_BYTES,
           onRequest: async (request, reply) => {
             if (tokens.isFrom(request)) return
             const error = `send the page's own token as ${PAGE_TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
@@ -60,9 +60,9 @@ export async function registerDropZone(
         },
         async (request, reply) => {
           if (closed !== undefined) return reply.code(503).send({ error: closed })
-          if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES)
+          if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES)
             return reply.code(413).header('connection', 'close').send({ error: TOO_LARGE })
-          if (arriving >= MOST_AT_ONCE)
+          if (arriving >= MAX_AT_ONCE)
             return reply
               .code(429)
               .header('retry-after', '5')
@@ -112,7 +112,7 @@ async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array>
     for await (const chunk of raw as AsyncIterable<Uint8Array>) {
       idle.refresh()
       bytes += chunk.length
-      if (bytes > MOST_BYTES) throw new TooLarge(TOO_LARGE)
+      if (bytes > MAX_BYTES) throw new TooLarge(TOO_LARGE)
       yield chunk
     }
   } finally {

@@ -3,14 +3,14 @@ export type ProfileStep = { from_s: number; to_s: number; from_watts: number; to
 
 const LINE = /^\s*(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*$/
 /** The most lines, more than any workout has. */
-const MOST_LINES = 10_000
+const MAX_LINES = 10_000
 
 /** Parses the power in an ERG file, whose lines are minutes and watts; empty without any. */
 export function parseErgProfile(content: string): ProfileStep[] {
   const [, course = ''] = content.split('[COURSE DATA]')
   const points = course
     .split('[')[0]
-    ?.split(/\r?\n/, MOST_LINES)
+    ?.split(/\r?\n/, MAX_LINES)
     .flatMap((line) => {
       const [, minutes, watts] = LINE.exec(line) ?? []
       return minutes === undefined ? [] : [{ at: Math.round(Number(minutes) * 60), watts: Number(watts) }]

@@ -7,7 +7,7 @@ import { describeProgress, describeRuns } from './sentences.ts'
 type Account = View['accounts'][number]
 
 /** The runs of 90 days are known. */
-const MOST_DAYS = 90
+const MAX_DAYS = 90
 
 /** The top of the page: the day, and the state of the mirror in one line. */
 export function Health({ view: { accounts, runs, today, is_well: isWell } }: { view: View }) {
@@ -29,7 +29,7 @@ export function Health({ view: { accounts, runs, today, is_well: isWell } }: { v
         ) : (
           ' Not polled yet'
         )}
-        {days > 1 && `, every day for ${days >= MOST_DAYS ? '90 days or more' : `${days} days`}`}
+        {days > 1 && `, every day for ${days >= MAX_DAYS ? '90 days or more' : `${days} days`}`}
         {`. ${describeRuns(runs)} `}
         <Link to="/runs">All runs</Link>
       </p>

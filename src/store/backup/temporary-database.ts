@@ -16,7 +16,7 @@ const PERMISSION_DENIED = '42501'
  * processes have left. Throws ConfigError `create_database_denied` when this login may not make one, and the errors of the
  * connection and of `work`.
  */
-export async function withThrowAwayDatabase<T>(connectionString: string, work: (url: string) => Promise<T>) {
+export async function withTemporaryDatabase<T>(connectionString: string, work: (url: string) => Promise<T>) {
   const name = `${PREFIX}${Date.now()}_${randomBytes(4).toString('hex')}`
   await onServer(connectionString, async (client) => {
     await dropLeft(client)
