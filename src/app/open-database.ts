@@ -33,9 +33,9 @@ export type Database = {
 }
 
 /**
- * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it
- * to this version; `check` and `read` make none, and `read` leaves one of a newer version as it is. `close` releases the embedded one.
- * Throws the errors of the start and of the migration, and ConfigError `no_data` when there is none and none is to be made.
+ * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it to this
+ * version; `check` and `read` create none, and `read` does not change one of a newer version. `close` releases the embedded one. Throws the
+ * errors of the start and of the migration, and ConfigError `no_data` when there is none to open.
  */
 export async function openDatabase(
   config: Config,
@@ -181,8 +181,8 @@ export async function openQueries(
 }
 
 /**
- * Finds what a reader needs to know of a database that is older or newer than this version: what it is, and what to type. Undefined
- * also for a login that cannot tell.
+ * Finds the facts and the command for a reader of a database of another version. Undefined for this version, and for a login that cannot
+ * see it.
  */
 export async function findMismatch(
   queries: Pick<Queries, 'run'>,

@@ -30,9 +30,9 @@ const REBUILD = 'rebuild'
 const GOES_ON_WITHIN_MS = DAY
 
 /**
- * Makes everything that is derived from the stored answers of an account's activities anew, without the service: of `paths`, or of
- * all, with the FIT files whose bytes are kept, going on where an earlier rebuild of this version was stopped within the last day.
- * Throws ConfigError `no_account` and `unknown_activity`, TransientError when the database is unreachable, and the signal's reason.
+ * Renews all values derived from the stored answers of an account's activities, of `paths` or all, and from kept FIT files, without the
+ * service. Continues a rebuild of this version that was stopped within the last day. Throws ConfigError `no_account` and
+ * `unknown_activity`, TransientError when the database is unreachable, and the signal's reason.
  */
 export async function rebuildAccount(
   app: Pick<LocalApp, 'store' | 'log'>,

@@ -118,10 +118,9 @@ export function homeCommandFor(account: string): string {
 }
 
 /**
- * Finds the state of scheduled backups, by the files that lie in the folder now; null when none are configured. A newest one that is
- * older than two intervals is a problem, and so is a folder from which all were removed, and one that could not be restored.
- * `done_at`, `bytes` and `file` are those of the last complete one, `verified_at` is when one was last restored and compared.
- * `problem` says why a person should look, `code` is that of a failure.
+ * Finds the state of scheduled backups by the present files; null when none are configured. It is a problem when the newest is older than
+ * two intervals, when all were removed, or when one could not be restored. `done_at`, `bytes` and `file` belong to the last complete one,
+ * `verified_at` is the last verification. `problem` is the reason for a person, `code` the code of a failure.
  */
 export async function findBackupStatus(
   tx: Tx,

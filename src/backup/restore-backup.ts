@@ -23,10 +23,10 @@ import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
 
 /**
- * Restores a backup into an empty database, in one transaction: it brings the tables to the version of the backup, loads and
- * verifies them, and migrates them to this version. Throws ConfigError `restore_not_empty`, `backup_newer`, `backup_unknown` and
- * those of migrate, the errors of the archive and of the store, and the signal's reason. The database is then as it was. With
- * `compare` it also throws MusetteError `backup_differs`.
+ * Restores a backup into an empty database, in one transaction: creates the tables of the backup's version, loads and verifies them, and
+ * migrates them to this version. After an error the database is unchanged. Throws ConfigError `restore_not_empty`, `backup_newer`,
+ * `backup_unknown` and as migrate, the errors of the archive and of the store, and the signal's reason; with `compare` also MusetteError
+ * `backup_differs`.
  */
 export async function restoreBackup(
   deps: { log: Logger },

@@ -13,9 +13,9 @@ const LOOK_EVERY_MS = 10 * SECOND
 const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
 
 /**
- * Watches the accounts: one that signs in, for the first time or again, gets its schedules and its polls at once, and those of a
- * deleted one end. The database tells of a change; without its notification it is found within ten seconds. An unreachable
- * database is ignored: the schedules are brought up to date every minute, too.
+ * Watches the accounts: one that signs in, also again, gets its schedules and polls at once; a deleted one loses them. The database
+ * notifies of a change; without a notification it is found within ten seconds. An unreachable database is ignored, because the schedules
+ * are also updated every minute.
  */
 export async function openAccountWatch(
   { store, log, databaseUrl }: Pick<App, 'store' | 'log' | 'databaseUrl'>,

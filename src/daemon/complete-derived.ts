@@ -4,8 +4,8 @@ import { completeMeasures } from '../mirror/rebuild-activities.ts'
 import { updateAllTimeZones } from '../mirror/time-zones.ts'
 
 /**
- * Completes derived rows that a process of an older version has written, beside the other work, from the samples that are here. A
- * failure is only logged, because the next start tries again. `close` stops it.
+ * Completes derived rows of an older version in the background, from the stored samples. Only logs a failure, because the next start tries
+ * again. `close` stops it.
  */
 export function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   const halt = new AbortController()

@@ -17,8 +17,8 @@ import {
 } from './walk-folder.ts'
 
 /**
- * The result of a move. `moved`: `textError` tells why the text beside a failed file is missing. `gone`: another process moved
- * the file. `changed`: another file is in its place now, and stays there.
+ * The result of a move. `moved`: `textError` is why a failed file has no text. `gone`: another process moved the file. `changed`: another
+ * file is in its place now, and stays there.
  */
 type Moved =
   | { outcome: 'moved'; path: Buffer; textError?: unknown }
@@ -39,9 +39,8 @@ export async function moveDone(file: MoveInput, at: Date): Promise<Moved> {
 }
 
 /**
- * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to
- * `<name>.txt` beside it. The text is appended when that file exists. A crash between the two steps leaves a failed file
- * without a text; the reason is in the ledger all the same.
+ * Moves a refused file to `failed/` below its account's folder, then writes `text` (the reason and the remedy) to `<name>.txt`, or appends
+ * it there. After a crash between the two steps the text is missing; the ledger has the reason.
  */
 export async function moveFailed(file: MoveInput, at: Date, text: string): Promise<Moved> {
   const day = at.toISOString().slice(0, 16).replace('T', ' ')

@@ -8,10 +8,9 @@ import { DONE, FAILED, isIgnored, MAX_DEPTH } from './walk-folder.ts'
 type Watch = { close(): Promise<void> }
 
 /**
- * Watches the drop folder and calls `onHint` whenever something changes in it; a hint carries no more than that, and the
- * scan finds the files. Only folders are watched, with one system watch each: it reports changes of the files in the
- * folder, too, and 20,000 files would need 20,000 watches. `onHint` gets the name where the system gives one, and is called
- * once without a name when the watch is open. `onError` gets the system's errors (ENOSPC).
+ * Watches the drop folder and calls `onHint` whenever something changes; the scan then finds the files. Only folders are watched, with one
+ * system watch each, which also reports changes of their files: 20,000 files would need 20,000 watches. `onHint` gets the name if the
+ * system has it, and is called once without a name when the watch is open. `onError` gets the system's errors (ENOSPC).
  */
 export function openWatch(
   deps: { onHint: (name?: string) => void; onError: (error: unknown) => void },

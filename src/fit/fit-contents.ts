@@ -68,10 +68,9 @@ const MAX_UNREADABLE = 10
 const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY.message]
 
 /**
- * Reads what a FIT file says: records, sessions, laps, the fields that apps added, and every other message. `head`: the first message
- * of each kind that describes the file, by the profile's name. `devices` has every message of a device, `others` every message that
- * is no record, session or lap. Chained parts are read one after the other. Of a file that is cut or damaged it reads what can be
- * read, and `problem` says why not more. Never throws.
+ * Reads a FIT file: records, sessions, laps, fields of apps, and every other message. `head`: the first message of each kind that describes
+ * the file, by the profile's name. `devices` has every message of a device, `others` every message but records, sessions and laps. Chained
+ * parts are read one after the other. Of a damaged file it reads the readable part, and `problem` is the reason. Never throws.
  */
 export function readContents(bytes: Uint8Array) {
   const { parts, records } = readDescribed(bytes)

@@ -117,8 +117,8 @@ const appReaders = new Map<number, NumberReader | undefined>()
 type Bytes = { bytes: Uint8Array; definition: { little: boolean } }
 
 /**
- * Reads the value of a field of an app, whose type is in its description: a number, a text or a list, and the bytes of one whose
- * type is not known or does not fit; undefined when there is none.
+ * Reads the value of a field of an app, by the type in its description: a number, a text, a list, or the bytes when the type is unknown or
+ * does not fit; undefined when there is none.
  */
 export function readAppField(
   message: Bytes,

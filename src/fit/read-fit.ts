@@ -86,10 +86,10 @@ export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<U
 }
 
 /**
- * Lists the FIT files in a dropped file by what it is, whatever its name says: FIT as it is, gzip unpacked, zip with FIT files
- * and zip archives of such inside. Names are base names, cleaned, different from each other, ending in `.fit`; only the directory
- * of an archive is read, and nothing is judged as FIT yet. `unready` is an archive that may still be written to; `refused` one that
- * holds no FIT file, or unpacks to more than `limits`. Throws the error of the source when reading fails.
+ * Lists the FIT files in a dropped file by its content, whatever its name: FIT, gzip, or zip with FIT files and further zip archives. Names
+ * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. `unready` is
+ * an archive that may still grow; `refused` one without a FIT file, or one that unpacks to more than `limits`. Throws the error of the
+ * source when reading fails.
  */
 export async function unpackDropped(
   name: string,

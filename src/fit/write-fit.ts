@@ -26,9 +26,8 @@ const PROTOCOL_VERSION = 0x20
 const MAX_KINDS = 16
 
 /**
- * Encodes messages as a FIT file: header, a definition before each message whose fields are not those of the last one of its
- * number, checksum. Texts are UTF-8 and end with a zero byte; a field holds at most 254 bytes of one. Throws RangeError for more
- * than 16 numbers of messages.
+ * Encodes messages as a FIT file: header, a definition before each message with other fields than the last one of its number, checksum.
+ * Texts are UTF-8 with a final zero byte, at most 254 bytes in a field. Throws RangeError for more than 16 numbers of messages.
  */
 export function encodeFit(messages: readonly Message[]): Uint8Array {
   const numbers: number[] = []

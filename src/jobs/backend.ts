@@ -194,8 +194,8 @@ function withQueueClient<T>(url: string, work: (client: pg.ClientBase) => Promis
 }
 
 /**
- * Makes the pool that BullMQ works on. Every failure is delayed by `pause`; that of a connection or of the whole server gets the
- * code ECONNREFUSED, and the original error is its `cause`. Opens no connection by itself.
+ * Makes the pool for BullMQ. `pause` delays every failure; failures of a connection or of the whole server get the code ECONNREFUSED, with
+ * the original error as `cause`. It connects at the first use.
  */
 export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: number): PgPool {
   const pool = makePool({

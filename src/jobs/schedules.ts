@@ -32,9 +32,9 @@ type ReconcileDeps = Readonly<{
 }>
 
 /**
- * Brings the queue's schedules up to date: missing, changed, silent and lost ones are written, those of deleted accounts are
- * removed. The job of a missing one runs at once, before it is written; with `atStart` so do those whose schedule says it. Throws
- * the errors of the backend and of `accounts`.
+ * Updates the queue's schedules: writes missing, changed, silent and lost ones, and removes those of deleted accounts. The job of a missing
+ * one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the errors of the backend and of
+ * `accounts`.
  */
 export async function reconcileSchedules(deps: ReconcileDeps, input: { every: Intervals; atStart: boolean }) {
   const wanted = wantedSchedules(await deps.accounts(), input.every)

@@ -6,8 +6,8 @@ import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
 import { SECOND, within } from './time.ts'
 
 /**
- * What texts, numbers, order, isolation and triggers depend on, at the value that Postgres has by itself: a server, a database or a
- * role may set another one. JIT compiles for longer than our queries run. Not `role`, which says whose the tables are, nor
+ * Settings that texts, numbers, order, isolation and triggers depend on, with Postgres's defaults, because a server, a database or a role
+ * may change them. JIT compiles for longer than our queries run. Without `role`, which decides the owner of the tables, and
  * `default_transaction_read_only`, by which hosts protect a full disk.
  */
 const FIXED = `('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'), ('bytea_output', 'hex'),
@@ -82,12 +82,11 @@ export type ClientConfig = pg.ClientConfig & {
 }
 
 /**
- * The client of every connection to Postgres, also in pools. No setting of the server, the database or the role changes what it reads
- * (firstSettings), and it ends by itself when it died in silence (watchSilence). With `require_auth=scram-sha-256` in the URL it
- * authenticates by SCRAM only, in which the server also proves that it knows the password (RFC 5802): another program on the server's
- * port does not learn the password. The connection to such a program fails with TransientError `database_untrusted`. `sslmode` means
- * what it means to libpq, see readTlsMode, and so do several hosts, see findHost. Names without a schema are those of Postgres itself, until the owner of the connection
- * sets another `search_path`.
+ * The client of every connection to Postgres, also in pools. No setting of the server, the database or the role changes its results
+ * (firstSettings), and it ends a silently dead connection (watchSilence). With `require_auth=scram-sha-256` in the URL it authenticates by
+ * SCRAM only, in which the server also proves that it knows the password (RFC 5802), so that another program on the server's port does not
+ * learn it; that connection fails with TransientError `database_untrusted`. `sslmode` and several hosts work as in libpq, see readTlsMode
+ * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`.
  */
 export class PostgresClient extends pg.Client {
   // The driver's types lack these two: whether nothing runs, and what runs.

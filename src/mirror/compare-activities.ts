@@ -45,11 +45,10 @@ const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no l
 type CompareInput = ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup> }
 
 /**
- * Fetches one activity whole (service document, endpoint 8, with samples) and its entry of the list (`entryOf`), and compares every
- * value with the tables, and the stored answer with its checksum. With `repair` an
- * equal answer moves `verified_at`, and another one is recorded like any change, with the first value of each field in its revision;
- * without it nothing is written. Throws UnexpectedResponseError `poorer_answer` for a repair with an answer that lacks what is
- * mirrored, and the errors of the service and the database.
+ * Fetches one activity with samples (service document, endpoint 8) and its list entry (`entryOf`), and compares every value with the
+ * tables, and the stored answer with its checksum. With `repair` an equal answer moves `verified_at`, and a different one is recorded like
+ * any change, with the first differing value of each field in its revision; without it nothing is written. Throws UnexpectedResponseError
+ * `poorer_answer` for a repair with an answer that lacks mirrored values, and the errors of the service and the database.
  */
 export async function compareActivity(
   deps: MirrorDeps,

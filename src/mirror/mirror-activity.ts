@@ -59,9 +59,9 @@ export async function mirrorActivity(
 }
 
 /**
- * Fetches one activity (service document, endpoint 8) and normalizes the answer, for `recordActivities`. The summary of a
- * known activity is fetched first, and its samples only when the summary has changed. One that neither the service nor its list knows
- * any more is recorded as absent. A failure of its own is recorded on its row, with the time of the next attempt, and thrown.
+ * Fetches one activity (service document, endpoint 8) and normalizes the answer, for `recordActivities`. Fetches the summary of a known
+ * activity first, and its samples only when the summary has changed. Records an activity as absent when neither the service nor its list
+ * has it. Records a failure of the activity in its row, with the time of the next attempt, and throws it.
  */
 export async function fetchActivity(
   deps: MirrorDeps,

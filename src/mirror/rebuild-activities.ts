@@ -33,10 +33,10 @@ export type RebuildEnd = { item: RebuildItem } & (
 )
 
 /**
- * Makes everything that is derived from the stored answers of activities anew, without the service, through the same functions as
- * `mirrorActivity`. `items` are in ascending order of their ids. `onEnds` gets the ends of each batch, and the id up to which all
- * items are done by then. An activity that cannot be rebuilt is named in the log, and the others go on. Throws TransientError when
- * the database is unreachable, and the signal's reason; what was committed stays.
+ * Renews all values derived from the stored answers of activities, without the service, by the functions of `mirrorActivity`. `items` are
+ * in ascending order of their ids. `onEnds` gets the results of each batch, and the id up to which all items are done. An activity that
+ * cannot be rebuilt is logged, and the others continue. Throws TransientError when the database is unreachable, and the signal's reason;
+ * committed batches stay.
  */
 export async function rebuildActivities(
   deps: RebuildDeps,

@@ -27,9 +27,9 @@ type PassInput = FetchWantedInput & {
 }
 
 /**
- * Mirrors the activities of an account in one pass without a queue: polls the list, with `full` reconciles, then fetches
- * every wanted activity, newest first, until none is due, and finds their time zones. A list that reconcile refuses is named in the log and counted as
- * failed, and the pass goes on; an outage ends it.
+ * Mirrors the activities of an account in one pass without a queue: polls the list, with `full` reconciles, fetches every wanted activity,
+ * newest first, until none is due, and finds their time zones. A list that reconcile refuses is logged and counted as failed, and the pass
+ * continues; an outage ends it.
  */
 export async function syncActivities(deps: MirrorDeps, input: PassInput): Promise<PassCounts> {
   const { accountId } = input.account

@@ -57,8 +57,8 @@ export async function recordHome(
 }
 
 /**
- * Gives a home, that of MUSETTE_TIMEZONE, to each account that has no time zone of its own. Throws ConfigError `bad_timezone` for a
- * zone that the database does not know.
+ * Sets the home MUSETTE_TIMEZONE for each account without its own. Throws ConfigError `bad_timezone` for a zone that the database does not
+ * know.
  */
 export async function recordHomeOfOthers(deps: Deps, timezone: string): Promise<void> {
   const accountIds = await deps.store.transaction((tx) => recordHomeOfEnvironment(tx, timezone))

@@ -243,8 +243,8 @@ async function publishEvents(
 }
 
 /**
- * Finds the activities whose first samples are among the changes, by the change's number, unless they started long ago: the history
- * of a backfill is no news.
+ * Finds the activities with their first samples among the changes, by the change's number, except those that started long ago, as in a
+ * backfill.
  */
 async function findNewActivities(
   tx: Tx,

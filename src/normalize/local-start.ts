@@ -50,11 +50,10 @@ type Found = Pick<ZoneChange, 'timezone' | 'timezoneSource' | 'offsetS'>
 type Anchor = { at: number; timezone: string }
 
 /**
- * Finds the time zone of each activity of an account from all that is stored about them; the first that is known counts: the zone
- * that the service sent; the zone of the first position, else of that in the FIT file; the offset of the FIT file, named as the nearest known zone or the home
- * where that had this offset then; the zone of the nearest activity in time that one of these told, within 30 days; `home`; UTC.
- * `rows` are in the order of their starts. With `everyPlace`, zones that a position told earlier are looked up again. Returns the
- * activities whose row says something else.
+ * Finds the time zone of each activity of an account from all stored facts. The first known one counts: the zone of the service; of the
+ * first position, else of the one in the FIT file; the offset of the FIT file, named after the nearest known zone or the home with this
+ * offset at the time; the nearest activity in time with one of these, within 30 days; `home`; UTC. `rows` are in the order of their starts.
+ * With `everyPlace`, zones of positions are looked up again. Returns the activities whose row differs.
  */
 export function normalizeZones(
   rows: readonly ZoneFacts[],

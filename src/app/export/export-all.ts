@@ -47,11 +47,10 @@ type ExportInput = {
 }
 
 /**
- * Exports the whole history of all accounts, one moment of it, as Parquet files in folders by table, account and year. Only
- * what has changed since the last export into the folder is written, and the folder changes when all of it is on the disk. The
- * memory does not grow with the history. Returns undefined when another process exports at this moment. Throws ConfigError
- * `not_an_export`, `folder_of_another` and `export_folder`, TransientError `export_disk_full`, and the signal's reason; then
- * the export before it stays as it is.
+ * Exports one moment of the whole history of all accounts as Parquet files, in folders by table, account and year. It writes only what has
+ * changed since the last export into the folder, and changes the folder when all files are on the disk. The memory does not grow with the
+ * history. Returns undefined while another process exports. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
+ * TransientError `export_disk_full`, and the signal's reason; then the last export stays.
  */
 export async function exportAll(
   app: Pick<App, 'store' | 'log'>,

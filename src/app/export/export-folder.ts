@@ -68,10 +68,9 @@ export type ExportedFiles = Manifest['files']
 type ExportedFile = z.infer<typeof fileSchema>
 
 /**
- * Opens the folder of an export, creates it when it is missing, and returns its manifest. When the last export was
- * stopped after all its files were written, they are put in place first; what it left before that is removed. Throws ConfigError
- * `not_an_export` when the folder holds something else, `folder_of_another` when it is that of another database, and the file
- * system's errors.
+ * Opens or creates the folder of an export, and returns its manifest. Completes an export that was stopped after all its files were
+ * written, and removes the remains of any other. Throws ConfigError `not_an_export` for a folder of other files, `folder_of_another` for
+ * another database's, and the file system's errors.
  */
 export async function openExportFolder(
   dir: string,

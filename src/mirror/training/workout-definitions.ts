@@ -19,10 +19,9 @@ const DEFINITIONS = 'workout_definitions'
 export type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
 
 /**
- * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): those that were
- * never resolved, and those whose entry or whose rider's signature has changed since. One that fails is counted, named in the
- * log and in its row, keeps the sets it has, and is fetched again at the next run, with `failedBefore` when it failed before that
- * time; an outage ends the run.
+ * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): of those never resolved, and of
+ * those whose entry or rider's signature has changed. One that fails is counted, logged and marked in its row; it keeps its sets and is
+ * fetched again at the next run, with `failedBefore` when it failed before that time. An outage ends the run.
  */
 export async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account

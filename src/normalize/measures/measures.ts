@@ -86,9 +86,8 @@ function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null
 }
 
 /**
- * The speed of each sample, m/s, by the way until the next one; NaN before a gap and where the distance is not known. A distance that
- * falls back or jumps is off, which is no way, until it goes on from its highest, so that nothing is ridden twice; when it is off for
- * more than 10 s, it begins anew.
+ * The speed of each sample, m/s, by the way until the next one; NaN before a gap and without a distance. While a distance falls or jumps,
+ * the way does not count until the distance exceeds its maximum, so that no way counts twice; after 10 s it starts again.
  */
 function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) {
   const speed = new Float64Array(count).fill(Number.NaN)

@@ -25,8 +25,8 @@ export async function packDocument({ document, gzipped }: RawDocument): Promise<
 }
 
 /**
- * Decompresses a stored answer, to at most `maxBytes`, and compares it with its checksum. Throws MusetteError `document_damaged`,
- * whose message says what is wrong.
+ * Decompresses a stored answer, to at most `maxBytes`, and compares it with its checksum. Throws MusetteError `document_damaged` with the
+ * fault.
  */
 export async function unpackDocument({ sha256, encoding, body }: PackedDocument, maxBytes: number) {
   const document = encoding === 'identity' ? body : await unpackGzip(encoding, body, maxBytes)
@@ -72,8 +72,8 @@ export async function findRawDocuments(
 }
 
 /**
- * Replaces the stored answers of activities; one whose new answer is not kept (undefined) loses the earlier answer, which its samples are
- * no longer from.
+ * Replaces the stored answers of activities; when the new answer is not kept (undefined), the old one is removed, because the samples no
+ * longer come from it.
  */
 export async function replaceRawDocuments(
   tx: Tx,

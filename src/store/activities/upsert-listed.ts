@@ -21,9 +21,9 @@ export type ListedActivity = Readonly<{
 type ListedCounts = { inserted: number; marked: number }
 
 /**
- * Decides about a known activity whose entry has not changed and which is neither absent nor failed for good. `fetch` makes it
- * wanted, `leave` leaves its row as it is. A poll makes it wanted when its path is in `changed`, and otherwise fetches it once more
- * after a pause, which grows from `firstPauseMs` to `lastPauseMs` with the time since its last change.
+ * Decides about a known activity with an unchanged entry that is neither absent nor failed for good. `fetch` makes it wanted, `leave` does
+ * nothing. A poll makes it wanted when its path is in `changed`, else fetches it once more after a pause, which grows from `firstPauseMs`
+ * to `lastPauseMs` with the time since its last change.
  */
 export type WhenSame =
   | 'fetch'

@@ -110,8 +110,8 @@ function isMirrored(accountId: number): SQL | undefined {
 }
 
 /**
- * Makes activities wanted as if they had never been fetched: without the summary's hash the samples are fetched, too. Either
- * those of `paths`, or those of the day `since` (midnight UTC names it) and later; absent ones stay as they are. Returns the marked paths.
+ * Makes activities wanted as if they had never been fetched: without the hash of the summary the samples are fetched too. Either those of
+ * `paths`, or those from the day `since` (as midnight UTC) on; absent ones stay. Returns the marked paths.
  */
 export async function recordRefetch(
   tx: Tx,

@@ -46,8 +46,8 @@ export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFact
 }
 
 /**
- * Writes time zones of activities, and their wall clocks, where what they were found from is still stored. Returns how many rows
- * changed. The change feed tells of each.
+ * Writes time zones and wall clocks of activities, unless the facts behind them have changed. Returns the number of changed rows, which are
+ * all in the change feed.
  */
 export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promise<number> {
   const found = changes.map(({ was, ...zone }) => ({ ...was, ...zone, wasSource: was.timezoneSource }))

@@ -15,8 +15,8 @@ export async function findBackend(client: Pick<Tx['client'], 'query'>): Promise<
 }
 
 /**
- * Watches the session `pid` from a connection of its own, as Postgres tells how far a COPY is (`pg_stat_progress_copy`), and
- * reports every half second, at the end of each table and once at the beginning. A report that cannot be made is left out.
+ * Watches the COPY of the session `pid` over a separate connection (`pg_stat_progress_copy`), and reports at the beginning, every half
+ * second, and at the end of each table. A failed report is left out.
  */
 export function watchCopy(
   store: Pick<Store, 'read'>,

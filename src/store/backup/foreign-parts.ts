@@ -15,8 +15,8 @@ const MADE_ELSEWHERE = [
 ]
 
 /**
- * Finds what is in our schemas and musette did not make, each part as it is named to a person: `table training.mine`,
- * `index training.mine`, `grant SELECT on training.activities to grafana`. What belongs to a table of others is not named beside it.
+ * Finds the foreign objects in our schemas, each named for a person: `table training.mine`, `index training.mine`, `grant SELECT on
+ * training.activities to grafana`. The parts of a foreign table are not named separately.
  */
 export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): Promise<string[]> {
   const known = new Map(tables.map(({ name, columns }) => [name, columns]))

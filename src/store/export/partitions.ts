@@ -31,10 +31,9 @@ const TABLES = [
 type TableName = (typeof TABLES)[number]
 
 /**
- * The rows that one file holds: those of a table, an account and a year, of samples and FIT records those of a month. The year
- * and the month are those of the activity's start on its own wall clock, null when that is not known; of training info, files
- * and changes that of when they were observed, seen or made, in UTC. Workouts are one file. Two equal fingerprints mean equal
- * rows.
+ * The rows of one file: of a table, an account and a year; of samples and FIT records of a month. Year and month are those of the
+ * activity's local start, null when unknown; for training info, files and changes those of their observation, first sight or creation, in
+ * UTC. Workouts are one file. Equal fingerprints mean equal rows.
  */
 export type Partition = Readonly<{
   table: TableName

@@ -17,9 +17,9 @@ import {
 import { findExtras } from './extra-values.ts'
 
 /**
- * A field whose value in the tables is another one than in the service's answer: a column, `summary.NAME`, `list_fields.NAME` and
- * `detail_fields.NAME` (what the list and the detail said last), `raw_documents`, or `samples.NAME`, `power_curves`,
- * `activity_intensity.NAME` and `ride_measures.NAME`, which have the first of `cells` values that differ.
+ * A field with a different value in the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last
+ * values of list and detail), `raw_documents`, or `samples.NAME`, `power_curves`, `activity_intensity.NAME` and `ride_measures.NAME`, which
+ * have the first of `cells` differing values.
  */
 export type Difference = { field: string; mirrored: Json; service: Json; cells: number }
 

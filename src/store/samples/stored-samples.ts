@@ -11,8 +11,7 @@ const COLUMNS = columnsOf(samplesTable, ['activity_id', 'ordinal'])
 export const IN_MAIN_RUN = 's.t IS NOT NULL AND training.in_main_run(s.t, a.recorded_from, a.elapsed_s)'
 
 /**
- * Finds the samples of an activity that are here, in the order of time; those whose time is NULL are left out, and with
- * `withoutStrays` those that are not of the main run.
+ * Finds the stored samples of an activity in the order of time, without those of no time; with `withoutStrays` only those of the main run.
  */
 export async function findStoredSamples(
   tx: Tx,

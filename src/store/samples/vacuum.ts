@@ -132,11 +132,10 @@ async function countSamples(store: Store): Promise<{ held: number; known: number
 }
 
 /**
- * Gives the planner the statistics of `samples.activity_id` where they are others, and keeps ANALYZE from replacing them; before
- * Postgres 18, which takes none, and on a partitioned table it does nothing. Postgres estimates the cost of a BRIN index by the
- * correlation, but the rows of an activity lie side by side in whatever order the activities lie: after edits in random order it
- * read all of 10 million samples to find those of ten activities, 1.4 s and not 40 ms. Returns false while a vacuum holds the table:
- * the next write tries again.
+ * Corrects the planner's statistics of `samples.activity_id`, and keeps ANALYZE from replacing them; does nothing before Postgres 18, which
+ * does not support it, and on a partitioned table. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an
+ * activity always lie together: after edits in random order it read all of 10 million samples to find those of ten activities, 1.4 s
+ * instead of 40 ms. Returns false while a vacuum holds the table: the next write tries again.
  */
 async function keepStatistics(store: Store): Promise<boolean> {
   const { rows } = await store.read((tx) =>

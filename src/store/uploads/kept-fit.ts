@@ -21,8 +21,8 @@ export type FitRows = {
 export const FIT_READER_VERSION = 3
 
 /**
- * Counts the FIT files that an earlier version read: those whose bytes are kept, which a rebuild reads anew, and the others,
- * which are read when they come again.
+ * Counts the FIT files that an earlier version read: kept ones, which a rebuild reads again, and others, which are read when they come
+ * again.
  */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
   const { rows } = await tx.client.query<{ kept: number; gone: number }>(

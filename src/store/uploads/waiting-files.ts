@@ -26,8 +26,8 @@ const MAX_ROWS = 1_000
 const FORGOTTEN_AFTER_MS = HOUR
 
 /**
- * Replaces the waiting files of a folder; only the first 1,000 are recorded. The first report of a watcher removes those of all folders:
- * one that is no longer a setting is reported by nobody, and the others are reported again within minutes.
+ * Replaces the waiting files of a folder; only the first 1,000 are recorded. The first report of a watcher removes those of all its
+ * folders: nobody reports a removed folder, and the others are reported again within minutes.
  */
 export async function recordWaitingFiles(tx: Tx, report: WaitingReport): Promise<void> {
   const { folder, waiting, lookedAt, isFirst } = report

@@ -6,9 +6,8 @@ import { endMessages } from './outbox.ts'
 export type KnownWebhook = Readonly<{ name: string; changeId: number; isGone: boolean }>
 
 /**
- * Makes the known webhooks equal to those of the file. A new one gets messages about what happens from now on: about changes that
- * are committed later, which have higher numbers, whatever other transaction is open on the server. The open messages of one that
- * is no longer in the file are dropped. Returns what was dropped, and how many are new.
+ * Makes the known webhooks equal to those of the file. A new one gets messages about later changes: those with higher numbers, whatever
+ * other transaction is open. The open messages of a removed one are dropped. Returns the dropped ones, and the number of new ones.
  */
 export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
@@ -26,8 +25,8 @@ export async function recordWebhooks(tx: Tx, names: readonly string[]) {
 }
 
 /**
- * Forgets what was gathered for webhooks that are gone, and lets the activities wait that have no samples yet; those of changes
- * that are still to be read are found in these, and would count twice.
+ * Drops the digests of removed webhooks, and lets activities without samples wait; activities in unread changes are found there, and would
+ * count twice.
  */
 async function beginAnew(tx: Tx): Promise<void> {
   for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])

@@ -7,8 +7,8 @@ const RESTS = `d.last_at < clock_timestamp() - $1 * interval '1 ms' and (d.event
   where a.account_id = d.account_id and a.detail_state = 'wanted' and a.absent_since is null and not c.needs_login))`
 
 /**
- * Tells whether messages may have to be made: a settled change of which none were made yet, a new activity whose samples have
- * come, or a digest to which nothing was added for `restMs`. Writes nothing, because it runs every second.
+ * Tells whether there may be messages to make: of a settled change, of a new activity with its samples, or of a digest without an addition
+ * for `restMs`. Writes nothing, because it runs every second.
  */
 export async function findIsNewsThere(tx: Tx, { restMs }: { restMs: number }): Promise<boolean> {
   const { rows } = await tx.client.query<{ there: boolean }>(
@@ -61,9 +61,8 @@ export type ReadyActivity = {
 }
 
 /**
- * Ends the wait of the activities whose samples and scores are here, and finds them, oldest first. One that the service removed
- * meanwhile is left out. One without samples is ready when musette no longer expects any. An activity started lately when it did
- * within `recentMs`.
+ * Ends the wait of activities with samples and scores, and returns them, oldest first, without removed ones. One without samples is ready
+ * when musette no longer expects any. An activity started lately when it did within `recentMs`.
  */
 export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): Promise<ReadyActivity[]> {
   const { rows } = await tx.client.query<ReadyActivity>(
