@@ -1,6 +1,6 @@
 import type { Intensity } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from './sample-spacing.ts'
+import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from './by-second.ts'
 
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const

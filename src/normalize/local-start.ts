@@ -1,7 +1,7 @@
+import { createRequire } from 'node:module'
 import type { Place } from '../store/activities/detail-columns.ts'
 import type { ZoneChange, ZoneFacts } from '../store/activities/zone-rows.ts'
 import { isPlainUtc, type Moment, offsetSecondsAt } from './dates.ts'
-import { zoneAt } from './zone-at.ts'
 
 const MS_A_SECOND = 1_000
 /** Farther from each other in time, two activities say nothing about where the rider was. */
@@ -137,4 +137,44 @@ function formatOffset(offsetS: number): string {
   const seconds = rest % 60
   const text = `${offsetS < 0 ? '-' : '+'}${two(Math.floor(rest / 3_600))}:${two(Math.floor(rest / 60) % 60)}`
   return seconds === 0 ? text : `${text}:${two(seconds)}`
+}
+
+type Lookup = {
+  find(lat: number, lng: number): string[]
+  setCache(options: { store: Pick<Map<string, object>, 'get' | 'set'> }): void
+}
+
+/** Cells of the map that stay in memory. A rider's activities begin in a few of them, and one takes 20 kB to some MB. */
+const CELLS = 16
+
+let lookup: Lookup | undefined
+
+/**
+ * Finds the time zone of a place, an IANA name, by the borders of the time zones and of the territorial waters; at sea by the
+ * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for numbers that are not a place on earth. The borders are those of
+ * timezone-boundary-builder; where states dispute a place, the first name counts.
+ */
+export function zoneAt(lat: number, lng: number): string | undefined {
+  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return undefined
+  lookup ??= loadLookup()
+  return lookup.find(lat, lng)[0]
+}
+
+/** Loads the library at its first use, because its index has a megabyte and most commands do not need it. */
+function loadLookup(): Lookup {
+  const loaded: Lookup = createRequire(import.meta.url)('geo-tz/all')
+  loaded.setCache({ store: makeCellCache() })
+  return loaded
+}
+
+function makeCellCache(): Pick<Map<string, object>, 'get' | 'set'> {
+  const cells = new Map<string, object>()
+  return {
+    get: (name) => cells.get(name),
+    set(name, cell) {
+      const oldest = cells.keys().next()
+      if (cells.size >= CELLS && !oldest.done) cells.delete(oldest.value)
+      return cells.set(name, cell)
+    },
+  }
 }

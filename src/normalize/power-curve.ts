@@ -1,8 +1,7 @@
 import type { PowerBest, PowerCurve } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import { addUp, bestSum, spreadOverSeconds } from './by-second.ts'
+import { addUp, bestSum, powerSourceOf, spreadOverSeconds } from './by-second.ts'
 import { makeRecorded, type Recorded } from './measures/recorded-seconds.ts'
-import { powerSourceOf } from './sample-spacing.ts'
 
 /** About 60 durations: each second at first, then steps that grow with the duration. */
 const DURATIONS_S: readonly number[] = [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { normalizeActivity } from '../../src/normalize/activity-answer.ts'
+import { normalizeActivity, normalizePlace } from '../../src/normalize/activity-answer.ts'
 import { normalizeDetail, normalizeListEntry } from '../../src/normalize/activity-row.ts'
-import { normalizePlace } from '../../src/normalize/place.ts'
 import { normalizeTrainingInfo } from '../../src/normalize/training-info-row.ts'
 import {
   normalizeDefinition,

@@ -1,6 +1,6 @@
 import type { Samples } from '../../store/samples/encode-samples.ts'
+import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from '../by-second.ts'
 import { HIGHEST_HR } from '../intensity.ts'
-import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from '../sample-spacing.ts'
 
 /**
  * The samples of an activity that last: of several in one second only the last, in the order of time. Numbers are rounded to float4

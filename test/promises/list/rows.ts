@@ -62,7 +62,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '… wherever an activity began',
-    in: 'src/normalize/zone-at.ts',
+    in: 'src/normalize/local-start.ts',
     from: 'return lookup.find(lat, lng)[0]',
     to: 'return lookup.find(lat, -lng)[0]',
   },
@@ -119,13 +119,13 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '… from the main run of the recording where the clock of a device jumps',
-    in: 'src/normalize/main-run.ts',
+    in: 'src/normalize/activity-answer.ts',
     from: 'if (index - begin >= end - from)',
     to: 'if (index - begin < end - from)',
   },
   {
     promise: '… and a recording of every few seconds counts in full',
-    in: 'src/normalize/sample-spacing.ts',
+    in: 'src/normalize/by-second.ts',
     from: 'const spacingS = medianStep(seconds)',
     to: 'const spacingS = Math.min(1, medianStep(seconds))',
   },
@@ -186,7 +186,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: 'Start and bounding box of an activity equal a computation in SQL from its samples',
-    in: 'src/normalize/place.ts',
+    in: 'src/normalize/activity-answer.ts',
     from: 'if (first < 0) first = index',
     to: 'first = index',
   },

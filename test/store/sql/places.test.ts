@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { normalizePlace } from '../../../src/normalize/place.ts'
+import { normalizePlace } from '../../../src/normalize/activity-answer.ts'
 import { findTouched, type Plan } from '../../kit/plan.ts'
 import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
 import { detailInput, recordDetail, replaceSamples } from '../detail.ts'
