@@ -1,5 +1,5 @@
 import { cleanNullable, cleanText } from '../clean.ts'
-import type { activities } from '../schema/index.ts'
+import type { activities, ListColumn } from '../schema/activities.ts'
 import type { Tx } from '../store.ts'
 import { exactStart } from './activity-changes.ts'
 
@@ -7,16 +7,7 @@ import { exactStart } from './activity-changes.ts'
  * An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`, which is `unknown` where
  * the entry says only UTC.
  */
-export type ListedActivity = Readonly<{
-  path: string
-  name: string | null
-  description: string | null
-  activityType: string | null
-  startedAt: Date | null
-  timezone: string | null
-  startedAtLocal: string | null
-  timezoneSource: (typeof activities.$inferSelect)['timezoneSource']
-}>
+export type ListedActivity = Readonly<Pick<typeof activities.$inferSelect, 'path' | ListColumn>>
 
 type ListedCounts = { inserted: number; marked: number }
 

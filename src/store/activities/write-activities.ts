@@ -82,12 +82,8 @@ export async function writeActivities(
     const count = before.sample_count ?? 0
     // An answer without samples does not delete existing ones.
     const content = samples && (isStored || samples.count > 0 || count === 0) ? { samples, place } : undefined
-    const { fields, after } = columnsToWrite(input.row, { before, content })
-    if (isStored) rows.push(columnsOfStored(input, before, { fields, after }))
-    else {
-      rows.push(columnsOfAnswer(input, before, { fields, after }))
-      await recordContentChanges(tx, input)
-    }
+    rows.push(columnsOf(input, before, columnsToWrite(input.row, { before, content })))
+    if (!isStored) await recordContentChanges(tx, input)
     if (!content) continue
     if (!isStored) documents.push(input)
     // The count may be damaged. Before the first fetch there are none to delete.
@@ -155,21 +151,31 @@ export async function lockRows(
   return new Map(rows.map((row) => [row.activity_id, row]))
 }
 
-type Made = { fields: DetailFields; after: ActivityChange }
-
-function columnsOfAnswer(input: AnsweredDetail, before: Before, { fields, after }: Made) {
-  const { activityId, requestedAt, samples, summaryHash, run } = input
-  const isReplacing = samples && samples.count > 0
-  return {
+/** Makes the columns that an input sets, from those that it shows (`after`). */
+function columnsOf(
+  input: AnsweredDetail | StoredDetail,
+  before: Before,
+  { fields, after }: ReturnType<typeof columnsToWrite>,
+): ActivityChange & { activityId: number } {
+  const { activityId, samples, place, run, summaryHash } = input
+  const isStored = 'sha256' in input
+  const ofSamples = samples &&
+    samples.count > 0 && { samplesAt: isStored ? before.document_at : input.requestedAt, ...run }
+  if (isStored && !isShown(input, fields, before)) {
+    const elapsedS = input.row.elapsedS ?? null
+    return { activityId, ...ofSamples, sampleCount: input.samples.count, elapsedS, ...place }
+  }
+  const shown = {
     activityId,
+    ...ofSamples,
     ...after,
-    ...(isReplacing && { samplesAt: requestedAt, ...run }),
-    ...(samples && { verifiedAt: requestedAt }),
     detailFields: fields,
     summary: cleanJson(input.summary),
-    summaryHash,
-    ...bookkeeping(input, before),
   }
+  // Without a hash the activity is to be fetched again with its samples, which a stored answer must not prevent.
+  if (isStored) return before.summary_hash === null ? shown : { ...shown, summaryHash }
+  const verified = samples && { verifiedAt: input.requestedAt }
+  return { ...shown, summaryHash, ...verified, ...bookkeeping(input, before) }
 }
 
 /** Makes the columns about the fetch. An activity that was listed meanwhile keeps its next fetch: the answer may be older. */
@@ -184,24 +190,6 @@ function bookkeeping(
     ...(before.wanted_since ? { nextFetchAt: null } : !listedAgain && { nextFetchAt: input.nextFetchAt }),
     fetchAttempts: input.fetchAttempts ?? 0,
     fetchError: null,
-  }
-}
-
-function columnsOfStored(input: StoredDetail, before: Before, { fields, after }: Made) {
-  const { activityId, samples, place, run } = input
-  const samplesAt = samples.count > 0 && { samplesAt: before.document_at, ...run }
-  if (!isShown(input, fields, before)) {
-    const elapsedS = input.row.elapsedS ?? null
-    return { activityId, sampleCount: samples.count, elapsedS, ...place, ...samplesAt }
-  }
-  return {
-    activityId,
-    ...after,
-    ...samplesAt,
-    detailFields: fields,
-    summary: cleanJson(input.summary),
-    // Without a hash the activity is to be fetched again with its samples, which this must not prevent.
-    ...(before.summary_hash !== null && { summaryHash: input.summaryHash }),
   }
 }
 

@@ -124,56 +124,39 @@ function writeRows(
     view.setInt32(at + 2, 4)
     view.setInt32(at + 6, activityId)
     at = writeTime(view, at + 10, t[row] as number)
-    at = writeDoubles(view, at, doubles, row)
-    at = writeReals(view, at, reals, row)
+    for (let index = 0; index < doubles.length; index++)
+      at = writeDouble(view, at, (doubles[index] as Float64Array)[row] as number)
+    for (let index = 0; index < reals.length; index++)
+      at = writeReal(view, at, (reals[index] as Float64Array)[row] as number)
     if (ordinals) at = writeOrdinal(view, at, ordinals[row] as number)
   }
   return at
 }
 
+function writeNull(view: DataView, at: number): number {
+  view.setInt32(at, NULL)
+  return at + 4
+}
+
 function writeOrdinal(view: DataView, at: number, ordinal: number): number {
-  if (ordinal === 0) {
-    view.setInt32(at, NULL)
-    return at + 4
-  }
+  if (ordinal === 0) return writeNull(view, at)
   view.setInt32(at, 4)
   view.setInt32(at + 4, ordinal)
   return at + 8
 }
 
 function writeTime(view: DataView, at: number, ms: number): number {
-  if (!fitsTimestamp(ms)) {
-    view.setInt32(at, NULL)
-    return at + 4
-  }
+  if (!fitsTimestamp(ms)) return writeNull(view, at)
   view.setInt32(at, 8)
   writeMoment(view, at + 4, ms)
   return at + 12
 }
 
-function writeDoubles(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
-  let at = start
-  for (let index = 0; index < columns.length; index++) {
-    at = writeDouble(view, at, (columns[index] as Float64Array)[row] as number)
-  }
-  return at
-}
-
-function writeReals(view: DataView, start: number, columns: readonly Float64Array[], row: number): number {
-  let at = start
-  for (let index = 0; index < columns.length; index++) {
-    const value = (columns[index] as Float64Array)[row] as number
-    const fits = fitsFloat4(value) || Math.abs(value) === Number.POSITIVE_INFINITY
-    if (fits) {
-      view.setInt32(at, 4)
-      view.setFloat32(at + 4, value)
-      at += 8
-    } else {
-      view.setInt32(at, NULL)
-      at += 4
-    }
-  }
-  return at
+function writeReal(view: DataView, at: number, value: number): number {
+  if (!fitsFloat4(value) && Math.abs(value) !== Number.POSITIVE_INFINITY) return writeNull(view, at)
+  view.setInt32(at, 4)
+  view.setFloat32(at + 4, value)
+  return at + 8
 }
 
 /**

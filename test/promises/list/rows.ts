@@ -163,8 +163,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… without a request; a right mirror stays as it is, row for row',
     in: 'src/store/activities/write-activities.ts',
-    from: '{ samplesAt: before.document_at, ...run }',
-    to: '{ samplesAt: new Date(), ...run }',
+    from: 'samplesAt: isStored ? before.document_at : input.requestedAt',
+    to: 'samplesAt: isStored ? new Date() : input.requestedAt',
   },
   {
     promise: '… and writes no row that was right',
