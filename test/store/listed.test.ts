@@ -100,20 +100,6 @@ test('an unchanged activity becomes mirrored, but stays wanted when it was liste
   expect(await state()).toBe('mirrored')
 })
 
-test('a rename of a fetched activity is kept as a revision, and an unchanged entry makes none', async () => {
-  const { store } = await openTestStore()
-  const { accountId, activityId } = await makeActivity(store, at(0))
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
-  const relist = (name: string, second: number) =>
-    store.transaction((tx) =>
-      upsertListed(tx, { accountId, entries: [listed('p1', { name })], listedAt: at(second) }),
-    )
-  await relist('Ride p1', 2)
-  await relist('Evening ride', 3)
-  const revisions = await rowsOf(store, 'SELECT observed_at, changes FROM training.activity_revisions')
-  expect(revisions).toEqual([{ observed_at: at(3), changes: { name: ['Ride p1', 'Evening ride'] } }])
-})
-
 test('an absent activity is not wanted until it is listed again', async () => {
   const { store } = await openTestStore()
   const { accountId, activityId } = await makeActivity(store, at(0))
