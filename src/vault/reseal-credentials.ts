@@ -68,7 +68,7 @@ async function resealRows(
     // No key opens damaged values. With the new key's id they do not keep the old key in use.
     let resealed: SealedCredentials = { ...row.sealed, keyId: to.keyId }
     await unlessUnreadable(unreadable, row, () => {
-      resealed = reseal({ from, to }, row.sealed, new URL(row.baseUrl).origin)
+      resealed = reseal({ from, to }, row.sealed)
       logins += 1
     })
     await updateSealed(tx, resealed)

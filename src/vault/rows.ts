@@ -162,18 +162,14 @@ function sealSecrets(
   }
 }
 
-/**
- * Seals credentials with another key, or with the same key in the newest version, and with a new `pair` if given. They keep their origin;
- * `origin` is for version 1, which has none. Throws UnreadableLoginError as unsealFields does.
- */
+/** Seals credentials with another key, or with another `pair`; they keep their origin. Throws UnreadableLoginError as unsealFields does. */
 export function reseal(
   { from, to }: { from: Sealer; to: Sealer },
   sealed: SealedCredentials,
-  origin: string,
   pair?: TokenPair,
 ): SealedCredentials {
   const opened = unsealFields(from, sealed)
-  const owner = { accountId: sealed.accountId, origin: opened.origin ?? origin }
+  const owner = { accountId: sealed.accountId, origin: opened.origin }
   const { obtainedAt, expiresAt } = pair ?? sealed
   return { ...sealed, ...sealSecrets(to, owner, { ...opened, ...pair }), obtainedAt, expiresAt }
 }
@@ -182,17 +178,15 @@ type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore'
   Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'> & { isRiderCompared: boolean }
 
 /**
- * Opens sealed credentials. Without an origin they belong to the account's base URL. Throws UnreadableLoginError `secret_key_mismatch` when
- * another key sealed them, `login_damaged`, or `login_elsewhere` when they were sealed for another origin, to which alone they may be sent.
+ * Opens sealed credentials. Throws UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or
+ * `login_elsewhere` when they were sealed for another origin than the base URL's: they must not be sent there.
  */
 export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, state: LoginState): Credentials {
   const opened = unsealFields(sealer, sealed)
-  const origin = new URL(state.baseUrl).origin
-  if (opened.origin !== undefined && opened.origin !== origin)
+  if (opened.origin !== new URL(state.baseUrl).origin)
     throw new UnreadableLoginError('login_elsewhere', sealed)
   return {
     ...opened,
-    origin,
     clientId: sealed.clientId,
     username: sealed.username ?? undefined,
     obtainedAt: sealed.obtainedAt,
@@ -206,14 +200,14 @@ export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, sta
   }
 }
 
-/** Opens the sealed fields and returns them with their common origin, if any. */
+/** Opens the sealed fields and returns them with their common origin. */
 export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
   const { accountId } = sealed
   if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
   const origins = new Set<string>()
   const open = (value: Buffer, field: string) => {
     const { text, origin } = sealer.open(value, { accountId, field })
-    if (origin !== undefined) origins.add(origin)
+    origins.add(origin)
     return text
   }
   const fields = {
@@ -222,7 +216,7 @@ export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
     refreshToken: open(sealed.refreshToken, 'refresh_token'),
     password: sealed.password === null ? undefined : open(sealed.password, 'password'),
   }
-  if (origins.size > 1) throw new UnreadableLoginError('login_elsewhere', { accountId })
-  const [origin] = origins
+  const [origin = '', ...others] = origins
+  if (others.length > 0) throw new UnreadableLoginError('login_elsewhere', { accountId })
   return { ...fields, origin }
 }

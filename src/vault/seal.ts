@@ -6,18 +6,14 @@ export type Sealer = Readonly<ReturnType<typeof makeSealer>>
 
 type SealPlace = Readonly<{ accountId: number; field: string }>
 
-/** `origin` is undefined in version 1, which has none. */
-type Opened = { text: string; origin: string | undefined }
-
 const KEY_BYTES = 32
-/** Version 1 seals the text alone, version 2 the origin, a line break and the text. */
-type Version = 1 | 2
-const NEWEST: Version = 2
-// 96 bits are the nonce size of GCM; random, because one key seals few values.
+/** The first byte of a sealed value. Sealed are the origin, a line break and the text. */
+const VERSION = 2
+// 96 bits, the nonce that GCM is made for; random, as only a few values are ever sealed with one key.
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Makes a sealer from a key of 32 bytes. A sealed value is a version byte, the nonce, the tag and the ciphertext. */
+/** Makes a sealer from a key of 32 bytes. A sealed value is the version byte, the nonce, the tag and the ciphertext. */
 export function makeSealer(secretKey: Buffer) {
   if (secretKey.length !== KEY_BYTES) {
     const message = `the secret key has ${secretKey.length} bytes and needs ${KEY_BYTES}; correct MUSETTE_SECRET_KEY`
@@ -31,23 +27,22 @@ export function makeSealer(secretKey: Buffer) {
     seal(text: string, { origin, ...place }: SealPlace & Readonly<{ origin: string }>) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(boundTo(NEWEST, place))
+      cipher.setAAD(boundTo(place))
       const body = Buffer.concat([cipher.update(`${origin}\n${text}`, 'utf8'), cipher.final()])
-      return Buffer.concat([Buffer.from([NEWEST]), nonce, cipher.getAuthTag(), body])
+      return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body])
     },
     /** Throws UnreadableLoginError `login_damaged` when the key, the place or a byte of the value differs. */
     open(sealed: Buffer, place: SealPlace) {
-      const version = sealed[0]
       const isWhole = sealed.length >= 1 + NONCE_BYTES + TAG_BYTES
-      if (!isWhole || (version !== 1 && version !== NEWEST))
-        throw new UnreadableLoginError('login_damaged', place)
+      if (!isWhole || sealed[0] !== VERSION) throw new UnreadableLoginError('login_damaged', place)
       const nonce = sealed.subarray(1, 1 + NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', secretKey, nonce, { authTagLength: TAG_BYTES })
-      decipher.setAAD(boundTo(version, place))
+      decipher.setAAD(boundTo(place))
       decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES))
       try {
         const body = decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES))
-        return parseOpened(version, Buffer.concat([body, decipher.final()]).toString('utf8'))
+        const [origin = '', ...lines] = Buffer.concat([body, decipher.final()]).toString('utf8').split('\n')
+        return { text: lines.join('\n'), origin }
       } catch {
         throw new UnreadableLoginError('login_damaged', place)
       }
@@ -60,16 +55,8 @@ export function keyIdOf(secretKey: Buffer): string {
   return createHash('sha256').update(secretKey).digest('hex').slice(0, 8)
 }
 
-function parseOpened(version: Version, text: string): Opened {
-  if (version === 1) return { text, origin: undefined }
-  const end = text.indexOf('\n')
-  return { text: text.slice(end + 1), origin: text.slice(0, end) }
-}
-
-/** Binds the version too, so that a value cannot pass as one without an origin. */
-function boundTo(version: Version, { accountId, field }: SealPlace): Buffer {
-  const prefix = version === 1 ? 'musette' : `musette ${version}`
-  return Buffer.from(`${prefix} ${accountId} ${field}`, 'utf8')
+function boundTo({ accountId, field }: SealPlace): Buffer {
+  return Buffer.from(`musette ${VERSION} ${accountId} ${field}`, 'utf8')
 }
 
 /**
@@ -172,12 +159,7 @@ export async function orUnreadable<T>(
   }
 }
 
-/**
- * Names an account's spool file. Databases may share the data directory, so the name begins with the database's identity; older versions
- * had none.
- */
-export function spoolName(accountId: number, identity?: string): string {
-  return identity === undefined
-    ? `tokens-${accountId}.spool`
-    : `tokens-${accountId}-${identity.slice(0, 8)}.spool`
+/** Names an account's spool file in the data directory, which databases may share, by the beginning of the database's identity. */
+export function spoolName(accountId: number, identity: string): string {
+  return `tokens-${accountId}-${identity.slice(0, 8)}.spool`
 }

@@ -56,7 +56,6 @@ export async function readCredentials(parts: VaultParts, accountId: number) {
     const sealer = parts.keys.sealerOf(spooled)
     // Without the account's row only the tokens name the origin to which they may be sent.
     const { origin } = unsealSpooled(sealer, spooled)
-    if (origin === undefined) throw error
     return unsealCredentials(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
   }
 }
@@ -119,9 +118,8 @@ export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: Seale
   const row = await findSealed(tx, spooled.accountId)
   if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
   const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
-  const { origin } = new URL(row.baseUrl)
-  if ((unsealSpooled(sealers.from, spooled).origin ?? origin) !== origin) return false
-  await upsertSealed(tx, reseal(sealers, spooled, origin))
+  if (unsealSpooled(sealers.from, spooled).origin !== new URL(row.baseUrl).origin) return false
+  await upsertSealed(tx, reseal(sealers, spooled))
   return true
 }
 
@@ -163,23 +161,14 @@ const spoolFile = z
  */
 export function makeSpool(directory: string, identity: string) {
   const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
-  // An older version may have left a file without an identity, with tokens that are nowhere else.
-  const earlierPathOf = (accountId: number) => join(directory, spoolName(accountId))
   const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
-    const readText = (path: string) => readFile(path, 'utf8').catch(orMissing)
-    const text = await onDisk(
-      accountId,
-      async () => (await readText(pathOf(accountId))) ?? readText(earlierPathOf(accountId)),
-    )
+    const text = await onDisk(accountId, () => readFile(pathOf(accountId), 'utf8').catch(orMissing))
     if (text === undefined) return undefined
     const parsed = spoolFile.safeParse(parseIfJson(text))
     if (parsed.success && parsed.data.accountId === accountId) return parsed.data
     throw new UnreadableLoginError('spool_damaged', { accountId })
   }
-  const clear = async (accountId: number) => {
-    for (const path of [pathOf(accountId), earlierPathOf(accountId)])
-      await rm(path, { force: true, recursive: true })
-  }
+  const clear = (accountId: number) => rm(pathOf(accountId), { force: true, recursive: true })
   return {
     read,
     /** Writes the complete file; it is on the disk when this resolves. */
@@ -187,12 +176,12 @@ export function makeSpool(directory: string, identity: string) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    /** Lists the accounts with a file; an account that also has an older version's file is listed twice. */
+    /** Lists the accounts that have a file. */
     async list(): Promise<number[]> {
       const names = await readdir(directory).catch(orNone)
       return names.flatMap((name) => {
         const accountId = Number(/^tokens-(\d+)\b/.exec(name)?.[1])
-        return [spoolName(accountId, identity), spoolName(accountId)].includes(name) ? [accountId] : []
+        return name === spoolName(accountId, identity) ? [accountId] : []
       })
     },
     /** Removes the file with any content. */

@@ -81,7 +81,7 @@ async function readUnderLock<T>(
       }
       // One key seals all values of a row, and another process may have rotated the key.
       const sealer = parts.keys.sealerOf(state.newest)
-      const sealed = reseal({ from: sealer, to: sealer }, state.newest, found.origin, pair)
+      const sealed = reseal({ from: sealer, to: sealer }, state.newest, pair)
       state.newest = sealed
       state.spooled = await trySpool(parts, sealed)
       try {

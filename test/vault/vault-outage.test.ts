@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, type Store } from '../../src/store/store.ts'
@@ -69,21 +69,6 @@ test('a read moves spooled tokens into the table', async () => {
   expect(await readdir(spoolDir)).toEqual([])
   const [row] = await rowsOf(store, 'SELECT obtained_at FROM musette.credentials')
   expect(row?.obtained_at).toEqual(pairAt(5).obtainedAt)
-})
-
-test('a spool file without an identity is stored too', async () => {
-  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
-  const { cuttable, cut } = cuttingStore(store, url)
-  await vaultOn(cuttable).locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    await cut()
-  })
-  await rename(
-    join(spoolDir, spoolName(accountId, IDENTITY.identity)),
-    join(spoolDir, `tokens-${accountId}.spool`),
-  )
-  expect(await vault.read(accountId)).toMatchObject(pairAt(5))
-  expect(await readdir(spoolDir)).toEqual([])
 })
 
 test('a spool file older than the table is put aside', async () => {

@@ -1,4 +1,4 @@
-import { createCipheriv, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TransientError } from '../../src/kit/errors.ts'
 import { findAccount, upsertAccount } from '../../src/store/account-rows.ts'
@@ -122,32 +122,6 @@ test('the vault forgets the tokens of an account and keeps the account', async (
   expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({ needsLogin: true })
   const saving = vault.locked(accountId, (held) => held.save(pairAt(1)))
   await expect(saving).rejects.toMatchObject({ code: 'not_signed_in' })
-})
-
-/** Seals as the first version did, which did not know of origins. */
-function sealFirst(key: Buffer, text: string, accountId: number, field: string): Buffer {
-  const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce)
-  cipher.setAAD(Buffer.from(`musette ${accountId} ${field}`))
-  const body = Buffer.concat([cipher.update(text), cipher.final()])
-  return Buffer.concat([Buffer.from([1]), nonce, cipher.getAuthTag(), body])
-}
-
-test('a row sealed without an address opens, and the next pair binds it to the address', async () => {
-  const { store, vault, accountId, secretKey } = await openTestVault()
-  const sealed = ['client_secret', 'access_token', 'refresh_token', 'password'].map((field) =>
-    sealFirst(secretKey, `old ${field}`, accountId, field),
-  )
-  await store.transaction(async (tx) => {
-    const columns = 'client_secret = $1, access_token = $2, refresh_token = $3, password = $4'
-    await tx.client.query(`UPDATE musette.credentials SET ${columns}`, sealed)
-  })
-  const old = { origin: ACCOUNT.baseUrl, clientSecret: 'old client_secret', password: 'old password' }
-  expect(await vault.read(accountId)).toMatchObject({ ...old, accessToken: 'old access_token' })
-  await vault.locked(accountId, (held) => held.save(pairAt(5)))
-  expect(await vault.read(accountId)).toMatchObject({ ...old, ...pairAt(5) })
-  const versions = 'get_byte(client_secret, 0) a, get_byte(password, 0) b, get_byte(access_token, 0) c'
-  expect(await rowsOf(store, `SELECT ${versions} FROM musette.credentials`)).toEqual([{ a: 2, b: 2, c: 2 }])
 })
 
 test('the vault opens no tokens for an address that did not issue them', async () => {

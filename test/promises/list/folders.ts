@@ -36,8 +36,8 @@ export const FOLDERS: readonly Breaking[] = [
   {
     promise: '… and its waiting tokens in a shared data directory',
     in: 'src/vault/seal.ts',
-    from: ': `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
-    to: ': `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
+    from: 'return `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
+    to: 'return `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
   },
   {
     promise: 'A restored database keeps its identity and gets another line, and the change feed says both',

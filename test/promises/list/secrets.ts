@@ -5,14 +5,14 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise: 'tokens are stored encrypted, for their account, field and key only',
     in: 'src/vault/seal.ts',
-    from: 'return Buffer.from(`${prefix} ${accountId} ${field}`, ',
-    to: 'return Buffer.from(`${prefix} ${accountId} ${field.length > 0}`, ',
+    from: 'return Buffer.from(`musette ${VERSION} ${accountId} ${field}`, ',
+    to: 'return Buffer.from(`musette ${VERSION} ${accountId} ${field.length > 0}`, ',
   },
   {
     promise: 'tokens go to the service that made them and to no other',
     in: 'src/vault/rows.ts',
-    from: 'if (opened.origin !== undefined && opened.origin !== origin)',
-    to: "if (opened.origin === '' && opened.origin !== origin)",
+    from: 'if (opened.origin !== new URL(state.baseUrl).origin)',
+    to: "if (opened.origin === '' && opened.origin !== new URL(state.baseUrl).origin)",
   },
   {
     promise: 'a login that fails half way leaves the previous one unchanged',
