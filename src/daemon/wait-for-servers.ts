@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config } from '../config/config.ts'
-import { fetchWhyRedisIsDown } from '../jobs/reach-redis.ts'
+import { fetchWhyRedisIsDown } from '../jobs/backend.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import { findWhyDatabaseIsDown } from '../store/reach-database.ts'

@@ -15,39 +15,25 @@ const id = z.int().positive()
 const account = z.strictObject({ accountId: id })
 const nothing = z.strictObject({})
 
+/** Tries of a job that says no other number: then the next scheduled one takes over. */
+export const ATTEMPTS = 6
+
 const ENTRIES = {
-  'poll-activities': {
-    payload: account,
-    attempts: 6, // then the next scheduled poll takes over
-    schedule: { every: 'poll', per: 'account', atStart: true },
-  },
-  'reconcile-activities': {
-    payload: account,
-    attempts: 6, // then the next scheduled one takes over
-    schedule: { every: 'reconcile', per: 'account' },
-  },
-  'scrub-activities': {
-    payload: account,
-    attempts: 3, // then the next scheduled one takes over
-    schedule: { every: 'scrub', per: 'account' },
-  },
+  'poll-activities': { payload: account, schedule: { every: 'poll', per: 'account', atStart: true } },
+  'reconcile-activities': { payload: account, schedule: { every: 'reconcile', per: 'account' } },
+  'scrub-activities': { payload: account, attempts: 3, schedule: { every: 'scrub', per: 'account' } },
   'fetch-activity': {
     queue: 'fetches',
     payload: z.strictObject({ accountId: id, activityId: id }),
     attempts: 10, // about an hour and a half; the sweep enqueues it again later
   },
-  'refresh-token': {
-    payload: account,
-    attempts: 6, // then the next scheduled check takes over
-    schedule: { every: 'refresh', per: 'account', atStart: true },
-  },
+  'refresh-token': { payload: account, schedule: { every: 'refresh', per: 'account', atStart: true } },
   'check-upload': {
     payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
     attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
   },
   'poll-training-info': {
     payload: account,
-    attempts: 6, // then the next scheduled poll takes over
     schedule: { every: 'trainingInfo', per: 'account', atStart: true },
   },
   'poll-workouts': {
@@ -55,11 +41,7 @@ const ENTRIES = {
     attempts: 20, // some four hours: the next scheduled poll is a day away
     schedule: { every: 'workouts', per: 'account' },
   },
-  'export-history': {
-    payload: nothing,
-    attempts: 6, // then the next scheduled one takes over
-    schedule: { every: 'export', per: 'daemon', atStart: true },
-  },
+  'export-history': { payload: nothing, schedule: { every: 'export', per: 'daemon', atStart: true } },
   'back-up': {
     payload: nothing,
     attempts: 10, // about an hour and a half: the next scheduled one may be a day away
@@ -70,16 +52,10 @@ const ENTRIES = {
     attempts: 2, // the next scheduled one comes a day later
     schedule: { every: 'verifyBackup', per: 'daemon', atStart: true }, // its handler reads when one was last compared
   },
-  'send-heartbeat': {
-    payload: nothing,
-    attempts: 5, // some minutes: then the next scheduled one takes over
-    schedule: { every: 'heartbeat', per: 'daemon' },
-  },
-  sweep: {
-    payload: nothing,
-    attempts: 2, // the next sweep comes within seconds
-    schedule: { every: 'sweep', per: 'daemon', atStart: true },
-  },
+  // Some minutes: then the next scheduled one takes over.
+  'send-heartbeat': { payload: nothing, attempts: 5, schedule: { every: 'heartbeat', per: 'daemon' } },
+  // The next sweep comes within seconds.
+  sweep: { payload: nothing, attempts: 2, schedule: { every: 'sweep', per: 'daemon', atStart: true } },
 } as const satisfies Readonly<Record<string, JobDefinition>>
 
 type Payloads = { [N in keyof typeof ENTRIES]: z.infer<(typeof ENTRIES)[N]['payload']> }
@@ -116,8 +92,8 @@ type JobDefinition<P = unknown> = Readonly<{
   queue?: QueueName
   /** Contains ids only, never a secret or a file. */
   payload: z.ZodType<P>
-  /** Tries after which a job that fails for transient reasons is dead. */
-  attempts: number
+  /** Tries after which a job that fails for transient reasons is dead; ATTEMPTS when it says none. */
+  attempts?: number
   /**
    * The interval that repeats it, and whether each account or the daemon has a schedule of it. The interval holds over restarts: a
    * job that was due meanwhile runs at the start, and no other; with `atStart` it also runs at each start of a daemon.

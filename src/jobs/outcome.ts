@@ -4,6 +4,7 @@ import {
   CredentialsRejectedError,
   errorCode,
   errorLine,
+  isNotUpYet,
   RateLimitedError,
   RejectedError,
   TransientError,
@@ -26,23 +27,8 @@ const STACK_LIMIT = 4_000
  */
 type Outcome = Readonly<{ kind: 'wait'; waitMs: number } | { kind: 'retry' | 'park' | 'refuse' | 'bug' }>
 
-/** Node's and Postgres's codes of transient failures, for errors without a kind of our own. */
-const TRANSIENT_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED', // the server is not up yet
-  'ECONNRESET', // the other side closed the connection
-  'EPIPE',
-  'ETIMEDOUT',
-  'EAI_AGAIN', // the resolver is not up yet
-  '40001', // serialization failure
-  '40P01', // deadlock
-  '53300', // too many connections
-  '57P01', // Postgres is stopping
-  '57P02', // Postgres crashed
-  '57P03', // Postgres is starting
-  '08000', // connection exception
-  '08003',
-  '08006',
-])
+/** SQLSTATEs of failures that pass, besides those of a server that is not up: serialization, deadlock, connections. */
+const PASSING = ['40001', '40P01', '53300', '08000', '08003', '08006']
 
 /** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within the bounds above. */
 export function outcomeOf(error: unknown): Outcome {
@@ -55,7 +41,7 @@ export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RejectedError) return { kind: 'refuse' }
   if (error instanceof UnexpectedResponseError) return { kind: 'refuse' }
   if (error instanceof ConfigError) return { kind: 'refuse' }
-  if (TRANSIENT_CODES.has(errorCode(error))) return { kind: 'retry' }
+  if (isNotUpYet(error) || PASSING.includes(errorCode(error))) return { kind: 'retry' }
   return { kind: 'bug' }
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
 import {
+  ATTEMPTS,
   CATALOG,
   type JobName,
   jobKeyOf,
@@ -62,7 +63,7 @@ export async function enqueueJobs(
   deps: { queues: Queues },
   input: { name: JobName; payloads: readonly unknown[]; priority?: Priority | undefined },
 ): Promise<number> {
-  const { queue = 'polls', attempts } = CATALOG[input.name]
+  const { queue = 'polls', attempts = ATTEMPTS } = CATALOG[input.name]
   const priority = PRIORITIES[input.priority ?? 'normal']
   const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), payload]))
   const jobs = [...distinct].map(([key, data]) => ({

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { makeErrorTally } from '../../src/jobs/queue-health.ts'
+import { makeErrorTally } from '../../src/jobs/jobs.ts'
 
 describe('the tally of queue errors', () => {
   it('logs an error once, counts the rest, and logs the number at the end', () => {

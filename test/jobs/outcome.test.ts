@@ -20,6 +20,8 @@ describe('outcomeOf', () => {
       { kind: 'retry' },
     ],
     ['a raw reset connection', Object.assign(new Error('x'), { code: 'ECONNRESET' }), { kind: 'retry' }],
+    ['a network that is away', Object.assign(new Error('x'), { code: 'EHOSTUNREACH' }), { kind: 'retry' }],
+    ['a deadlock', Object.assign(new Error('x'), { code: '40P01' }), { kind: 'retry' }],
     ['rejected credentials park the account', new CredentialsRejectedError('x', 'x'), { kind: 'park' }],
     ['a refusal is final', new RejectedError('x', 'x'), { kind: 'refuse' }],
     ['an unreadable answer is final', new UnexpectedResponseError('x', 'x'), { kind: 'refuse' }],
