@@ -27,7 +27,7 @@ export async function signInWithPassword(
   const { username, password } = input
   const { clientId, clientSecret } = app.config.service
   const client = { clientId, clientSecret, baseUrl: await baseUrlOf(app, input.name) }
-  const pair = await app.service.passwordGrant(client, { username, password }, input.signal)
+  const pair = await app.service.requestLogin(client, { type: 'password', username, password }, input.signal)
   return saveLogin(app, input, client, pair, { username, ...(input.keepPassword && { password }) })
 }
 
@@ -71,8 +71,8 @@ export async function beginBrowserLogin(
           'the answer does not belong to this login; run: musette login --browser',
         )
       }
-      const grant = { code: answer.code, redirectUri }
-      const pair = await app.service.authorizationCodeGrant(client, grant, signal)
+      const grant = { type: 'authorization_code', code: answer.code, redirectUri } as const
+      const pair = await app.service.requestLogin(client, grant, signal)
       return saveLogin(app, input, client, pair, {})
     },
   }

@@ -31,6 +31,8 @@ export type Answer<T> = {
   serviceTime: Date | undefined
 }
 
+type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /oauth/workouts'
+
 /** Characters of an object's name in a message, at most. */
 const MAX_NAME = 80
 
@@ -40,12 +42,15 @@ export type AccountService = ReturnType<typeof makeAccountService>
 export function makeAccountService(deps: RefreshDeps, state: LoginState) {
   const { baseUrl, queue } = state.account
 
+  /** Makes the target of an endpoint whose path is fixed. */
+  const fixed = (endpoint: FixedEndpoint, what: string, query: Record<string, string> = {}) => {
+    return { endpoint, what, url: endpointUrl(baseUrl, endpoint.slice('GET '.length), query) }
+  }
   const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
-    const path = endpoint === 'GET /oauth/training_info' ? '/oauth/workouts' : '/oauth/training_info'
-    const what = 'check of the login'
-    const target = { endpoint: `GET ${path}`, url: endpointUrl(baseUrl, path), what } as const
+    const isInfo = endpoint === 'GET /oauth/training_info'
+    const target = fixed(isInfo ? 'GET /oauth/workouts' : 'GET /oauth/training_info', 'check of the login')
     const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
-    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), what)
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
   }
 
   const read = <T>(
@@ -76,9 +81,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
         to: unixSeconds(input.to, Math.ceil),
         ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
       }
-      const url = endpointUrl(baseUrl, '/oauth/activity', query)
-      const what = 'activity list'
-      return read({ endpoint: 'GET /oauth/activity', url, what }, jsonBy(parseActivityList), signal)
+      return read(fixed('GET /oauth/activity', 'activity list', query), jsonBy(parseActivityList), signal)
     },
     /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
     async fetchActivity(
@@ -95,9 +98,8 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
     },
     /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
     async fetchTrainingInfo(input: { format?: 'erg' | 'zwo' }, signal?: AbortSignal) {
-      const url = endpointUrl(baseUrl, '/oauth/training_info', input.format ? { format: input.format } : {})
-      const what = 'training info'
-      return read({ endpoint: 'GET /oauth/training_info', url, what }, jsonBy(parseTrainingInfo), signal)
+      const target = fixed('GET /oauth/training_info', 'training info', { ...input })
+      return read(target, jsonBy(parseTrainingInfo), signal)
     },
     /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
     async downloadWorkout(address: string, signal?: AbortSignal) {
@@ -108,9 +110,7 @@ export function makeAccountService(deps: RefreshDeps, state: LoginState) {
     },
     /** Lists the rider's workouts (endpoint 6). */
     async listWorkouts(signal?: AbortSignal) {
-      const url = endpointUrl(baseUrl, '/oauth/workouts')
-      const what = 'workout list'
-      return read({ endpoint: 'GET /oauth/workouts', url, what }, jsonBy(parseWorkoutList), signal)
+      return read(fixed('GET /oauth/workouts', 'workout list'), jsonBy(parseWorkoutList), signal)
     },
     /** Fetches a workout resolved for the rider's signature (endpoint 7). */
     async fetchWorkout(path: string, signal?: AbortSignal) {

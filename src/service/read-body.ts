@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { decodeGzip } from '../kit/decode-gzip.ts'
+import { errorCode } from '../kit/errors.ts'
 import type { Hold, Semaphore } from '../kit/semaphore.ts'
 import { tooLarge } from './service-errors.ts'
 
@@ -32,7 +33,8 @@ export async function readBody(
   const began = await collect(pieces, { ...input, pauseAt: LARGE_BYTES })
   if (began.ended) {
     const read = await decode(began.bytes, { ...input, maxBytes: Math.min(maxBytes, LARGE_BYTES) }).catch(
-      (error: unknown) => (isTooLarge(error) && maxBytes > LARGE_BYTES ? undefined : Promise.reject(error)),
+      (error: unknown) =>
+        errorCode(error) === 'too_large' && maxBytes > LARGE_BYTES ? undefined : Promise.reject(error),
     )
     if (read) return read
   }
@@ -59,13 +61,8 @@ async function decode(came: Buffer, { encoding, maxBytes, what }: Input): Promis
   try {
     return { decoded: await decodeGzip(came, maxBytes), gzipped: came }
   } catch (error) {
-    const outgrown = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    throw outgrown ? tooLarge(what, maxBytes) : error
+    throw errorCode(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(what, maxBytes) : error
   }
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'too_large'
 }
 
 type Collected = { bytes: Buffer; ended: boolean }

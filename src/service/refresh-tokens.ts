@@ -115,26 +115,19 @@ type Held = HeldCredentials & { credentials: Credentials }
 
 async function attempt(deps: RefreshDeps, account: LoginAccount, held: Held): Promise<RefreshResult> {
   const { refreshToken, username, password } = held.credentials
-  try {
-    return await grantAndSave(deps, account, held, { type: 'refresh_token', refreshToken })
-  } catch (error) {
-    if (!(error instanceof CredentialsRejectedError)) return fail(deps, account, held, error)
+  const grants: Grant[] = [{ type: 'refresh_token', refreshToken }]
+  if (username !== undefined && password !== undefined) grants.push({ type: 'password', username, password })
+  for (const grant of grants) {
+    try {
+      return await grantAndSave(deps, account, held, grant)
+    } catch (error) {
+      if (!(error instanceof CredentialsRejectedError)) return fail(deps, account, held, error)
+    }
   }
-  if (username === undefined || password === undefined) return park(deps, account, held)
-  try {
-    return await grantAndSave(deps, account, held, { type: 'password', username, password })
-  } catch (error) {
-    if (error instanceof CredentialsRejectedError) return park(deps, account, held)
-    return fail(deps, account, held, error)
-  }
+  return park(deps, account, held)
 }
 
-async function grantAndSave(
-  deps: RefreshDeps,
-  account: LoginAccount,
-  held: Held,
-  grant: Grant,
-): Promise<RefreshResult> {
+async function grantAndSave(deps: RefreshDeps, account: LoginAccount, held: Held, grant: Grant) {
   const { clientId, clientSecret, accessToken, expiresAt, failures } = held.credentials
   const client = { baseUrl: account.baseUrl, clientId, clientSecret }
   const request = async (grant: Grant): Promise<TokenPair> => {
@@ -152,7 +145,8 @@ async function grantAndSave(
   }
   await held.save(pair)
   deps.log.info({ account: account.name, grant: grant.type, expires_at: pair.expiresAt }, 'new tokens stored')
-  return { kind: 'refreshed', credentials: withPair(held.credentials, pair) }
+  const fresh = { ...pair, needsLogin: false, failures: 0, notBefore: undefined }
+  return { kind: 'refreshed' as const, credentials: { ...held.credentials, ...fresh } }
 }
 
 async function park(deps: RefreshDeps, account: LoginAccount, held: Held): Promise<RefreshResult> {
@@ -162,12 +156,7 @@ async function park(deps: RefreshDeps, account: LoginAccount, held: Held): Promi
   return { kind: 'parked' }
 }
 
-async function fail(
-  deps: RefreshDeps,
-  account: LoginAccount,
-  held: Held,
-  error: unknown,
-): Promise<RefreshResult> {
+async function fail(deps: RefreshDeps, account: LoginAccount, held: Held, error: unknown) {
   const { transport, random } = deps.calls
   const stated = error instanceof RateLimitedError ? error.retryAfterMs : undefined
   const pause = stated ?? backoffMs(REFRESH_BACKOFF, held.credentials.failures + 1, random)
@@ -175,16 +164,12 @@ async function fail(
   const code = errorCode(error)
   await held.recordFailure({ notBefore, reason: `tokens could not be refreshed (${code})` })
   deps.log.warn({ account: account.name, code, not_before: notBefore }, 'tokens could not be refreshed')
-  return { kind: 'failed', cause: error }
+  return { kind: 'failed' as const, cause: error }
 }
 
 /** Tells whether two credentials have the same tokens. */
 export function isSamePair(a: Credentials, b: Credentials): boolean {
   return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
-}
-
-function withPair(credentials: Credentials, pair: TokenPair): Credentials {
-  return { ...credentials, ...pair, needsLogin: false, failures: 0, notBefore: undefined }
 }
 
 /** Makes the error of an account that only a person can sign in again, with the command for it. */

@@ -3,7 +3,6 @@ import {
   describeCertificate,
   errorCode,
   errorLine,
-  type MusetteError,
   RateLimitedError,
   RejectedError,
   TransientError,
@@ -70,33 +69,18 @@ const CAUSES: Readonly<Record<string, string>> = {
 }
 
 /** Makes the error of an answer's status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
-export function statusError(
-  answer: RawAnswer,
-  what: string,
-  now: Date,
-  words = '',
-): MusetteError | undefined {
+export function statusError(answer: RawAnswer, what: string, now: Date, words = '') {
   const { status, requestSent } = answer
   if (status >= 200 && status <= 299) return undefined
   if (status === 429) {
     const wait = retryAfterMs(answer, now)
-    return new RateLimitedError(
-      'rate_limited',
-      `${what}: the service asks to wait ${Math.ceil(wait / 1000)} s`,
-      wait,
-    )
+    const text = `${what}: the service asks to wait ${Math.ceil(wait / 1000)} s`
+    return new RateLimitedError('rate_limited', text, wait)
   }
-  if (status === 408)
-    return new TransientError(
-      'timeout',
-      `${what}: the service waited too long for the request (status 408)`,
-      { requestSent },
-    )
-  if (status >= 500) {
-    return new TransientError('server_error', `${what}: the service failed (status ${status})`, {
-      requestSent,
-    })
-  }
+  const transient = (code: string, text: string) =>
+    new TransientError(code, `${what}: the service ${text} (status ${status})`, { requestSent })
+  if (status === 408) return transient('timeout', 'waited too long for the request')
+  if (status >= 500) return transient('server_error', 'failed')
   if (status < 400) return redirectError(what, `it was answered with a redirect (status ${status})`)
   const word = parseOAuthError(parseQuietly(answer))
   if (status === 401 || (word !== undefined && TOKEN_ERRORS.includes(word))) return unauthorized(what)
@@ -157,12 +141,7 @@ export function parseQuietly(answer: AnswerContent): unknown {
  * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
  * refused password become a CredentialsRejectedError, a refused client a RejectedError; else the status decides.
  */
-export function tokenError(
-  answer: RawAnswer,
-  what: string,
-  now: Date,
-  grant: 'password' | 'other',
-): MusetteError {
+export function tokenError(answer: RawAnswer, what: string, now: Date, grant: 'password' | 'other') {
   const word = parseOAuthError(parseQuietly(answer))
   const { status } = answer
   const byStatus = statusError(answer, what, now)

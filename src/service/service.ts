@@ -76,8 +76,6 @@ export function openService(
 
   const runLogin = <T>({ baseUrl }: { baseUrl: string }, work: () => Promise<T>, signal?: AbortSignal) =>
     pacer.run({ queue: 'login', origin: new URL(baseUrl).origin }, work, signal)
-  const requestGrant = (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
-    runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal)
 
   return {
     /** Makes the endpoints that need a token; an account has one login, however often this is called. */
@@ -88,17 +86,9 @@ export function openService(
       logins.set(key, state)
       return makeAccountService({ calls, vault, log }, state)
     },
-    /** Requests a token pair and stores nothing, like the other grant (service document, endpoint 1). */
-    passwordGrant: (
-      client: ClientCredentials,
-      input: { username: string; password: string },
-      signal?: AbortSignal,
-    ) => requestGrant(client, { type: 'password', ...input }, signal),
-    authorizationCodeGrant: (
-      client: ClientCredentials,
-      input: { code: string; redirectUri: string },
-      signal?: AbortSignal,
-    ) => requestGrant(client, { type: 'authorization_code', ...input }, signal),
+    /** Requests a token pair and stores nothing (service document, endpoint 1). */
+    requestLogin: (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
+      runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal),
     authorizeUrl: makeAuthorizeUrl,
     /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
     fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>

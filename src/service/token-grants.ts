@@ -23,34 +23,25 @@ const WHAT: Readonly<Record<Grant['type'], string>> = {
   authorization_code: 'signing in',
 }
 
-/** Makes the token request of a grant (service document, endpoint 1): HTTP Basic with the client's id and secret. */
-function makeTokenRequest(client: ClientCredentials, grant: Grant, totalMs: number): ServiceRequest {
-  return {
-    method: 'POST',
-    endpoint: 'POST /oauth/token',
-    url: endpointUrl(client.baseUrl, '/oauth/token'),
-    what: WHAT[grant.type],
-    authorization: basicHeader(client),
-    body: formBody(grant),
-    totalMs,
-  }
-}
-
 /**
- * Requests tokens (service document, endpoint 1) and stores nothing; pacer and lock are the caller's. Throws
- * CredentialsRejectedError when the service refuses the login, RejectedError when it refuses the client, and the errors of
- * `send`.
+ * Requests tokens (service document, endpoint 1), with the client's id and secret by HTTP Basic, and stores nothing; pacer and lock are
+ * the caller's. Throws CredentialsRejectedError when the service refuses the login, RejectedError when it refuses the client, and the
+ * errors of `send`.
  */
 export async function requestTokens(
   deps: Pick<CallDeps, 'transport' | 'pacer'>,
-  input: { client: ClientCredentials; grant: Grant },
+  { client, grant }: { client: ClientCredentials; grant: Grant },
   signal?: AbortSignal,
 ): Promise<TokenPair> {
   const { transport } = deps
-  const request = makeTokenRequest(input.client, input.grant, transport.options.timeouts.tokenMs)
+  const request: ServiceRequest = {
+    ...{ method: 'POST', endpoint: 'POST /oauth/token', url: endpointUrl(client.baseUrl, '/oauth/token') },
+    ...{ what: WHAT[grant.type], authorization: basicHeader(client), body: formBody(grant) },
+    totalMs: transport.options.timeouts.tokenMs,
+  }
   const answer = await send(transport, request, signal)
   applyRetryAfter(deps, answer, request.url.origin)
-  return interpretTokenAnswer(answer, input.grant, transport.now)
+  return interpretTokenAnswer(answer, grant, transport.now)
 }
 
 /** Requests tokens for a login and stores nothing; refreshes a pair without a usable access token once. Throws as requestTokens. */
@@ -107,14 +98,12 @@ export function makeAuthorizeUrl(client: Application, input: { redirectUri: stri
 }
 
 function formBody(grant: Grant): RequestBody {
-  const fields = new URLSearchParams({ grant_type: grant.type, ...formFields(grant) })
-  return { contentType: 'application/x-www-form-urlencoded', content: fields.toString() }
-}
-
-function formFields(grant: Grant): Record<string, string> {
-  if (grant.type === 'password') return { username: grant.username, password: grant.password }
-  if (grant.type === 'refresh_token') return { refresh_token: grant.refreshToken }
-  return { code: grant.code, redirect_uri: grant.redirectUri }
+  const { type, ...fields } = grant
+  const form = new URLSearchParams({ grant_type: type })
+  // `redirectUri` is `redirect_uri` in a form.
+  for (const [name, value] of Object.entries(fields))
+    form.append(name.replace(/[A-Z]/, '_$&').toLowerCase(), value)
+  return { contentType: 'application/x-www-form-urlencoded', content: form.toString() }
 }
 
 /** RFC 6749 section 2.3.1: id and secret are form-encoded before they are joined. */
@@ -142,12 +131,9 @@ export async function fetchAuthorizeRefusal(
   // A separate state: the login's state is valid for one answer only.
   const state = randomBytes(24).toString('base64url')
   const request: ServiceRequest = {
-    method: 'GET',
-    endpoint: 'GET /oauth/authorize',
+    ...{ method: 'GET', endpoint: 'GET /oauth/authorize', what: 'the sign-in page' },
     url: new URL(makeAuthorizeUrl(client, { redirectUri, state })),
-    what: 'the sign-in page',
-    authorization: undefined,
-    redirects: 'manual',
+    ...{ authorization: undefined, redirects: 'manual' },
     totalMs: deps.transport.options.timeouts.tokenMs,
   }
   try {

@@ -25,8 +25,19 @@ const MAX_REDIRECTS = 3
  * Sends a request and reads the whole answer, whatever its status. Throws TransientError when it fails below HTTP,
  * UnexpectedResponseError when the answer is too large, wrongly encoded or leads elsewhere, and the signal's reason.
  */
-export function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal): Promise<RawAnswer> {
-  return observed(deps.onAnswer, request, () => sendAndFollow(deps, request, signal))
+export async function send(deps: TransportDeps, request: ServiceRequest, signal?: AbortSignal) {
+  const startedAt = performance.now()
+  const report = (end: Pick<RequestEnd, 'status' | 'failure'>) =>
+    deps.onAnswer?.({ endpoint: request.endpoint, ...end, ms: performance.now() - startedAt })
+  try {
+    const answer = await sendAndFollow(deps, request, signal)
+    report({ status: answer.status, failure: undefined })
+    return answer
+  } catch (error) {
+    // Our own errors have a fixed set of codes; any other error is the signal's reason.
+    report({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
+    throw error
+  }
 }
 
 async function sendAndFollow(deps: TransportDeps, request: ServiceRequest, signal: AbortSignal | undefined) {
@@ -181,28 +192,6 @@ type RequestEnd = {
 }
 
 export type OnAnswer = (end: RequestEnd) => void
-
-/** Runs a request and calls `onAnswer` with its end; answer and error pass unchanged. */
-async function observed(
-  onAnswer: OnAnswer | undefined,
-  request: ServiceRequest,
-  work: () => Promise<RawAnswer>,
-): Promise<RawAnswer> {
-  if (!onAnswer) return work()
-  const { endpoint } = request
-  const startedAt = performance.now()
-  const report = (end: Pick<RequestEnd, 'status' | 'failure'>) =>
-    onAnswer({ endpoint, ...end, ms: performance.now() - startedAt })
-  try {
-    const answer = await work()
-    report({ status: answer.status, failure: undefined })
-    return answer
-  } catch (error) {
-    // Our own errors have a fixed set of codes; any other error is the signal's reason.
-    report({ status: undefined, failure: error instanceof MusetteError ? errorCode(error) : 'aborted' })
-    throw error
-  }
-}
 
 /**
  * Returns the target of a redirect; undefined for another answer. Throws `redirect_refused` for a POST, another origin

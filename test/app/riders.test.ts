@@ -35,7 +35,7 @@ async function putInPlace(username: string): Promise<void> {
   const { clientId, clientSecret } = config.service
   const { baseUrl } = rig.account
   const client = { baseUrl, clientId, clientSecret }
-  const pair = await service.passwordGrant(client, { username, password: username })
+  const pair = await service.requestLogin(client, { type: 'password', username, password: username })
   await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
 }
 

@@ -6,7 +6,11 @@ describe('a grant', () => {
     const { service, requests, clock, vault } = openTestService(() => ({
       body: { ...tokenBody(1), expires_in: 100 },
     }))
-    const pair = await service.passwordGrant(CLIENT, { username: 'ri der', password: 'p&w=+%é' })
+    const pair = await service.requestLogin(CLIENT, {
+      type: 'password',
+      username: 'ri der',
+      password: 'p&w=+%é',
+    })
     expect(pair).toEqual({
       accessToken: 'access-1',
       refreshToken: 'refresh-1',
@@ -27,7 +31,7 @@ describe('a grant', () => {
     const { service, requests } = openTestService(() => ({ body: tokenBody(1) }))
     const client = { ...CLIENT, clientId: 'my:app', clientSecret: 'a b%' }
     const redirectUri = 'http://127.0.0.1:8000/cb'
-    await service.authorizationCodeGrant(client, { code: 'c1', redirectUri })
+    await service.requestLogin(client, { type: 'authorization_code', code: 'c1', redirectUri })
     expect(requests[0]?.headers.authorization).toBe(`Basic ${btoa('my%3Aapp:a+b%25')}`)
     expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toEqual({
       grant_type: 'authorization_code',
@@ -41,7 +45,9 @@ describe('a grant', () => {
     clock.advance(6 * 24 * 3_600_000)
     expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'a2', refreshToken: 'refresh-0' })
-    expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
+    expect(
+      await errorOf(service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })),
+    ).toMatchObject({
       code: 'bad_shape',
     })
   })
@@ -62,7 +68,9 @@ describe('a grant', () => {
     [200, { access_token: '' }, 'UnexpectedResponseError', 'bad_shape'],
   ])('answered with %i %j is a %s', async (status, body, name, code) => {
     const { service, requests } = openTestService(() => ({ status, body }))
-    const error = await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))
+    const error = await errorOf(
+      service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' }),
+    )
     expect(error).toMatchObject({ name, code })
     expect(requests).toHaveLength(1)
   })
@@ -89,7 +97,8 @@ describe('a grant', () => {
   ])('with an expires_in of %s gives tokens with a life of %d s', async (sent, seconds) => {
     const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
     const { service, clock } = openTestService(() => ({ body }))
-    const pair = await service.authorizationCodeGrant(CLIENT, {
+    const pair = await service.requestLogin(CLIENT, {
+      type: 'authorization_code',
       code: 'c',
       redirectUri: 'http://127.0.0.1/cb',
     })

@@ -93,12 +93,20 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     await attempt(() => account.downloadWorkout(`https://elsewhere.test/w.erg?key=${SECRET}`))
     await attempt(() => account.uploadFit({ fileName: 'a.fit', bytes: Buffer.from('x') }))
     await attempt(() => account.refreshTokenIfDue())
-    await attempt(() => service.passwordGrant(client, { username: 'rider', password }))
+    await attempt(() => service.requestLogin(client, { type: 'password', username: 'rider', password }))
     await attempt(() =>
-      service.authorizationCodeGrant(client, { code: SECRET, redirectUri: 'http://127.0.0.1/cb' }),
+      service.requestLogin(client, {
+        type: 'authorization_code',
+        code: SECRET,
+        redirectUri: 'http://127.0.0.1/cb',
+      }),
     )
     await attempt(() =>
-      service.authorizationCodeGrant(client, { code: SECRET, redirectUri: `http://127.0.0.1/?s=${SECRET}` }),
+      service.requestLogin(client, {
+        type: 'authorization_code',
+        code: SECRET,
+        redirectUri: `http://127.0.0.1/?s=${SECRET}`,
+      }),
     )
     await attempt(() => service.listDefaultWorkouts(client.baseUrl))
     expect(errors.length).toBeGreaterThan(3)
@@ -136,7 +144,11 @@ describe('no secret leaks from a real connection', () => {
     const errors = await Promise.all(
       [
         account.fetchTrainingInfo({}),
-        service.authorizationCodeGrant(client, { code: SECRET, redirectUri: 'http://127.0.0.1/cb' }),
+        service.requestLogin(client, {
+          type: 'authorization_code',
+          code: SECRET,
+          redirectUri: 'http://127.0.0.1/cb',
+        }),
         service.listDefaultWorkouts(server.origin),
       ].map((call) =>
         call.then(

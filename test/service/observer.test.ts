@@ -41,9 +41,9 @@ describe('an observer of the service', () => {
     await errorOf(service.listDefaultWorkouts(ACCOUNT.baseUrl))
     await errorOf(account.uploadFit(upload()))
     await errorOf(
-      service.passwordGrant(
+      service.requestLogin(
         { ...ACCOUNT, clientId: 'a', clientSecret: 'b' },
-        { username: 'u', password: 'p' },
+        { type: 'password', username: 'u', password: 'p' },
       ),
     )
     expect(seen).toEqual([

@@ -80,8 +80,9 @@ describe('a pair survives', () => {
 
   it.each(ODD_ACCESS)('a login that is answered with %s', async (_what, body, received) => {
     const login = () => openTestService(makeService(body, received)).service
-    const byPassword = await login().passwordGrant(CLIENT, { username: 'u', password: 'p' })
-    const byCode = await login().authorizationCodeGrant(CLIENT, {
+    const byPassword = await login().requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })
+    const byCode = await login().requestLogin(CLIENT, {
+      type: 'authorization_code',
       code: 'c',
       redirectUri: 'http://127.0.0.1/cb',
     })
@@ -95,7 +96,7 @@ describe('a pair survives', () => {
     await service.forAccount(ACCOUNT).fetchTrainingInfo({})
     expect(vault.writes).toEqual(['save'])
     expect(vault.rows.get(1)?.refreshToken).toBe(RECEIVED)
-    const pair = await service.passwordGrant(CLIENT, { username: 'u', password: 'p' })
+    const pair = await service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })
     expect(pair.refreshToken).toBe(RECEIVED)
   })
 
@@ -121,7 +122,7 @@ describe('a pair survives', () => {
 
   it('a login with an odd second answer: the first use refreshes it', async () => {
     const { service } = openTestService(makeService('{"refresh_token":"r1"}', RECEIVED, 2))
-    const pair = await service.passwordGrant(CLIENT, { username: 'u', password: 'p' })
+    const pair = await service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })
     expect(pair).toMatchObject({ accessToken: '', refreshToken: RECEIVED, expiresAt: pair.obtainedAt })
     const vault = makeMemoryVault({ 1: makeCredentials(START, pair) })
     const later = openTestService(makeService('', RECEIVED, -1), { vault })

@@ -54,7 +54,9 @@ describe('a redirect', () => {
 
   it('of a POST is refused', async () => {
     const { service, requests } = openTestService(redirectTo('/end', 307))
-    expect(await errorOf(service.passwordGrant(CLIENT, { username: 'u', password: 'p' }))).toMatchObject({
+    expect(
+      await errorOf(service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })),
+    ).toMatchObject({
       code: 'redirect_refused',
     })
     expect(requests).toHaveLength(1)

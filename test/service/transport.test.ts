@@ -245,8 +245,8 @@ describe('a refresh over a real connection', () => {
     })
     const { service } = openReal(server)
     const client = { baseUrl: server.origin, clientId: 'c', clientSecret: 's' }
-    await service.passwordGrant(client, { username: 'u', password: 'p' })
-    await service.passwordGrant(client, { username: 'u', password: 'p' })
+    await service.requestLogin(client, { type: 'password', username: 'u', password: 'p' })
+    await service.requestLogin(client, { type: 'password', username: 'u', password: 'p' })
     expect(new Set(ports).size).toBe(2)
   })
 })

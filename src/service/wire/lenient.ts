@@ -62,17 +62,24 @@ export function parseList<T>(schema: z.ZodType<T>, wire: unknown, prefix: string
   return { entries, bad, drift: [...drift.values()] }
 }
 
+/** Parses an answer with one list, the member `name`; fails only without a list. */
+export function parseListAnswer<T>(schema: z.ZodType<T>, wire: Record<string, unknown>, name: string) {
+  const list = parseList(schema, wire[name], `${name}[]`)
+  if (!list) return { ok: false as const, reason: `${name} is missing or not a list` }
+  const others = Object.entries(wire).filter(([key]) => key !== 'success' && key !== name)
+  const unknown = others.map(([field, value]) => ({
+    field,
+    kind: 'unknown' as const,
+    example: shortenExample(value),
+  }))
+  const drift = [...unknown, ...list.drift]
+  return { ok: true as const, value: { ...list, drift }, drift }
+}
+
 function nameOf(item: unknown): { named?: string } {
   const { path, name } = isObject(item) ? item : {}
   const named = [path, name].find((each) => typeof each === 'string' && each !== '')
   return named === undefined ? {} : { named: String(shortenExample(named)) }
-}
-
-/** Lists the fields of an answer's outermost object that are not among `known`. */
-export function unknownOutsideOf(wire: Record<string, unknown>, known: readonly string[]): Drift[] {
-  return Object.entries(wire)
-    .filter(([key]) => !known.includes(key))
-    .map(([field, value]) => ({ field, kind: 'unknown', example: shortenExample(value) }))
 }
 
 /** Replaces a value by null, or a text by its first `limit` characters; returns what it was. */
@@ -82,13 +89,10 @@ function correct(root: unknown, path: readonly PropertyKey[], limit: number | un
   const last = path.at(-1)
   if (last === undefined || typeof holder !== 'object' || holder === null) return undefined
   const before: unknown = Reflect.get(holder, last)
-  Reflect.set(holder, last, limit === undefined ? null : cutText(String(before), limit))
+  // A plain slice would keep the whole text in memory.
+  const cut = limit === undefined ? null : Buffer.from(shorten(String(before), limit)).toString()
+  Reflect.set(holder, last, cut)
   return before
-}
-
-/** Cuts a text. A plain slice would keep the whole text in memory. */
-function cutText(text: string, limit: number): string {
-  return Buffer.from(shorten(text, limit)).toString()
 }
 
 function fieldName(prefix: string, path: readonly PropertyKey[]): string {
@@ -150,9 +154,8 @@ export function fitsIdentity(text: string): boolean {
 
 /** An object whose unknown fields are kept. PHP writes an empty object as `[]`, which counts as nothing. */
 export function objectField<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z
-    .preprocess((value) => (isEmptyArray(value) ? null : value), z.looseObject(shape).nullish())
-    .optional()
+  const orNothing = (value: unknown) => (Array.isArray(value) && value.length === 0 ? null : value)
+  return z.preprocess(orNothing, z.looseObject(shape).nullish()).optional()
 }
 
 /** The items of an array; PHP writes an array with gaps as an object with number keys. Undefined for anything else. */
@@ -175,10 +178,6 @@ function numberToText(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-function isEmptyArray(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
-}
-
 /** Differences that are kept for one list; a document has only a few hundred fields. */
 const MAX_KEPT = 1_000
 
@@ -192,11 +191,6 @@ export function shortenExample(value: unknown): unknown {
 function textOf(value: unknown): string {
   const excess = excessOf(value)
   return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
-}
-
-/** Keeps the first example of each field and kind, so that a long list reports a field once. */
-function dedupeDrift(drift: readonly Drift[]): Drift[] {
-  return [...addDrift(new Map(), drift).values()]
 }
 
 /** Adds the first example of each field and kind to `known`, up to 1,000, and returns `known`. */
@@ -216,7 +210,8 @@ function unknownFieldsOf(schema: z.core.$ZodType, value: unknown, prefix: string
   }
   if (schema instanceof z.ZodPipe) return unknownFieldsOf(schema.out, value, prefix)
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    return dedupeDrift(value.flatMap((item) => unknownFieldsOf(schema.element, item, `${prefix}[]`)))
+    const drift = value.flatMap((item) => unknownFieldsOf(schema.element, item, `${prefix}[]`))
+    return [...addDrift(new Map(), drift).values()]
   }
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return []
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape

@@ -1,4 +1,6 @@
-import { loadScanner, type ReadOther, type Scanner } from './load-scanner.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { NOT_JSON, skipSpace, skipValue } from './seek-member.ts'
 import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-samples.ts'
 
@@ -10,7 +12,7 @@ const MAX_EXPECTED = 131_072
 const [MARGIN, GROWTH] = [1.05, 1.25] as const
 
 /** Loaded at the first list; shared, because it keeps no data between lists. */
-let scanner: Scanner | undefined
+let scanner: ReturnType<typeof loadScanner> | undefined
 
 /**
  * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object for each
@@ -40,9 +42,15 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     }
     if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined
     for (let index = 0; index < scanned.columns; index++) {
-      const column = columns[index] ?? makeColumn(scanner.nameOf(index), count, capacity)
+      // A field that the first samples do not have is NaN in them.
+      const before = () => new Float64Array(count).fill(Number.NaN)
+      const column = columns[index] ?? { name: scanner.nameOf(index), numbers: before() }
       columns[index] = column
-      if (column.numbers.length < capacity) column.numbers = copyOf(column.numbers, capacity)
+      if (column.numbers.length < capacity) {
+        const longer = new Float64Array(capacity)
+        longer.set(column.numbers)
+        column.numbers = longer
+      }
       column.numbers.set(scanner.numbersOf(index, rows), count)
     }
     count += rows
@@ -62,17 +70,6 @@ type Column = { name: string; numbers: Float64Array }
 type Others = Map<number, unknown>
 
 const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
-
-/** Makes the column of a field that is missing in the first `count` samples. */
-function makeColumn(name: string, count: number, capacity: number): Column {
-  return { name, numbers: new Float64Array(capacity).fill(Number.NaN, 0, count) }
-}
-
-function copyOf(numbers: Float64Array, capacity: number): Float64Array {
-  const copy = new Float64Array(capacity)
-  copy.set(numbers)
-  return copy
-}
 
 /**
  * Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object. `count` samples come
@@ -97,5 +94,85 @@ function parseSlice(bytes: Buffer, start: number, end: number): unknown {
     return JSON.parse(bytes.toString('utf8', start, end)) as unknown
   } catch {
     return undefined
+  }
+}
+
+/** Compiled from src/service/scanner; read from there also when the program runs from its sources. */
+const PROGRAM = join(PROGRAM_FOLDER, 'dist/scan-rows.wasm')
+/** Bytes behind the window that the scanner may read too: a word and the end of a label. */
+const MARGIN_BYTES = 16
+
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
+}
+
+type Global<T = number> = { readonly value: T }
+
+/** What src/service/scanner/scan-rows.ts exports; numbers without a unit are addresses in `memory`. */
+type Exports = {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  readonly WINDOW: Global
+  readonly WINDOW_BYTES: Global
+  readonly CELLS: Global
+  readonly MAX_COLUMNS: Global
+  readonly MAX_ROWS: Global
+  readonly columns: Global
+  readonly next: Global
+  readonly ended: Global
+  reset(): void
+  scanRows(bytes: number): number
+  nameStart(column: number): number
+  nameEnd(column: number): number
+}
+
+/**
+ * Reads a value that is not a plain number; `at` is its offset in the window. Returns the offset behind it, and its number if it is one;
+ * undefined when it is not JSON or does not end in the window.
+ */
+type ReadOther = (column: number, row: number, at: number) => { end: number; number: number } | undefined
+
+/**
+ * Compiles the scanner of samples. It is WebAssembly for its 64-bit integers and because V8 compiles it at once. Its memory is always 8 MB,
+ * of which it touches only what the columns of a window need.
+ */
+function loadScanner() {
+  let onOther: ReadOther = () => undefined
+  const program = new WebAssembly.Module(readFileSync(PROGRAM))
+  const { exports } = new WebAssembly.Instance(program, { 'scan-rows': { readOther } })
+  const wasm = exports as Exports
+  const { buffer } = wasm.memory
+  const windowBytes = wasm.WINDOW_BYTES.value
+  const rowsAColumn = wasm.MAX_ROWS.value
+  const window = new Uint8Array(buffer, wasm.WINDOW.value, windowBytes + MARGIN_BYTES)
+  const cells = new Float64Array(buffer, wasm.CELLS.value, wasm.MAX_COLUMNS.value * rowsAColumn)
+
+  function readOther(column: number, row: number, at: number): number {
+    const other = onOther(column, row, at)
+    if (!other) return 0
+    cells[column * rowsAColumn + row] = other.number
+    return other.end
+  }
+  return {
+    /** the most bytes that one call of `scan` accepts */
+    windowBytes,
+    /** Begins another list. */
+    reset: () => wasm.reset(),
+    /**
+     * Reads the complete samples of `bytes`, which begin with a sample. Returns their number, the number of columns so far, the
+     * offset of the next sample, and whether the list ended.
+     */
+    scan(bytes: Uint8Array, readOther: ReadOther) {
+      onOther = readOther
+      window.set(bytes)
+      window.fill(0, bytes.length, bytes.length + MARGIN_BYTES)
+      const rows = wasm.scanRows(bytes.length)
+      return { rows, columns: wasm.columns.value, next: wasm.next.value, ended: wasm.ended.value !== 0 }
+    },
+    nameOf: (column: number) =>
+      Buffer.from(buffer).toString('utf8', wasm.nameStart(column), wasm.nameEnd(column)),
+    /** Returns the numbers of a column after the last call, valid until the next one; NaN where there is none. */
+    numbersOf: (column: number, rows: number) =>
+      cells.subarray(column * rowsAColumn, column * rowsAColumn + rows),
   }
 }

@@ -10,10 +10,9 @@ import {
   type Parsed,
   parseItems,
   parseLenient,
-  parseList,
+  parseListAnswer,
   shortenExample,
   textField,
-  unknownOutsideOf,
 } from './lenient.ts'
 import { columnsOf, type WireSamples } from './wire-samples.ts'
 
@@ -39,10 +38,7 @@ export type WireActivityList = { entries: WireListEntry[]; bad: BadItem[]; drift
 
 /** Parses the answer of endpoint 9; fails only without a list. */
 export function parseActivityList(wire: Record<string, unknown>): Parsed<WireActivityList> {
-  const list = parseList(listEntrySchema, wire.activities, 'activities[]')
-  if (!list) return { ok: false, reason: 'activities is missing or not a list' }
-  const drift = [...unknownOutsideOf(wire, ['success', 'activities']), ...list.drift]
-  return { ok: true, value: { ...list, drift }, drift }
+  return parseListAnswer(listEntrySchema, wire, 'activities')
 }
 
 const loadsField = objectField({ ftp: numberField, hie: numberField, pp: numberField })

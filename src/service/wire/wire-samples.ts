@@ -18,9 +18,7 @@ export const MAX_CELLS = 6_000_000
 export const MAX_FIELDS = 1_000
 
 /** Turns samples that are objects into columns; undefined when they exceed MAX_SAMPLES, MAX_CELLS or MAX_FIELDS. */
-export function columnsOf(
-  samples: ReadonlyArray<Readonly<Record<string, unknown>>>,
-): WireSamples | undefined {
+export function columnsOf(samples: ReadonlyArray<Readonly<Record<string, unknown>>>) {
   if (samples.length > MAX_SAMPLES) return undefined
   const fields = new Map<string, { numbers: Float64Array; others: Map<number, unknown> }>()
   for (const [index, sample] of samples.entries()) {

@@ -10,8 +10,8 @@ import {
   type Parsed,
   parseLenient,
   parseList,
+  parseListAnswer,
   textField,
-  unknownOutsideOf,
 } from './lenient.ts'
 
 // `updated_at`, `duration` and `interval_count` are not in the document's list entry, but in the service's answers.
@@ -61,10 +61,7 @@ export type WireWorkout = z.infer<typeof workoutSchema> & {
 
 /** Parses the answer of endpoints 5 and 6; fails only without a list. */
 export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWorkoutList> {
-  const list = parseList(workoutEntrySchema, wire.workouts, 'workouts[]')
-  if (!list) return { ok: false, reason: 'workouts is missing or not a list' }
-  const drift = [...unknownOutsideOf(wire, ['success', 'workouts']), ...list.drift]
-  return { ok: true, value: { ...list, drift }, drift }
+  return parseListAnswer(workoutEntrySchema, wire, 'workouts')
 }
 
 /** Parses the answer of endpoint 7; fails only without a list of sets. */

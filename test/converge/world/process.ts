@@ -87,7 +87,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
   return {
     line,
     async signIn() {
-      const pair = await service.passwordGrant(client, { username: RIDER, password: RIDER })
+      const pair = await service.requestLogin(client, { type: 'password', username: RIDER, password: RIDER })
       const { baseUrl, clientId, clientSecret } = client
       return await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
     },
