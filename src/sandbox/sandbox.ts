@@ -3,7 +3,7 @@ import { answerActivity, answerActivityList } from './api/activity-answers.ts'
 import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
 import { answerUpload } from './api/upload-answer.ts'
 import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
-import { makeServer, type RiderAnswer, type Route, route } from './http/http-server.ts'
+import { makeServer, type RiderAnswer, type Route } from './http/http-server.ts'
 import { json, ReplyError, text } from './http/reply.ts'
 import type { Request } from './http/request.ts'
 import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
@@ -45,27 +45,17 @@ export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}
 
 /** The endpoints of the service document, in its order; the second line of 2 is for the forms of its pages. */
 const SERVICE_ROUTES: readonly Route[] = [
-  route('POST', '/oauth/token', '1: the three grants', answerToken),
-  route('GET', '/oauth/authorize', '2: login and consent pages', answerAuthorize),
-  route('POST', '/oauth/authorize', '2: forms of those pages', answerAuthorizeForm),
-  route(
-    'GET',
-    '/oauth/training_info',
-    '3: fitness, loads, workout of the day',
-    withRider(answerTrainingInfo),
-  ),
-  route(
-    'GET',
-    '/oauth/workout-download/:file',
-    '4: a workout as .erg or .zwo',
-    withRider(answerWorkoutDownload),
-  ),
-  route('GET', '/oauth/workout', '5: default workouts, no token', answerDefaultWorkouts),
-  route('GET', '/oauth/workouts', '6: own workouts', withRider(answerOwnWorkouts)),
-  route('GET', '/oauth/workout/:path', '7: a workout in watts', withRider(answerWorkout)),
-  route('GET', '/oauth/activity/:path', '8: one activity', withRider(answerActivity)),
-  route('GET', '/oauth/activity', '9: list by start', withRider(answerActivityList)),
-  route('POST', '/oauth/upload', '10: a FIT file', withRider(answerUpload)),
+  { method: 'POST', pattern: '/oauth/token', answer: answerToken },
+  { method: 'GET', pattern: '/oauth/authorize', answer: answerAuthorize },
+  { method: 'POST', pattern: '/oauth/authorize', answer: answerAuthorizeForm },
+  { method: 'GET', pattern: '/oauth/training_info', answer: withRider(answerTrainingInfo) },
+  { method: 'GET', pattern: '/oauth/workout-download/:file', answer: withRider(answerWorkoutDownload) },
+  { method: 'GET', pattern: '/oauth/workout', answer: answerDefaultWorkouts },
+  { method: 'GET', pattern: '/oauth/workouts', answer: withRider(answerOwnWorkouts) },
+  { method: 'GET', pattern: '/oauth/workout/:path', answer: withRider(answerWorkout) },
+  { method: 'GET', pattern: '/oauth/activity/:path', answer: withRider(answerActivity) },
+  { method: 'GET', pattern: '/oauth/activity', answer: withRider(answerActivityList) },
+  { method: 'POST', pattern: '/oauth/upload', answer: withRider(answerUpload) },
 ]
 
 /**

@@ -1,30 +1,15 @@
 import { z } from 'zod'
 import { DAY, SECOND } from '../kit/time.ts'
 import { type Home, homeIn } from './athlete/history.ts'
-import { makeRandom, type Random } from './athlete/random.ts'
+import { makeRandom } from './athlete/random.ts'
 import { makeDefaultWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
-import { type Client, makeClients, type RegisteredClient } from './oauth/clients.ts'
-import { type GrantBook, makeGrantBook } from './oauth/grant-book.ts'
-import { type Activity, makeRider, type Rider } from './rider.ts'
+import { makeClients, type RegisteredClient } from './oauth/clients.ts'
+import { makeGrantBook } from './oauth/grant-book.ts'
+import { makeRider, type Rider } from './rider.ts'
 
 /** The state of one sandbox, in memory only. */
-export type World = {
-  now: () => Date
-  settings: Settings
-  /** No activity of a rider's history is longer. */
-  longestActivitySeconds: number
-  riders: Map<string, Rider>
-  defaultWorkouts: Workout[]
-  clients: readonly Client[]
-  grants: GrantBook
-  /** Riders signed in with a browser, by session cookie. */
-  sessions: Map<string, { username: string; csrf: string }>
-  counts: Counts
-  faults: Fault[]
-  bodies: BodyCache
-  random: Random
-}
+export type World = ReturnType<typeof makeWorld>
 
 export type WorldOptions = {
   /** How many activities the first rider has done. */
@@ -49,7 +34,7 @@ const SECOND_ACTIVITIES = 12
 const SECOND_HOME = 'Pacific/Auckland'
 
 /** Makes a world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
-export function makeWorld(options: WorldOptions): World {
+export function makeWorld(options: WorldOptions) {
   const settings = makeSettings(options)
   const { activities = 150, longestActivitySeconds = Number.POSITIVE_INFINITY, seed = 1 } = options
   const { clients = [], now = () => new Date() } = options
@@ -62,24 +47,27 @@ export function makeWorld(options: WorldOptions): World {
   return {
     now: () => new Date(now().getTime() + settings.clock_skew_ms),
     settings,
+    /** No activity of a rider's history is longer. */
     longestActivitySeconds,
-    riders: new Map([
+    riders: new Map<string, Rider>([
       rider('rider', seed, activities, homeIn(options.home)),
       rider('second', seed + 1_000, Math.min(activities, SECOND_ACTIVITIES), homeIn(SECOND_HOME)),
     ]),
     defaultWorkouts: makeDefaultWorkouts(todayMs),
     clients: makeClients(clients),
     grants: makeGrantBook(),
-    sessions: new Map(),
+    /** Riders signed in with a browser, by session cookie. */
+    sessions: new Map<string, { username: string; csrf: string }>(),
     counts: makeCounts(),
-    faults: [],
-    bodies: { kept: new Map(), bytes: 0 },
+    faults: [] as Fault[],
+    /** Bodies that were written lately, so that the same answer is not written twice. */
+    bodies: { kept: new Map<string, Buffer>(), bytes: 0 },
     random: makeRandom(seed, 'faults'),
   }
 }
 
 /** Finds an activity of any rider by its path. */
-export function findActivity(world: World, path: string): { rider: Rider; activity: Activity } | undefined {
+export function findActivity(world: World, path: string) {
   for (const rider of world.riders.values()) {
     const activity = rider.activities.get(path)
     if (activity) return { rider, activity }
@@ -151,26 +139,15 @@ function makeSettings({ sampleDelayMs, accessTokenSeconds }: WorldOptions): Sett
   }
 }
 
-/** What was requested since the start or the last reset; requests by method and route pattern. */
-type Counts = {
-  requests: Record<string, number>
-  uploads: { accepted: number; refused: number }
-  tokens: { password: number; refresh_token: number; authorization_code: number; rejected: number }
-  faults: number
-}
-
-/** Makes counts of nothing. */
-export function makeCounts(): Counts {
+/** Makes counts of what is requested from now on; requests by method and route pattern. */
+export function makeCounts() {
   return {
-    requests: {},
+    requests: {} as Record<string, number>,
     uploads: { accepted: 0, refused: 0 },
     tokens: { password: 0, refresh_token: 0, authorization_code: 0, rejected: 0 },
     faults: 0,
   }
 }
-
-/** Recent bodies, so that equal answers are formatted once. */
-type BodyCache = { kept: Map<string, Buffer>; bytes: number }
 
 /** Room for some thirty rides with samples, small compared to the process. */
 const MAX_CACHED_BYTES = 48 * 1024 * 1024

@@ -58,14 +58,8 @@ function findSameFile(rider: Rider, sha256: string, nowMs: number): Activity | u
 
 function acceptUpload(file: UploadedFile, path: string): Reply {
   const url = `/activity/${path}`
-  const entry = {
-    name: file.fileName,
-    size: file.bytes.length,
-    type: file.type,
-    url,
-    deleteType: 'DELETE',
-    deleteUrl: url,
-  }
+  const named = { name: file.fileName, size: file.bytes.length, type: file.type }
+  const entry = { ...named, url, deleteType: 'DELETE', deleteUrl: url }
   return json(200, { success: true, json: { files: [entry] } })
 }
 

@@ -112,8 +112,10 @@ function planOne(place: { seed: string; from: number; room: number }, random: Ra
     indoor,
     activityType: running ? 'Running' : drawType(indoor, random),
     zone: drawOne(random, ZONES),
-    name: drawName(random, kind, startMs),
-    description: drawDescription(random),
+    // Words with accents and signs as a rule; one in fifteen is all digits, as head units name files.
+    name: random() < 0.07 ? String(Math.floor(startMs / 1_000)) : drawKindName(random, kind),
+    // Six in ten are null, as in published lists.
+    description: random() < 0.6 ? null : drawEven(random, DESCRIPTIONS),
   }
 }
 
@@ -148,11 +150,6 @@ function drawType(indoor: boolean, random: Random): string {
   return random() < 0.1 ? 'Mountain Biking' : 'Cycling'
 }
 
-/** Draws a name: usually words with accents and signs; one in fifteen is all digits, as head units name files. */
-function drawName(random: Random, kind: RideKind, startMs: number): string {
-  return random() < 0.07 ? String(Math.floor(startMs / 1_000)) : drawKindName(random, kind)
-}
-
 const DESCRIPTIONS = [
   '',
   'Felt good.',
@@ -160,8 +157,3 @@ const DESCRIPTIONS = [
   'Ça piquait — très froid 🥶',
   'x < y & "z"',
 ]
-
-/** Draws a description; six in ten are null, as in published lists. */
-function drawDescription(random: Random): string | null {
-  return random() < 0.6 ? null : drawEven(random, DESCRIPTIONS)
-}

@@ -1,16 +1,11 @@
 import { availablePower, makeReserve, type Signature, spendReserve } from './fitness-model.ts'
-import type { Home } from './history.ts'
+import type { Home, PlannedActivity } from './history.ts'
 import { drawBell, drawBetween, makeRandom, type Random } from './random.ts'
-import { type Effort, planEfforts, type RideKind } from './ride-kinds.ts'
+import { type Effort, planEfforts } from './ride-kinds.ts'
 
 /** The plan of a ride; the same plan always gives the same track. */
-export type Ride = {
+export type Ride = Pick<PlannedActivity, 'startMs' | 'seconds' | 'kind' | 'running' | 'indoor'> & {
   seed: number | string
-  startMs: number
-  seconds: number
-  kind: RideKind
-  running: boolean
-  indoor: boolean
   signature: Signature
   home: Home
   /** Whether the ride reaches the limit and so proves a new signature. */

@@ -65,14 +65,7 @@ export function makeSamples(
 }
 
 /** Samples of an uploaded file come back as they were recorded. */
-const PLAIN: Traits = {
-  raw: true,
-  parts: false,
-  scaled: false,
-  proximity: false,
-  nulls: false,
-  strapless: false,
-}
+const PLAIN: Partial<Traits> = { raw: true }
 
 function drawTraits(seed: number | string): Traits {
   const random = makeRandom(seed, 'traits')

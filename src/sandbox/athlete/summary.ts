@@ -1,4 +1,5 @@
-import { formOf, freshnessOf, type Load, type Loads, type Signature, totalOf } from './fitness-model.ts'
+import type { Activity } from '../rider.ts'
+import { formOf, freshnessOf, type Load, totalOf } from './fitness-model.ts'
 import { drawOne, makeRandom } from './random.ts'
 import type { Totals } from './score.ts'
 
@@ -8,16 +9,9 @@ export type StartDate = { date: string; timezone_type: number; timezone: string 
 export type Summary = Record<string, unknown>
 
 /** The input of a summary besides the totals of the samples. */
-type SummaryFacts = {
-  seed: number | string
-  path: string
-  activityType: string
+type SummaryFacts = Activity & {
   startDate: StartDate
   indoor: boolean
-  signature: Signature
-  previous: Signature
-  breakthrough: boolean
-  loads: Loads
   /** The day of the progression, YYYY-MM-DD. */
   day: string
 }

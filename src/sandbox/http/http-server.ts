@@ -16,17 +16,10 @@ export function makeServer(
   deps: { world: World; routes: readonly Route[]; origin: () => string },
   signal: AbortSignal,
 ): Server {
-  const answer = async (message: IncomingMessage, response: ServerResponse) => {
-    try {
-      await answerMessage(deps, message, response, signal)
-    } catch {
-      response.destroy()
-    }
-  }
   const server = createServer({ requireHostHeader: false, requestTimeout: 0 }, (message, response) => {
     message.on('error', () => {})
     response.on('error', () => {})
-    void answer(message, response)
+    void answerMessage(deps, message, response, signal).catch(() => response.destroy())
   })
   server.on('clientError', (_error, socket) => socket.destroy())
   return server
@@ -43,21 +36,19 @@ async function answerMessage(
   const request = makeRequest(message, { origin: deps.origin(), bodyTimeoutMs: settings.body_timeout_ms })
   response.sendDate = false
   response.setHeader('date', world.now().toUTCString())
-  if (request.path.startsWith(STEERING)) {
-    return sendReply(response, await runRoute(world, routes, request))
-  }
   const found = findRoute(routes, request)
+  const work = () => runRoute(world, found, request)
+  if (request.path.startsWith(STEERING)) return sendReply(response, await work())
   const counted = `${request.method} ${'route' in found ? found.route.pattern : '(unknown)'}`
   world.counts.requests[counted] = (world.counts.requests[counted] ?? 0) + 1
   if (settings.latency_ms > 0) await sleep(settings.latency_ms, signal)
   const fault = useFault(world.faults, request, world.random)
-  if (!fault) return sendReply(response, await runRoute(world, routes, request))
+  if (!fault) return sendReply(response, await work())
   world.counts.faults++
-  return sendFaulty({ response, signal, work: () => runRoute(world, routes, request) }, fault)
+  return sendFaulty({ response, signal, work }, fault)
 }
 
-async function runRoute(world: World, routes: readonly Route[], request: Request): Promise<Reply> {
-  const found = findRoute(routes, request)
+async function runRoute(world: World, found: ReturnType<typeof findRoute>, request: Request) {
   if ('allowed' in found) {
     if (found.allowed.length === 0) return refuse(404, 'no such address')
     return refuse(405, 'wrong method', { allow: found.allowed.join(', ') })
@@ -77,8 +68,9 @@ export type Params = Readonly<Record<string, string>>
 export type Route = {
   method: string
   pattern: string
-  about: string
   answer: (world: World, request: Request, params: Params) => Promise<Reply> | Reply
+  /** what it does, for the table of the steering routes */
+  about?: string
 }
 
 /** The answer of an endpoint that needs a rider's token. */
@@ -87,11 +79,6 @@ export type RiderAnswer = (
   request: Request,
   params: Params,
 ) => Promise<Reply> | Reply
-
-/** Makes one line of the table of routes. */
-export function route(method: string, pattern: string, about: string, answer: Route['answer']): Route {
-  return { method, pattern, about, answer }
-}
 
 /** Finds the route of a request; `allowed` lists the methods of a known path when the method is wrong. */
 function findRoute(routes: readonly Route[], request: { method: string; path: string }) {

@@ -47,12 +47,7 @@ export const SIGN_IN_PAGE =
   '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
 
 /** Makes an answer of any type from a text. */
-export function text(
-  status: number,
-  type: string,
-  body: string,
-  headers: Record<string, string> = {},
-): Reply {
+export function text(status: number, type: string, body: string, headers: Record<string, string> = {}) {
   return { status, headers: { 'content-type': type, ...headers }, body: Buffer.from(body) }
 }
 

@@ -19,10 +19,7 @@ export type Request = {
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 /** Makes a request from a message, in origin or absolute form. */
-export function makeRequest(
-  message: IncomingMessage,
-  own: { origin: string; bodyTimeoutMs: number },
-): Request {
+export function makeRequest(message: IncomingMessage, own: { origin: string; bodyTimeoutMs: number }) {
   const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   const mark = target.indexOf('?')
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1)

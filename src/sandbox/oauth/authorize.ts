@@ -93,14 +93,13 @@ function findSession(world: World, request: Request): { username: string; csrf: 
 function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
-  if (state !== undefined) parameters.push(state.replace(/[^\x21-\x7e]/g, escapeByte))
+  // Node reads a request line as bytes, so each character here is one byte.
+  if (state !== undefined)
+    parameters.push(
+      state.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`),
+    )
   const address = `${query.redirectUri}${query.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
-}
-
-/** Node reads a request line as bytes, so each character here is one byte. */
-function escapeByte(sign: string): string {
-  return `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`
 }
 
 /** Makes the page where the rider signs in; the form goes back to the same address. */

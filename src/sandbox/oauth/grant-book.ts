@@ -15,23 +15,21 @@ type Code = {
   expiresMs: number
   used: boolean
 }
-type Access = { grantId: string; expiresMs: number }
-type Refresh = { grantId: string; expiresMs: number; used: boolean }
 
 /** Every grant, code and token issued. */
-export type GrantBook = {
-  grants: Map<string, Grant>
-  codes: Map<string, Code>
-  access: Map<string, Access>
-  refresh: Map<string, Refresh>
-}
+export type GrantBook = ReturnType<typeof makeGrantBook>
 
 /** A program exchanges a code at once; a minute is enough for a person who pastes it. */
 const CODE_MS = 60_000
 
 /** Makes an empty book. */
-export function makeGrantBook(): GrantBook {
-  return { grants: new Map(), codes: new Map(), access: new Map(), refresh: new Map() }
+export function makeGrantBook() {
+  return {
+    grants: new Map<string, Grant>(),
+    codes: new Map<string, Code>(),
+    access: new Map<string, Pick<Code, 'grantId' | 'expiresMs'>>(),
+    refresh: new Map<string, Pick<Code, 'grantId' | 'expiresMs' | 'used'>>(),
+  }
 }
 
 /** Records a grant of a rider to a client. */
@@ -46,15 +44,11 @@ export function issuePair(
   book: GrantBook,
   input: { grantId: string; nowMs: number; seconds: number; refreshSeconds: number },
 ) {
-  const access = makeSecret()
-  const refresh = makeSecret()
-  book.access.set(access, { grantId: input.grantId, expiresMs: input.nowMs + input.seconds * 1_000 })
-  book.refresh.set(refresh, {
-    grantId: input.grantId,
-    expiresMs: input.nowMs + input.refreshSeconds * 1_000,
-    used: false,
-  })
-  return { access_token: access, refresh_token: refresh, expires_in: input.seconds }
+  const { grantId, nowMs, seconds, refreshSeconds } = input
+  const [access, refresh] = [makeSecret(), makeSecret()]
+  book.access.set(access, { grantId, expiresMs: nowMs + seconds * 1_000 })
+  book.refresh.set(refresh, { grantId, expiresMs: nowMs + refreshSeconds * 1_000, used: false })
+  return { access_token: access, refresh_token: refresh, expires_in: seconds }
 }
 
 /** Issues a code bound to rider, client, redirect address and, when one was sent, a challenge. */

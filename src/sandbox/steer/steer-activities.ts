@@ -167,7 +167,7 @@ function sampleCount(activity: Activity, nowMs: number): number {
 const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.null()]))
 
 /** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
-const newActivitySchema = z.strictObject({
+export const newActivitySchema = z.strictObject({
   rider: z.string().default('rider'),
   /** The path is the seed of the ride. */
   path: z
@@ -191,7 +191,7 @@ const newActivitySchema = z.strictObject({
 })
 
 /** PATCH /_sandbox/activities/<path>. `summary` changes fields at any level; `reset` first drops all such changes, `{}` none. */
-const patchActivitySchema = z.strictObject({
+export const patchActivitySchema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullable().optional(),
   activity_type: z.string().optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
 import { homeIn } from '../athlete/history.ts'
 import { faultSchema } from '../http/faults.ts'
-import { type Params, type Route, route } from '../http/http-server.ts'
+import type { Params, Route } from '../http/http-server.ts'
 import { json, type Reply, refuse } from '../http/reply.ts'
 import { type Request, readChecked } from '../http/request.ts'
 import { expireAccess, revokeAll } from '../oauth/grant-book.ts'
@@ -11,45 +11,61 @@ import { listWorkouts, makeCounts, settingsSchema, type World } from '../world.t
 import * as activities from './steer-activities.ts'
 
 const ALL = '/_sandbox/activities'
-const ONE = '/_sandbox/activities/:path'
-const NEW_FIELDS =
-  '{rider, path, name, description, started_at, seconds, activity_type, kind, indoor, zone, late, sample_delay_ms, summary, sample}'
-const EDIT_FIELDS =
-  '{name, description, activity_type, started_at, summary, sample, scale_power, sample_delay_ms, broken, reset}'
-const FAULT_FIELDS = '{method, path, kind, status, retry_after, body, times, probability, duration_ms}'
+const ONE = `${ALL}/:path`
+/** Names the fields of a body. */
+const fieldsOf = ({ shape }: z.ZodObject) => `{${Object.keys(shape).join(', ')}}`
+
+const riderSchema = z.strictObject({
+  username: z.string().min(1),
+  password: z.string().min(1),
+  activities: z.number().int().nonnegative().default(0),
+  seed: z.number().int().default(7),
+  /** the time zone of one of the homes */
+  home: z.string().optional(),
+})
+
+const workoutSchema = z.strictObject({
+  name: z.string().nullable().optional(),
+  description: z.string().optional(),
+  deleted: z.boolean().optional(),
+})
+
+function steer(method: string, pattern: string, about: string, answer: Route['answer']): Route {
+  return { method, pattern, about, answer }
+}
 
 /** The routes by which tests steer the sandbox: JSON, no token. */
 export const STEERING_ROUTES: readonly Route[] = [
-  route('GET', '/_sandbox/', 'this table', describe),
-  route('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
-  route('POST', '/_sandbox/counts/reset', 'start counting again', resetCounts),
-  route('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
-  route('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
-  route('POST', ALL, `add one ${NEW_FIELDS}`, activities.createActivity),
-  route('PATCH', ONE, `edit ${EDIT_FIELDS}`, activities.editActivity),
-  route('DELETE', ONE, 'delete; the list forgets it', activities.deleteActivity),
-  route('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveActivity),
-  route('POST', '/_sandbox/recalculate', 'change every activity at once', activities.recalculate),
-  route('GET', '/_sandbox/settings', 'the settings', (world) => json(200, world.settings)),
-  route('PATCH', '/_sandbox/settings', 'change settings', patchSettings),
-  route('GET', '/_sandbox/faults', 'planned failures and how often they hit', ({ faults }) =>
+  steer('GET', '/_sandbox/', 'this table', describe),
+  steer('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
+  steer('POST', '/_sandbox/counts/reset', 'start counting again', resetCounts),
+  steer('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
+  steer('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
+  steer('POST', ALL, `add one ${fieldsOf(activities.newActivitySchema)}`, activities.createActivity),
+  steer('PATCH', ONE, `edit ${fieldsOf(activities.patchActivitySchema)}`, activities.editActivity),
+  steer('DELETE', ONE, 'delete; the list forgets it', activities.deleteActivity),
+  steer('POST', `${ONE}/revive`, 'bring a deleted or hidden one back', activities.reviveActivity),
+  steer('POST', '/_sandbox/recalculate', 'change every activity at once', activities.recalculate),
+  steer('GET', '/_sandbox/settings', 'the settings', (world) => json(200, world.settings)),
+  steer('PATCH', '/_sandbox/settings', 'change settings', patchSettings),
+  steer('GET', '/_sandbox/faults', 'planned failures and how often they hit', ({ faults }) =>
     json(200, { faults }),
   ),
-  route('POST', '/_sandbox/faults', `plan a failure ${FAULT_FIELDS}`, planFault),
-  route('DELETE', '/_sandbox/faults', 'forget planned failures', ({ faults }) =>
+  steer('POST', '/_sandbox/faults', `plan a failure ${fieldsOf(faultSchema)}`, planFault),
+  steer('DELETE', '/_sandbox/faults', 'forget planned failures', ({ faults }) =>
     json(200, { cleared: faults.splice(0).length }),
   ),
-  route('GET', '/_sandbox/tokens', 'every token given out, to search logs and dumps for', ({ grants }) =>
+  steer('GET', '/_sandbox/tokens', 'every token given out, to search logs and dumps for', ({ grants }) =>
     json(200, { access: [...grants.access.keys()], refresh: [...grants.refresh.keys()] }),
   ),
-  route('POST', '/_sandbox/tokens/expire', 'access tokens end now', ({ grants }) =>
+  steer('POST', '/_sandbox/tokens/expire', 'access tokens end now', ({ grants }) =>
     json(200, { expired: expireAccess(grants) }),
   ),
-  route('POST', '/_sandbox/tokens/revoke', 'grants are gone', ({ grants }) =>
+  steer('POST', '/_sandbox/tokens/revoke', 'grants are gone', ({ grants }) =>
     json(200, { revoked: revokeAll(grants) }),
   ),
-  route('POST', '/_sandbox/riders', 'add a rider {username, password, activities, seed, home}', putRider),
-  route('PATCH', '/_sandbox/workouts/:path', 'edit {name, description, deleted}', patchWorkout),
+  steer('POST', '/_sandbox/riders', `add a rider ${fieldsOf(riderSchema)}`, putRider),
+  steer('PATCH', '/_sandbox/workouts/:path', `edit ${fieldsOf(workoutSchema)}`, patchWorkout),
 ]
 
 function describe(world: World): Reply {
@@ -74,15 +90,6 @@ async function planFault(world: World, request: Request): Promise<Reply> {
   return json(201, fault)
 }
 
-const riderSchema = z.strictObject({
-  username: z.string().min(1),
-  password: z.string().min(1),
-  activities: z.number().int().nonnegative().default(0),
-  seed: z.number().int().default(7),
-  /** the time zone of one of the homes */
-  home: z.string().optional(),
-})
-
 /** Adds a rider, or changes the password of a known one. */
 async function putRider(world: World, request: Request): Promise<Reply> {
   const { username, password, activities, seed, home } = await readChecked(request, riderSchema)
@@ -96,12 +103,6 @@ async function putRider(world: World, request: Request): Promise<Reply> {
   }
   return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })
 }
-
-const workoutSchema = z.strictObject({
-  name: z.string().nullable().optional(),
-  description: z.string().optional(),
-  deleted: z.boolean().optional(),
-})
 
 /** Edits, deletes or revives a workout; every edit moves its `last_modified`. */
 async function patchWorkout(world: World, request: Request, params: Params): Promise<Reply> {
