@@ -58,7 +58,11 @@ async function createCluster(
   if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
   await writeSettings(scratch)
   await runSingleUser(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
-  await moveIntoPlace(scratch, cluster, input.dataDir)
+  await rename(scratch, cluster).catch((error: unknown) => {
+    const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
+    throw new ConfigError('embedded_damaged', message, { cause: error })
+  })
+  await flushDirectory(input.dataDir)
 }
 
 /** Sets the superuser's password while no server runs. */
@@ -112,16 +116,6 @@ async function runSingleUser(tools: Tools, cluster: string, statements: string[]
   const finished = await runToEnd(tools.runAs, command, { cwd: '/', input })
   if (finished.code !== 0)
     throw failed('embedded_setup_failed', `cannot set up the database in ${cluster}`, finished)
-}
-
-async function moveIntoPlace(scratch: string, cluster: string, dataDir: string): Promise<void> {
-  try {
-    await rename(scratch, cluster)
-  } catch (error) {
-    const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
-    throw new ConfigError('embedded_damaged', message, { cause: error })
-  }
-  await flushDirectory(dataDir)
 }
 
 async function readVersion(cluster: string): Promise<string | undefined> {

@@ -29,7 +29,7 @@ export async function startServer(launch: Launch) {
   const logFile = await open(logPath, 'a', 0o600)
   let logStart = (await logFile.stat()).size
   let child: ChildProcess
-  let watchdog: Watchdog | undefined
+  let watchdog: ReturnType<typeof startWatchdog> | undefined
   let ended: Promise<string>
   try {
     const settings = [`port=${launch.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
@@ -81,10 +81,7 @@ export async function startServer(launch: Launch) {
 
 /** Moves a long log to `….1`. The server keeps its file open and appends to it, so the file is copied and emptied. */
 async function rotateLog(path: string): Promise<boolean> {
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => 0,
-  )
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0
   if (size <= LOG_LIMIT_BYTES) return false
   await copyFile(path, `${path}.1`)
   await truncate(path)
@@ -129,7 +126,11 @@ export async function waitUntilReady(
       const message = `the embedded Postgres ended while starting (${how}):\n${await server.readLogTail()}`
       throw new TransientError('embedded_start_failed', message)
     }
-    if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) throw wrongPassword()
+    if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) {
+      const mend = 'delete that file, then start again'
+      const message = `the embedded Postgres refuses the password in postgres.json; ${mend}`
+      throw new ConfigError('embedded_password', message)
+    }
     if (Date.now() < reportAt) continue
     const full = await readDiskFull(input.dataDir)
     if (full) throw full
@@ -153,15 +154,6 @@ export async function tryConnect(url: string): Promise<string | undefined> {
   }
 }
 
-function wrongPassword(): ConfigError {
-  const message =
-    'the embedded Postgres refuses the password in postgres.json; delete that file, then start again'
-  return new ConfigError('embedded_password', message)
-}
-
-/** Stops the server when its owner dies; `dismiss` ends the watchdog without touching the server. */
-type Watchdog = { dismiss(): Promise<void> }
-
 /**
  * Waits on a pipe that only the owner has open. A line means that the owner has stopped the server itself; the end of the
  * pipe, that the owner died. The server is stopped only while postmaster.pid names it, because the system may have given its
@@ -183,8 +175,8 @@ is_ours && kill -QUIT "$pid" 2>/dev/null
 exit 0
 `
 
-/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB. */
-function startWatchdog(pid: number, directory: string): Watchdog {
+/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB, which stops it when its owner dies. */
+function startWatchdog(pid: number, directory: string) {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'musette-watchdog', String(pid), directory], {
     cwd: '/',
     detached: true,
@@ -197,6 +189,7 @@ function startWatchdog(pid: number, directory: string): Watchdog {
   })
   child.stdin.on('error', () => undefined)
   return {
+    /** Ends the watchdog without touching the server. */
     dismiss() {
       child.stdin.end('done\n')
       return gone

@@ -37,17 +37,14 @@ async function readServerProcesses(directory: string): Promise<number[]> {
     if (!/^\d+$/.test(name)) continue
     try {
       if ((await readlink(`/proc/${name}/cwd`)) !== directory) continue
-      if ((await readLinuxStart(Number(name))) !== '' && (await isPostgres(name))) found.push(Number(name))
+      if ((await readLinuxStart(Number(name))) === '') continue
+      // A shell may also have the directory as its working directory.
+      if ((await readFile(`/proc/${name}/comm`, 'utf8')).startsWith('postgres')) found.push(Number(name))
     } catch {
       // It has ended, or belongs to another user.
     }
   }
   return found
-}
-
-// A shell may also have the directory as its working directory.
-async function isPostgres(pid: string): Promise<boolean> {
-  return (await readFile(`/proc/${pid}/comm`, 'utf8')).startsWith('postgres')
 }
 
 /** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */

@@ -62,12 +62,8 @@ export function spawnAs(runAs: RunAs, command: readonly string[], options: Spawn
 }
 
 /** Runs a program as `runAs` says and waits for its end, with `input` on its standard input, in `cwd`. */
-export function runToEnd(
-  runAs: RunAs,
-  command: readonly string[],
-  options: { cwd: string; input?: string },
-): Promise<Finished> {
-  return new Promise((resolve) => {
+export function runToEnd(runAs: RunAs, command: readonly string[], options: { cwd: string; input?: string }) {
+  return new Promise<Finished>((resolve) => {
     const child = spawnAs(runAs, command, {
       cwd: options.cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
