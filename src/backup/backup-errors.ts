@@ -6,12 +6,6 @@ export function damaged(where: string, cause?: unknown): MusetteError {
   return new MusetteError('backup_damaged', message, { cause })
 }
 
-/** Makes the error for an archive that ends too early. */
-export function cutOff(): MusetteError {
-  const message = 'the backup is cut off, so it is not complete; nothing is restored; use another backup'
-  return new MusetteError('backup_cut_off', message)
-}
-
 /** Makes the error for a table that has other rows after its restore than the archive. */
 export function restoredDiffers(table: string): MusetteError {
   const message = `the rows of ${table} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
@@ -34,6 +28,15 @@ export function newerBackup(version: string): ConfigError {
 export function unknownBackup(version: string, what: string): ConfigError {
   const message = `the backup was made by musette ${version}, and this version does not know ${what}; install that version`
   return new ConfigError('backup_unknown', message)
+}
+
+/** Does work on a file or folder, and throws an error of the file system with the path and the remedy; other errors stay as they are. */
+export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw mapFileError(error, 'write', path)
+  }
 }
 
 /** Turns an error of the file system into one with the path and the remedy; other errors stay as they are. */

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
-import { errorCode } from '../kit/errors.ts'
-import { type DurableFile, openDurableFile } from '../kit/files.ts'
+import { type DurableFile, openDurableFile, orMissing } from '../kit/files.ts'
 import type { Clock } from '../kit/time.ts'
 import type { CopyProgress } from '../store/backup/copy-progress.ts'
 import type { Store } from '../store/store.ts'
-import { mapFileError } from './backup-errors.ts'
+import { mapFileError, onDisk } from './backup-errors.ts'
 import { type BackupReport, writeBackup } from './write-backup.ts'
 
 const READ_BYTES = 1024 * 1024
@@ -24,18 +23,11 @@ export async function writeBackupFile(
   },
 ): Promise<BackupReport> {
   const { path, ...rest } = input
-  const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (error) {
-      throw mapFileError(error, 'write', path)
-    }
-  }
-  const file = await onDisk(() => openTarget(path))
+  const file = await onDisk(path, () => openTarget(path))
   try {
-    const write = (bytes: Buffer) => onDisk(() => file.write(bytes))
+    const write = (bytes: Buffer) => onDisk(path, () => file.write(bytes))
     const report = await writeBackup(deps, { ...rest, write })
-    await onDisk(() => file.commit())
+    await onDisk(path, () => file.commit())
     return report
   } catch (error) {
     await file.abandon()
@@ -54,16 +46,13 @@ export async function* readBackupFile(path: string): AsyncGenerator<Buffer> {
 
 /** Opens the target of a link, so that the link stays, or a pipe or device. */
 async function openTarget(path: string): Promise<DurableFile> {
-  const stats = await stat(path).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error
-  })
+  const stats = await stat(path).catch(orMissing)
   if (!stats) return openDurableFile(path)
   if (stats.isFile()) return openDurableFile(await realpath(path))
   const file = await open(path, 'w')
-  const close = () => file.close()
   return {
     write: (bytes) => file.writeFile(bytes),
-    commit: close,
-    abandon: () => close().catch(() => undefined),
+    commit: () => file.close(),
+    abandon: () => file.close().catch(() => undefined),
   }
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openPlainFile, orNone, UNFINISHED } from '../kit/files.ts'
 import { DAY } from '../kit/time.ts'
-import { mapFileError } from './backup-errors.ts'
+import { onDisk } from './backup-errors.ts'
 import type { Manifest } from './manifest.ts'
 import { openArchive } from './read-archive.ts'
 
@@ -24,9 +24,7 @@ export function scheduledName(madeAt: Date, line: string): string {
   return `musette-${madeAt.toISOString().replace(/[-:]|\.\d+/g, '')}-${markOf(line)}.tar`
 }
 
-function markOf(line: string): string {
-  return line.slice(0, 8)
-}
+const markOf = (line: string) => line.slice(0, 8)
 
 function isOwn(name: string, line: string): boolean {
   return COMPLETE.exec(name)?.[7] === markOf(line)
@@ -62,10 +60,7 @@ export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<stri
  * a later time in their names stay and do not count: a clock that was ahead named them. Returns their names. Throws as readScheduled
  * does.
  */
-export async function removeOldBackups(
-  schedule: Schedule,
-  { keep, madeAt }: { keep: number; madeAt: Date },
-): Promise<string[]> {
+export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { keep: number; madeAt: Date }) {
   const { dir } = schedule
   const files = await readScheduled(schedule)
   const isAhead = (file: ScheduledFile) => file.madeAt > madeAt
@@ -115,12 +110,4 @@ export async function removeUnfinished({ dir, line }: Schedule): Promise<void> {
   const names = await onDisk(dir, () => readdir(dir))
   const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))
   for (const name of left) await onDisk(dir, () => rm(join(dir, name), { force: true }))
-}
-
-async function onDisk<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw mapFileError(error, 'write', dir)
-  }
 }

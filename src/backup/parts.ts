@@ -26,10 +26,7 @@ export function compressParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
  * Decompresses parts, several at the same time. One that is damaged, or larger than a part is, throws what `asDamage` makes of the
  * error of zlib.
  */
-export function decompressParts(
-  parts: AsyncIterable<Buffer>,
-  asDamage: (error: unknown) => Error,
-): AsyncGenerator<Buffer> {
+export function decompressParts(parts: AsyncIterable<Buffer>, asDamage: (error: unknown) => Error) {
   return mapInOrder(parts, async (part) => {
     try {
       return await decompress(part, { maxOutputLength: PART_BYTES, chunkSize: CHUNK_BYTES })

@@ -1,4 +1,5 @@
-import { cutOff, damaged } from './backup-errors.ts'
+import { MusetteError } from '../kit/errors.ts'
+import { damaged } from './backup-errors.ts'
 
 /** A file in an archive. */
 export type Entry = { name: string; bytes: Buffer }
@@ -82,7 +83,10 @@ function makeReader(source: AsyncIterable<Buffer>) {
     return true
   }
   const read = async (size: number): Promise<Buffer> => {
-    if (!(await fill(size))) throw cutOff()
+    if (!(await fill(size))) {
+      const message = 'the backup is cut off, so it is not complete; nothing is restored; use another backup'
+      throw new MusetteError('backup_cut_off', message)
+    }
     const whole = Buffer.concat(held, length)
     const rest = whole.subarray(size)
     held = [rest]

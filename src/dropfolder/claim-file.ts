@@ -10,7 +10,7 @@ import { moveDone, moveFailed } from './move-file.ts'
 import type { MovedFiles } from './moved-files.ts'
 import type { ReadWriter } from './open-writers.ts'
 import type { FinalResult, SeenFiles } from './seen-files.ts'
-import { type Found, identityOf, isUnchanged } from './walk-folder.ts'
+import { type Found, identityOf, isUnchanged, keyOf } from './walk-folder.ts'
 
 /** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
 export type DroppedFile = {
@@ -196,17 +196,12 @@ async function* readRange(
 }
 
 async function checkInside(dir: string, found: Found): Promise<void> {
-  const [root, folder] = await Promise.all([
-    realpath(Buffer.from(dir), 'buffer'),
-    realpath(found.folder, 'buffer'),
-  ])
-  if (folder.equals(root) || folder.subarray(0, root.length + 1).equals(withSeparator(root))) return
+  const paths = await Promise.all([Buffer.from(dir), found.folder].map((path) => realpath(path, 'buffer')))
+  // With a separator at the end, the path of a folder begins all those in it, and its own.
+  const [root = '', folder = ''] = paths.map((path) => keyOf(path).replace(/[\\/]?$/, sep))
+  if (folder.startsWith(root)) return
   const message = `drop folder: ${found.relativePath} lies behind a link that leads out`
   throw new RejectedError('outside_folder', message)
-}
-
-function withSeparator(path: Buffer): Buffer {
-  return path.at(-1) === sep.charCodeAt(0) ? path : Buffer.concat([path, Buffer.from(sep)])
 }
 
 function changed(found: Found): TransientError {

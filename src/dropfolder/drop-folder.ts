@@ -225,11 +225,8 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
     }
   }
 
-  function reportUnreadable({ unreadable: [first] }: WalkResult): void {
-    if (!first) {
-      problems.end('unreadable')
-      return
-    }
+  function reportUnreadable({ unreadable: [first] }: WalkResult) {
+    if (!first) return problems.end('unreadable')
     const sentence = `drop folder: the folder ${first.folder} in it cannot be read (${errorLine(first.error)}); files in it wait`
     problems.begin('unreadable', sentence, first.error)
   }

@@ -59,15 +59,11 @@ export function makeReporter(
       )
       const waiting = [...unowned, ...seen.waitingSince(nowMs - REPORT_AFTER_MS)]
       logChanges(waiting.filter(({ code }) => !QUIET.includes(code)))
-      const problem = problems.current()
       // A problem of the whole folder was logged when it began.
+      const problem = problems.current()
       const whole = problem && {
-        code: problem.kind,
-        reason: problem.sentence,
-        relativePath: dir,
-        account: null,
-        sizeBytes: null,
-        sinceMs: problem.sinceMs,
+        ...{ code: problem.kind, reason: problem.sentence, sinceMs: problem.sinceMs },
+        ...{ relativePath: dir, account: null, sizeBytes: null },
       }
       await deps
         .show?.(whole ? [whole, ...waiting] : waiting)

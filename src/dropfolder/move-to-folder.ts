@@ -7,15 +7,7 @@ import { orMissing } from '../kit/files.ts'
 import { ASIDE, DONE, FAILED, folderOf, isAside, joinPath, keyOf, type WalkResult } from './walk-folder.ts'
 
 /** Error codes of file systems without hard links, and of systems that forbid links to files of another user. */
-const NO_LINKS: ReadonlySet<string> = new Set([
-  'EPERM',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'ENOSYS',
-  'EMLINK',
-  'EINVAL',
-  'EACCES',
-])
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'EACCES']
 
 /**
  * Moves a file into a folder of the same file system under its name, or under the first numbered name that is free.
@@ -33,11 +25,8 @@ export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): 
       if (code === 'ENOENT') return undefined
       if (code === 'EEXIST') {
         if (!(await isSameFile(path, target))) continue
-      } else if (NO_LINKS.has(code)) {
-        return moveByRename(path, folder, name)
-      } else {
-        throw error
-      }
+      } else if (NO_LINKS.includes(code)) return moveByRename(path, folder, name)
+      else throw error
     }
     return (await removeOldName(path, { folder, target, name })) ? target : undefined
   }
@@ -48,15 +37,12 @@ export async function moveToFolder(path: Buffer, folder: Buffer, name: Buffer): 
  * that was put in its place since the link was made is moved back, so that only the second name of the moved file is
  * removed. Returns false when another process has removed the old name first; that one has moved the file.
  */
-async function removeOldName(
-  path: Buffer,
-  moved: { folder: Buffer; target: Buffer; name: Buffer },
-): Promise<boolean> {
+async function removeOldName(path: Buffer, moved: { folder: Buffer; target: Buffer; name: Buffer }) {
   const aside = joinPath(moved.folder, asideName(moved.name))
   const isRenamed = await rename(path, aside).then(() => true, orMissing)
   // Another daemon on the same folder removed it first.
   if (!isRenamed) return false
-  if (await isSameFile(aside, moved.target)) await removeFile(aside)
+  if (await isSameFile(aside, moved.target)) await unlink(aside).catch(orMissing)
   else await moveToFolder(aside, folderOf(path), moved.name)
   return true
 }
@@ -80,11 +66,6 @@ export async function moveByRename(path: Buffer, folder: Buffer, name: Buffer): 
       throw error
     }
   }
-}
-
-/** Removes a file; a missing one is not an error. */
-async function removeFile(path: Buffer): Promise<void> {
-  await unlink(path).catch(orMissing)
 }
 
 /** Whether two paths are names of the same file. */
@@ -123,11 +104,6 @@ function asideName(name: Buffer): Buffer {
   return whole.length <= MAX_NAME_BYTES ? whole : mark
 }
 
-/** Returns the file's own name from its hidden name; undefined where there was no room for it. */
-function nameOfAside(aside: Buffer): Buffer | undefined {
-  return aside.length > ASIDE_NAME_AT ? aside.subarray(ASIDE_NAME_AT) : undefined
-}
-
 function withEnding(stem: Buffer, ending: string): Buffer {
   const end = Buffer.from(ending, 'latin1')
   let length = Math.min(stem.length, MAX_NAME_BYTES - end.length)
@@ -143,11 +119,9 @@ const UNNAMED = Buffer.from('recovered.fit')
  * Makes the recovery of moves that a killed process left unfinished. The returned function looks into `done/` and
  * `failed/` of each account's folder once, and into every scanned folder in which a hidden name was seen. Never throws.
  */
-export function makeMoveRecovery(
-  log: Logger,
-): (walked: Pick<WalkResult, 'homes' | 'interrupted'>) => Promise<void> {
+export function makeMoveRecovery(log: Logger) {
   const recovered = new Set<string>()
-  return async ({ homes, interrupted }) => {
+  return async ({ homes, interrupted }: Pick<WalkResult, 'homes' | 'interrupted'>) => {
     const fresh = homes.filter((home) => !recovered.has(keyOf(home)))
     for (const home of fresh) recovered.add(keyOf(home))
     try {
@@ -184,18 +158,16 @@ async function recoverMovesIn(folder: Buffer, home: Buffer): Promise<number> {
   for (const entry of entries) {
     if (!entry.isFile() || !isAside(entry.name)) continue
     const aside = joinPath(folder, entry.name)
-    if (await hasSecondName(aside, folder, moved)) await removeFile(aside)
-    else await moveToFolder(aside, home, nameOfAside(entry.name) ?? UNNAMED)
+    // The file's own name, where there was room for it.
+    const name = entry.name.length > ASIDE_NAME_AT ? entry.name.subarray(ASIDE_NAME_AT) : UNNAMED
+    if (await hasSecondName(aside, folder, moved)) await unlink(aside).catch(orMissing)
+    else await moveToFolder(aside, home, name)
     finished += 1
   }
   return finished
 }
 
-async function hasSecondName(
-  path: Buffer,
-  folder: Buffer,
-  others: readonly Dirent<Buffer>[],
-): Promise<boolean> {
+async function hasSecondName(path: Buffer, folder: Buffer, others: readonly Dirent<Buffer>[]) {
   // The number of links answers this without comparing thousands of files.
   const stats = await lstat(path).catch(() => undefined)
   if (!stats || stats.nlink < 2) return false

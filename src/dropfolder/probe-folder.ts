@@ -12,47 +12,34 @@ const WITHIN_MS = 5 * SECOND
 
 /**
  * Writes a hidden file, which scans ignore, into a folder and checks whether a watch like the drop folder's own notices it;
- * the file is removed before this resolves. Throws Node's errors when the folder cannot be written. The options are for
- * tests.
+ * the file is removed before this resolves. Throws Node's errors when the folder cannot be written. The options are for tests.
  */
-export async function probeFolder(
-  dir: string,
-  { watchFolder = openWatch, withinMs = WITHIN_MS } = {},
-): Promise<ProbeResult> {
+export async function probeFolder(dir: string, { watchFolder = openWatch, withinMs = WITHIN_MS } = {}) {
   const name = `.musette-probe-${randomUUID()}`
-  const ready = makeFlag()
-  const noticed = makeFlag()
+  const [ready, noticed] = [new AbortController(), new AbortController()]
+  /** Waits for one of them, at most `withinMs`, and returns whether it came. */
+  const came = async ({ signal }: AbortController) => {
+    await sleep(withinMs, signal).catch(() => undefined)
+    return signal.aborted
+  }
   let refused: unknown
   const watch = watchFolder(
     {
       onHint: (changed) =>
-        (changed === undefined ? ready : changed.endsWith(name) ? noticed : undefined)?.raise(),
+        (changed === undefined ? ready : changed.endsWith(name) ? noticed : undefined)?.abort(),
       onError: (error) => {
         refused ??= error
-        ready.raise()
+        ready.abort()
       },
     },
     dir,
   )
   try {
-    await ready.within(withinMs)
+    await came(ready)
     await writeFile(join(dir, name), '', { flag: 'wx', mode: 0o600 })
-    const isNoticed = await noticed.within(withinMs)
-    return { noticed: isNoticed, ...(refused !== undefined && { refused }) }
+    return { noticed: await came(noticed), ...(refused !== undefined && { refused }) }
   } finally {
     await rm(join(dir, name), { force: true }).catch(() => undefined)
     await watch.close()
-  }
-}
-
-function makeFlag() {
-  const raised = new AbortController()
-  return {
-    raise: () => raised.abort(),
-    /** Waits for the flag, at most `ms`, and returns whether it is raised. */
-    async within(ms: number): Promise<boolean> {
-      await sleep(ms, raised.signal).catch(() => undefined)
-      return raised.signal.aborted
-    },
   }
 }

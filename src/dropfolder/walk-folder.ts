@@ -1,4 +1,4 @@
-import type { Dirent, Stats } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 
 /**
@@ -88,10 +88,7 @@ export async function walkFolder(
   return { ...walked, unownedFolders: [...unownedFolders] }
 }
 
-async function readEntries(
-  place: Place,
-  unreadable: Array<{ folder: string; error: unknown }>,
-): Promise<Dirent<Buffer>[]> {
+async function readEntries(place: Place, unreadable: Array<{ folder: string; error: unknown }>) {
   try {
     return await readdir(place.path, { withFileTypes: true, encoding: 'buffer' })
   } catch (error) {
@@ -102,12 +99,7 @@ async function readEntries(
 }
 
 /** Returns a folder inside another, to be walked; undefined for `done/`, `failed/`, and one that is too deep. */
-function innerPlace(
-  place: Place,
-  rawName: Buffer,
-  name: string,
-  accounts: readonly string[],
-): Place | undefined {
+function innerPlace(place: Place, rawName: Buffer, name: string, accounts: readonly string[]) {
   const atHome = place.path === place.home
   if (atHome && (name === DONE || name === FAILED)) return undefined
   const path = joinPath(place.path, rawName)

@@ -20,16 +20,8 @@ export function cleanFitName(name: string): string {
     .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*]+/g, '_')
     .replace(/^[\s.]+|[\s.]+$/g, '')
   const stem = plain.replace(/\.fit(?:\.gz)?~?$/i, '')
-  return `${cutToBytes(stem, MAX_NAME_BYTES) || 'activity'}.fit`
-}
-
-function cutToBytes(text: string, limit: number): string {
-  let cut = ''
-  let bytes = 0
-  for (const character of text) {
-    bytes += Buffer.byteLength(character)
-    if (bytes > limit) break
-    cut += character
-  }
-  return cut
+  // A character that is cut in two is left out.
+  const bytes = Buffer.from(stem).subarray(0, MAX_NAME_BYTES)
+  const cut = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
+  return `${cut || 'activity'}.fit`
 }

@@ -89,7 +89,10 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
       return parts.length > 0 ? { parts, wholeBytes, fault: null } : stop('empty', 'the file is empty')
     }
     if (!HEADER_SIZES.includes(size)) {
-      return stop(...(parts.length === 0 ? faultOfFront(size) : faultOfRest(yield* readRest(first))))
+      if (parts.length > 0) return stop(...faultOfRest(yield* readRest(first)))
+      // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
+      if (size === 0) return stop('reserved', 'it holds zeros where its header belongs')
+      return stop('not_fit', 'it does not start with a FIT header')
     }
     if (parts.length === MAX_PARTS) {
       return stop('too_many_parts', `it holds more than ${MAX_PARTS} chained FIT files`)
@@ -155,12 +158,6 @@ function isHeaderRight(header: Uint8Array): boolean {
 }
 
 type Fault = [code: WalkFault, reason: string, padding?: boolean, isBehind?: boolean]
-
-function faultOfFront(first: number): Fault {
-  // A share that reserves the size first, or writes the header last, shows zeros where the header will be.
-  if (first === 0) return ['reserved', 'it holds zeros where its header belongs']
-  return ['not_fit', 'it does not start with a FIT header']
-}
 
 function faultOfRest(rest: Rest): Fault {
   if (rest.isBlank) return ['reserved', `${rest.bytes} zero bytes follow the end of the FIT file`, true]
@@ -254,11 +251,7 @@ function* walkMessages(dataSize: number, onMessage: (message: FitMessage) => voi
 }
 
 /** Reads a field of a message as an unsigned number; undefined when the message has no such field of `size` bytes. */
-export function readNumber(
-  { bytes, definition }: FitMessage,
-  number: number,
-  size: 1 | 2 | 4,
-): number | undefined {
+export function readNumber({ bytes, definition }: FitMessage, number: number, size: 1 | 2 | 4) {
   const field = definition.fields.find((each) => each.number === number && each.size === size)
   if (!field) return undefined
   if (size === 1) return bytes[field.offset]

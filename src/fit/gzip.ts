@@ -6,10 +6,7 @@ import { isFormat, refused, UnpackError, unready } from './archive.ts'
 const NOTHING: Uint8Array = new Uint8Array()
 
 /** Passes bytes on unchanged, or unpacks them when they begin as gzip; see gunzip. */
-export async function* unpackBytes(
-  chunks: AsyncIterable<Uint8Array>,
-  most: number,
-): AsyncGenerator<Uint8Array> {
+export async function* unpackBytes(chunks: AsyncIterable<Uint8Array>, most: number) {
   const rest = chunks[Symbol.asyncIterator]()
   const { value: front = NOTHING } = await rest.next()
   const all = (async function* () {

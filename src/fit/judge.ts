@@ -1,3 +1,4 @@
+import { refused } from './archive.ts'
 import { dateOf, readFirst } from './fit-values.ts'
 import { type FitMessage, type FitWalk, makeFitWalker, type PartReader } from './fit-walker.ts'
 import {
@@ -139,10 +140,6 @@ function refuseOther(parts: readonly FitFacts[]): FitVerdict {
     ? `a FIT file of the type ${name}`
     : `a FIT file of a type that is the device maker's own (number ${type})`
   return refused('not_activity', `it is ${kind}, and no activity`)
-}
-
-function refused(code: string, reason: string): FitVerdict {
-  return { verdict: 'refused', code, reason }
 }
 
 /** Makes no facts of a part: the few that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */

@@ -169,10 +169,7 @@ function isSkipped(entry: Entry, name: string): boolean {
   return madeOnUnix && ((entry.externalFileAttributes >>> 16) & MODE_TYPE) === MODE_LINK
 }
 
-function judgeEntry(
-  entry: Entry,
-  { name, most, nesting }: { name: string; most: number; nesting: number },
-): Fault | undefined {
+function judgeEntry(entry: Entry, { name, most, nesting }: { name: string; most: number; nesting: number }) {
   if (isArchive(name) && (nesting >= MAX_NESTING || !/\.zip$/i.test(name))) {
     const kind = nesting >= MAX_NESTING ? 'an archive inside an archive' : 'an archive, but no zip'
     return refused('archive_inside', `it is ${kind}; unpack it and drop what is inside`)

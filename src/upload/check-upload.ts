@@ -38,18 +38,12 @@ export async function checkUpload(
   const { account, contentId, signal } = input
   const key = { accountId: account.accountId, contentId }
   const requestedAt = deps.now()
-  await deps.store.transaction(async (tx) => {
-    const resendAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
-    const reason = 'the process that sent it ended before the answer came'
-    const change = {
-      state: 'unconfirmed' as const,
-      reason,
-      resendAfter,
-      nextTryAt: requestedAt,
-      checks: 0,
-    }
-    await recordUploadState(tx, key, change, { from: ['sending'], dueAt: requestedAt })
-  })
+  const resendAfter = new Date(requestedAt.getTime() + UNCONFIRMED_MS)
+  const reason = 'the process that sent it ended before the answer came'
+  const died = { state: 'unconfirmed' as const, reason, resendAfter, nextTryAt: requestedAt, checks: 0 }
+  await deps.store.transaction((tx) =>
+    recordUploadState(tx, key, died, { from: ['sending'], dueAt: requestedAt }),
+  )
   const upload = await deps.store.read((tx) => findUpload(tx, key))
   if (!upload || startsOf(upload).length === 0 || !isDue(upload, requestedAt)) return undefined
   let listed: Listed[]
@@ -66,14 +60,9 @@ export async function checkUpload(
     const { fileName, state, activityPath, reason } = checked
     deps.log.info({ file: fileName, contentId, state, path: activityPath, reason }, 'upload checked')
   }
-  if (
-    checked?.state === 'accepted' &&
-    checked.activityId !== null &&
-    checked.activityId !== upload.activityId
-  ) {
-    const wanted = { accountId: key.accountId, activityId: checked.activityId }
-    await deps.onWanted?.(wanted).catch(() => undefined)
-  }
+  const activityId = checked?.state === 'accepted' ? checked.activityId : null
+  if (activityId !== null && activityId !== upload.activityId)
+    await deps.onWanted?.({ accountId: key.accountId, activityId }).catch(() => undefined)
   return checked
 }
 
@@ -207,11 +196,8 @@ export async function checkRefusal(
   }
   const now = deps.now()
   return deps.store.transaction(async (tx) => {
-    const claims = await findClaims(
-      tx,
-      upload,
-      listed.map(({ path }) => path),
-    )
+    const paths = listed.map(({ path }) => path)
+    const claims = await findClaims(tx, upload, paths)
     const match = matchActivity({ ...factsOf(upload), candidates: listed, rivals: [] })
     if (match.kind !== 'found') return undefined
     const { path } = match

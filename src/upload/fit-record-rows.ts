@@ -180,10 +180,7 @@ function inOrder(left: LeftField): LeftField {
 }
 
 /** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that restart after 256 m. */
-function expandCompressed(
-  field: RecordField | undefined,
-  columnOf: (name: RecordColumn) => Float64Array,
-): void {
+function expandCompressed(field: RecordField | undefined, columnOf: (name: RecordColumn) => Float64Array) {
   let sixteenths = 0
   for (const [record, value] of field?.others ?? []) {
     if (!Array.isArray(value) || value.length !== 3) continue
@@ -208,10 +205,7 @@ export function normalizeMessages({ others, records }: FitContents): MadeRows<Me
 }
 
 /** Makes each row when it is read. */
-export function makeRows<Item, Row>(
-  items: readonly Item[],
-  make: (item: Item, index: number) => Row,
-): MadeRows<Row> {
+export function makeRows<Item, Row>(items: readonly Item[], make: (item: Item, index: number) => Row) {
   return {
     length: items.length,
     *[Symbol.iterator]() {

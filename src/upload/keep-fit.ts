@@ -48,12 +48,8 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
     })
     const { sessions, laps, devices, fields, records, messages } = rows
     const counts = {
-      records: records.count,
-      messages: messages.length,
-      laps: laps.length,
-      sessions: sessions.length,
-      devices: devices.length,
-      fields: fields.length,
+      ...{ records: records.count, messages: messages.length, laps: laps.length },
+      ...{ sessions: sessions.length, devices: devices.length, fields: fields.length },
     }
     if (isNew) deps.log.info({ file: fileName, contentId, ...counts }, 'FIT file read')
     if (isNew && rows.file.problem) {

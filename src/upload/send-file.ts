@@ -161,11 +161,7 @@ async function findListedOnly(
 }
 
 /** Checks whether the same ride was sent before as a longer file, with bytes behind its end; undefined when not. */
-async function checkSent(
-  deps: UploadDeps,
-  { account, signal }: SendInput,
-  longer: Upload,
-): Promise<SendResult | undefined> {
+async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
   const { contentId } = longer
   const isOpen = longer.state === 'sending' || longer.state === 'unconfirmed'
   const checked = isOpen && (await checkUpload(deps, { account, contentId, ...(signal && { signal }) }))
@@ -221,30 +217,6 @@ type OnceInput = SendInput & WholeFile & { bytes: Buffer }
  * whole body left, the row is `unconfirmed` and checked before it is sent again. Throws only the errors of the database and MusetteErrors.
  */
 async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
-  const { upload, isClaimed } = await claimRow(deps, input)
-  if (!isClaimed) return { upload, error: undefined }
-  const { bytes, fit } = input
-  // The content of the file is in SQL even while the service is slow or away.
-  const kept = keepFit(deps, { key: upload, fileName: fit.name, load: async () => bytes })
-  try {
-    return await sendClaimed(deps, input, upload)
-  } finally {
-    await kept
-  }
-}
-
-async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): Promise<Attempt> {
-  const body = { sent: false }
-  let path: string | null
-  try {
-    path = await withLease(deps, upload, () => requestUpload(deps, input, body))
-  } catch (error) {
-    return recordFailure(deps, input, { upload, error, bodySent: body.sent })
-  }
-  return { upload: await accept(deps, upload, path), error: undefined }
-}
-
-async function claimRow(deps: UploadDeps, input: OnceInput): Promise<{ upload: Upload; isClaimed: boolean }> {
   const seen = seenOf(input, deps.now())
   // The row is committed separately, before anything else.
   const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
@@ -252,20 +224,31 @@ async function claimRow(deps: UploadDeps, input: OnceInput): Promise<{ upload: U
   const claimed = await deps.store.transaction((tx) =>
     recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
   )
-  return { upload: claimed ?? upload, isClaimed: claimed !== undefined }
+  if (!claimed) return { upload, error: undefined }
+  // The content of the file is in SQL even while the service is slow or away.
+  const kept = keepFit(deps, { key: claimed, fileName: seen.fileName, load: async () => input.bytes })
+  try {
+    return await sendClaimed(deps, input, claimed)
+  } finally {
+    await kept
+  }
 }
 
-async function requestUpload(
-  deps: UploadDeps,
-  { account, fit, bytes, name, signal }: OnceInput,
-  body: { sent: boolean },
-): Promise<string | null> {
+async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): Promise<Attempt> {
+  const { account, fit, bytes, name, signal } = input
+  let bodySent = false
   const onSent = () => {
-    body.sent = true
+    bodySent = true
   }
   const file = { fileName: fit.name, bytes, onSent, ...(name !== undefined && { name }) }
-  const answer = await deps.serviceOf(account).uploadFit(file, signal)
-  return parseUploadedPath(answer.value) ?? null
+  let path: string | null
+  try {
+    const answer = await withLease(deps, upload, () => deps.serviceOf(account).uploadFit(file, signal))
+    path = parseUploadedPath(answer.value) ?? null
+  } catch (error) {
+    return recordFailure(deps, input, { upload, error, bodySent })
+  }
+  return { upload: await accept(deps, upload, path), error: undefined }
 }
 
 async function accept(deps: UploadDeps, upload: Upload, path: string | null): Promise<Upload> {
@@ -310,11 +293,7 @@ async function recordFailure(
  * Claims a row again for its file without the bytes behind the end, which the service has refused; undefined when there are none, or
  * another process has the row. The ledger records the shorter content before it is sent, so that the same bytes are recognized later.
  */
-async function claimShorter(
-  deps: UploadDeps,
-  input: OnceInput,
-  { attempts, ...key }: Upload,
-): Promise<{ input: OnceInput; upload: Upload } | undefined> {
+async function claimShorter(deps: UploadDeps, input: OnceInput, { attempts, ...key }: Upload) {
   const { sizeBytes } = input.whole
   if (input.bytes.length === sizeBytes) return undefined
   const bytes = input.bytes.subarray(0, sizeBytes)

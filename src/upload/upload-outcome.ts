@@ -46,23 +46,16 @@ export async function recordAccepted(
   const { upload, path, claims, now } = input
   const { accountId, contentId } = upload
   const key = { accountId, contentId }
-  const accepted = {
-    acceptedAt: upload.acceptedAt ?? now,
-    activityPath: path,
-    checks: 0,
-    resendAfter: null,
-  }
-  const looked = { ...accepted, reason: null, nextTryAt: new Date(now.getTime() + FIRST_CHECK_MS) }
+  const acceptedAt = upload.acceptedAt ?? now
+  const nextTryAt = new Date(now.getTime() + FIRST_CHECK_MS)
+  const looked = { acceptedAt, activityPath: path, checks: 0, resendAfter: null, reason: null, nextTryAt }
   if (path === null) {
     return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId: null }, OPEN_STATES)
   }
   const from = [...OPEN_STATES, 'accepted', 'mirrored'] as const
   const known = claims.known.get(path)
   const twin = describeTwin(input, path)
-  if (twin !== undefined) {
-    const acceptedAt = upload.acceptedAt ?? now
-    return recordDuplicate(tx, { ...input, path, reason: twin }, { acceptedAt })
-  }
+  if (twin !== undefined) return recordDuplicate(tx, { ...input, path, reason: twin }, { acceptedAt })
   if (known?.complete) {
     const end = { ...looked, activityId: known.activityId, mirroredAt: now, nextTryAt: null }
     return recordUploadState(tx, key, { ...end, state: 'mirrored' }, from)
