@@ -37,12 +37,8 @@ export async function checkExport(
   }
   const { files, also = [] } = manifest
   const whole = await readWholeFiles(dir, files, { thorough: true, signal })
-  const wanted = new Map(
-    (await app.store.read((tx) => findWantedFiles(tx, also))).map(({ path, fingerprint }) => [
-      path,
-      fingerprint,
-    ]),
-  )
+  const found = await app.store.read((tx) => findWantedFiles(tx, also))
+  const wanted = new Map(found.map(({ path, fingerprint }) => [path, fingerprint]))
   const faultOf = (path: string): ExportFault['why'] | undefined => {
     if (!Object.hasOwn(files, path)) return 'missing'
     if (!Object.hasOwn(whole, path)) return 'damaged'

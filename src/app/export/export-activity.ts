@@ -53,7 +53,8 @@ export async function exportActivity(
 
 function piecesOf(tx: Tx, activity: ExportedActivity, format: ExportFormat): AsyncIterable<Piece> {
   if (format === 'csv') return csvPieces(tx, activity)
-  return format === 'json' ? jsonPieces(tx, activity) : parquetPieces(tx, activity)
+  if (format === 'json') return jsonPieces(tx, activity)
+  return encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, [activity]))
 }
 
 async function* csvPieces(tx: Tx, { activityId, path }: ExportedActivity): AsyncGenerator<string> {
@@ -69,10 +70,6 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
     before = ',\n'
   }
   yield '\n]}\n'
-}
-
-async function* parquetPieces(tx: Tx, activity: ExportedActivity): AsyncGenerator<Uint8Array> {
-  yield* encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, [activity]))
 }
 
 function unknownActivity(name: string, path: string): ConfigError {

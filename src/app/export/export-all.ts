@@ -52,10 +52,7 @@ type ExportInput = {
  * history. Returns undefined while another process exports. Throws ConfigError `not_an_export`, `folder_of_another` and `export_folder`,
  * TransientError `export_disk_full`, and the signal's reason; then the last export stays.
  */
-export async function exportAll(
-  app: Pick<App, 'store' | 'log'>,
-  input: ExportInput,
-): Promise<ExportCounts | undefined> {
+export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportInput) {
   const run = { accountId: null, resource: 'export', kind: input.kind }
   return withExclusiveWork(app.store, 'export', () =>
     withRun(app.store, run, async (tally) => {
@@ -101,13 +98,8 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
       ...{ database: { identity, line }, also, files },
     })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
-    return {
-      files: Object.keys(files).length,
-      ...counts,
-      removed,
-      foreign: await readForeignFiles(dir, files),
-      anew,
-    }
+    const foreign = await readForeignFiles(dir, files)
+    return { files: Object.keys(files).length, ...counts, removed, foreign, anew }
   } catch (error) {
     // What is staged with its manifest is complete, and the next export puts it in place.
     throw folderError(dir, error)
@@ -136,13 +128,8 @@ async function writeChanges(
   try {
     return await app.store.read(async (tx) => {
       const { rows } = await tx.client.query<{ at: Date }>('select now() as at')
-      const changes: Changes = {
-        files: {},
-        exportedAt: (rows[0]?.at ?? new Date()).toISOString(),
-        written: 0,
-        samples: 0,
-        bytes: 0,
-      }
+      const exportedAt = (rows[0]?.at ?? new Date()).toISOString()
+      const changes: Changes = { files: {}, exportedAt, written: 0, samples: 0, bytes: 0 }
       const wanted = await findWantedFiles(tx, also)
       const changed: typeof wanted = []
       for (const one of wanted) {

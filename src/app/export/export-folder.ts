@@ -14,7 +14,6 @@ import {
 import {
   claimFolderOrThrow,
   type DatabaseIdentity,
-  type ForeignFolder,
   folderOfAnother,
   OWNER_FILE,
   readForeign,
@@ -65,17 +64,13 @@ export type Manifest = z.infer<typeof manifestSchema>
 
 /** The files of an export by their path in its folder, with `/`. */
 export type ExportedFiles = Manifest['files']
-type ExportedFile = z.infer<typeof fileSchema>
 
 /**
  * Opens or creates the folder of an export, and returns its manifest. Completes an export that was stopped after all its files were
  * written, and removes the remains of any other. Throws ConfigError `not_an_export` for a folder of other files, `folder_of_another` for
  * another database's, and the file system's errors.
  */
-export async function openExportFolder(
-  dir: string,
-  database: DatabaseIdentity,
-): Promise<Manifest | undefined> {
+export async function openExportFolder(dir: string, database: DatabaseIdentity) {
   await createFolder(dir)
   const foreign = await readForeignExport(dir, database)
   if (foreign) throw folderOfAnother(foreign)
@@ -91,10 +86,7 @@ export async function openExportFolder(
 }
 
 /** Reads why a database leaves the folder of an export alone; undefined when it need not. Throws ConfigError `not_an_export`. */
-export async function readForeignExport(
-  dir: string,
-  database: DatabaseIdentity,
-): Promise<ForeignFolder | undefined> {
+export async function readForeignExport(dir: string, database: DatabaseIdentity) {
   for (const manifest of [await readExport(dir), await readStaged(dir)]) {
     const { identity } = manifest?.database ?? database
     if (identity === database.identity) continue
@@ -141,11 +133,7 @@ async function readChecksum(path: string): Promise<string> {
 }
 
 /** Writes a file next to the export, flushed to the disk. */
-export async function writeStaged(
-  dir: string,
-  path: string,
-  pieces: AsyncIterable<Uint8Array>,
-): Promise<Pick<ExportedFile, 'bytes' | 'sha256' | 'modified_ms'>> {
+export async function writeStaged(dir: string, path: string, pieces: AsyncIterable<Uint8Array>) {
   const target = join(dir, STAGING, path)
   await createFolder(dirname(target))
   const file = await open(target, 'wx', 0o600)

@@ -49,11 +49,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
   return files
 }
 
-async function* findParquet(
-  tx: Tx,
-  partition: Partition,
-  { onRows, encode }: Use,
-): AsyncGenerator<Uint8Array> {
+async function* findParquet(tx: Tx, partition: Partition, { onRows, encode }: Use) {
   const { columns, pages } = await findContent(tx, partition)
   const counted = async function* () {
     for await (const page of pages) {

@@ -23,14 +23,16 @@ export async function* encodeParquet(
   name: string,
   columns: readonly ExportColumn[],
   pages: AsyncIterable<ExportPage>,
-  encode: EncodeGroup = encodeHere,
+  encode: EncodeGroup = async (group) => (await import('./parquet-group.ts')).encodeGroup(group),
 ): AsyncGenerator<Uint8Array> {
   // Loaded only here, because no other format needs them.
   const [{ ByteWriter }, { writeMetadata }] = await Promise.all([
     import('hyparquet-writer/src/bytewriter.js'),
     import('hyparquet-writer/src/metadata.js'),
   ])
-  const elements = columns.map(elementOf)
+  const elements = columns.map(
+    ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] }),
+  )
   const file = new ByteWriter()
   file.appendUint32(MAGIC)
   yield file.getBytes().slice()
@@ -72,26 +74,16 @@ export async function* encodeParquet(
   yield file.getBytes()
 }
 
-async function encodeHere(group: Group): Promise<EncodedGroup> {
-  const { encodeGroup } = await import('./parquet-group.ts')
-  return encodeGroup(group)
-}
-
-function elementOf({ name, type }: ExportColumn): SchemaElement {
-  const optional = { name, repetition_type: 'OPTIONAL' } as const
-  if (type === 'int32') return { ...optional, type: 'INT32' }
-  if (type === 'int64') return { ...optional, type: 'INT64' }
-  if (type === 'float') return { ...optional, type: 'FLOAT' }
-  if (type === 'double') return { ...optional, type: 'DOUBLE' }
-  if (type === 'text')
-    return { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } }
-  const timestamp = { type: 'TIMESTAMP', unit: 'MICROS' } as const
-  if (type === 'wall_clock')
-    return { ...optional, type: 'INT64', logical_type: { ...timestamp, isAdjustedToUTC: false } }
-  return {
-    ...optional,
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { ...timestamp, isAdjustedToUTC: true },
-  }
+/** What the schema of a file says of a column, by its type. */
+const ELEMENTS: Readonly<Record<ExportColumn['type'], Omit<SchemaElement, 'name'>>> = {
+  int32: { type: 'INT32' },
+  int64: { type: 'INT64' },
+  float: { type: 'FLOAT' },
+  double: { type: 'DOUBLE' },
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  wall_clock: { type: 'INT64', logical_type: { type: 'TIMESTAMP', unit: 'MICROS', isAdjustedToUTC: false } },
+  instant: {
+    ...{ type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+    logical_type: { type: 'TIMESTAMP', unit: 'MICROS', isAdjustedToUTC: true },
+  },
 }

@@ -150,7 +150,8 @@ function writePage(
 /** Returns the values of the parts that are not NULL, and for each row whether it has one: 1, or 0. */
 function makeKnown(parts: readonly ExportValues[], rows: number): { known: Numbers; present: Uint8Array } {
   const present = new Uint8Array(rows).fill(1)
-  const known = makeLike(parts[0]?.values as Numbers, rows)
+  const first = parts[0]?.values as Numbers
+  const known = new (first.constructor as new (length: number) => Numbers)(rows)
   let row = 0
   let count = 0
   for (const { values, nulls } of parts) {
@@ -166,10 +167,6 @@ function makeKnown(parts: readonly ExportValues[], rows: number): { known: Numbe
     row += nulls.length
   }
   return { known: known.subarray(0, count), present }
-}
-
-function makeLike(values: Numbers, length: number): Numbers {
-  return new (values.constructor as new (length: number) => Numbers)(length)
 }
 
 function encodeNumbers(known: Numbers): { encoding: Encoding; body: Uint8Array } {

@@ -1,6 +1,6 @@
 import { copyOut, HEADER_BYTES, MS_TO_2000, NULL } from '../copy.ts'
 import type { Tx } from '../store.ts'
-import { type ExportColumn, type ExportPage, type ExportValues, makeValues } from './exported-columns.ts'
+import { type ExportColumn, type ExportValues, makeValues } from './exported-columns.ts'
 
 /** Large enough for its arrays to cost nothing, small enough to hold several pages in memory. */
 const ROWS_A_PAGE = 4_096
@@ -14,11 +14,7 @@ const [EARLIEST, LATEST] = [-(2n ** 63n), 2n ** 63n - 1n]
  * parameters, which COPY cannot take. A reader that stops early waits until Postgres has sent the rest, because a COPY cannot be
  * left; so a query should have the rows of a file at most.
  */
-export async function* findColumnPages(
-  tx: Tx,
-  query: string,
-  columns: readonly ExportColumn[],
-): AsyncGenerator<ExportPage> {
+export async function* findColumnPages(tx: Tx, query: string, columns: readonly ExportColumn[]) {
   // A person who pages through the output may leave the transaction idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   const { chunks } = copyOut(tx.client, `(${query})`)

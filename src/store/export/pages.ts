@@ -4,11 +4,7 @@ import type { Tx } from '../store.ts'
 const ROWS_A_PAGE = 2_000
 
 /** Finds the rows of a query through a cursor, a page of them at a time; one such query at a time in a transaction. */
-export async function* findPages<Row extends unknown[]>(
-  tx: Tx,
-  query: string,
-  values: readonly unknown[],
-): AsyncGenerator<Row[]> {
+export async function* findPages<Row extends unknown[]>(tx: Tx, query: string, values: readonly unknown[]) {
   // A person who pages through the output may leave the transaction idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [...values])

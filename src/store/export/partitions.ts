@@ -60,17 +60,8 @@ const FILE_MONTH = `date_part('month', u.seen_at at time zone 'UTC')::int`
 
 /** Columns that change with every poll, or serve fetching only, would rewrite files for no reader. */
 const OF_FETCHING = [
-  ...[
-    'listed_at',
-    'verified_at',
-    'wanted_at',
-    'list_fields',
-    'detail_fields',
-    'summary_hash',
-    'next_fetch_at',
-    'fetch_attempts',
-  ],
-  'fetch_error',
+  ...['listed_at', 'verified_at', 'wanted_at', 'list_fields', 'detail_fields'],
+  ...['summary_hash', 'next_fetch_at', 'fetch_attempts', 'fetch_error'],
 ]
 
 type Selected = ExportColumn & { from: string }
@@ -253,14 +244,8 @@ const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } =
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
   for (const table of TABLES) {
-    const {
-      text,
-      order,
-      from,
-      year,
-      month = 'null::int',
-      rows: counted,
-    } = table === 'samples' ? PRINTS.samples : (PRINTS[table] ?? printOf(table))
+    const print = table === 'samples' ? PRINTS.samples : (PRINTS[table] ?? printOf(table))
+    const { text, order, from, year, month = 'null::int', rows: counted } = print
     const { rows } = await tx.client.query<Omit<Partition, 'table'>>(
       `select a.account_id as "accountId", a.name as account, p.year, p.month, p.rows::float8 as rows, p.fingerprint
        from (select v.account_id, ${year} as year, ${month} as month, ${counted} as rows,
