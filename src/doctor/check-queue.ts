@@ -6,8 +6,7 @@ import {
   REPLICA,
   type RedisFacts,
 } from '../jobs/backend.ts'
-import { inspectQueue, type QueueFacts } from '../jobs/inspect-queue.ts'
-import { intervalsOf } from '../jobs/schedules.ts'
+import { inspectQueue, intervalsOf, type QueueFacts } from '../jobs/schedules.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { systemClock } from '../kit/time.ts'

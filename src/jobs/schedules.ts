@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { eachAtOnce } from '../kit/semaphore.ts'
-import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
+import { type Clock, DAY, HOUR, MINUTE, SECOND, within } from '../kit/time.ts'
+import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
 import {
   CATALOG,
   type Intervals,
@@ -13,7 +14,7 @@ import {
   jobKeyOf,
   parsePayload,
 } from './catalog.ts'
-import { enqueueJobs, type JobQueue, type Queues } from './queues.ts'
+import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
 const AT_ONCE = 4
@@ -76,7 +77,7 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
 }
 
 /** Fetches the state of a schedule; it may be overdue while its job exists and all workers are busy. Throws the backend's errors. */
-export async function fetchVerdict(
+async function fetchVerdict(
   queue: JobQueue,
   found: FoundSchedule | undefined,
   schedule: WantedSchedule,
@@ -205,5 +206,41 @@ export function intervalsOf(config: Config): Intervals {
     // A week goes by between two that succeed.
     verifyBackup: config.backup.dir === undefined ? undefined : DAY,
     export: config.export.dir === undefined ? undefined : config.export.everyMs,
+  }
+}
+
+/** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
+export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
+
+/**
+ * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
+ * made a queue in this Postgres yet. Throws the backend's errors.
+ */
+export async function inspectQueue(
+  deps: { clock: Clock },
+  input: { backend: BackendChoice; accounts: readonly number[]; every: Intervals },
+) {
+  const { backend: choice } = input
+  // A queue waits for its Redis forever; this request fails at once.
+  if (choice.kind === 'redis') await fetchRedisFacts(choice.url)
+  else if (!(await hasQueueTables(choice.url))) return undefined
+  const backend = makeBackend(choice)
+  const queues = makeQueues({ backend, onError: () => undefined })
+  try {
+    await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))
+    const counts = await fetchCounts({ queues })
+    const paused = await fetchPaused({ queues })
+    const found = await fetchSchedules(queues.polls)
+    const now = deps.clock().getTime()
+    const wanted = wantedSchedules(input.accounts, input.every)
+    const wrong: string[] = []
+    for (const schedule of wanted) {
+      const verdict = await fetchVerdict(queues.polls, found.get(schedule.id), schedule, now)
+      if (verdict !== 'fine') wrong.push(schedule.id)
+    }
+    return { counts, paused, schedules: { wanted: wanted.length, wrong } }
+  } finally {
+    for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
+    await backend.close()
   }
 }
