@@ -4,7 +4,7 @@ import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-a
 import { answerUpload } from './api/upload-answer.ts'
 import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
 import { makeServer, type RiderAnswer, type Route } from './http/http-server.ts'
-import { json, ReplyError, text } from './http/reply.ts'
+import { json, makeReply, ReplyError } from './http/reply.ts'
 import type { Request } from './http/request.ts'
 import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
 import { findBearer } from './oauth/grant-book.ts'
@@ -83,7 +83,7 @@ function readBearer(request: Request): string {
   }
   if (!header) {
     if (inQuery !== null) return inQuery
-    throw new ReplyError(text(401, 'application/json', '', { 'www-authenticate': CHALLENGE }))
+    throw new ReplyError(makeReply(401, 'application/json', '', { 'www-authenticate': CHALLENGE }))
   }
   const token = /^bearer\s+(\S+)\s*$/i.exec(header)?.[1]
   if (token !== undefined) return token

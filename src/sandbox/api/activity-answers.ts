@@ -6,7 +6,7 @@ import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
 import { makeSamples } from '../athlete/session-samples.ts'
 import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
-import { html, json, jsonBody, ReplyError, refuse, SIGN_IN_PAGE, writeJson } from '../http/reply.ts'
+import { html, json, ReplyError, refuse, SIGN_IN_PAGE, writeJson } from '../http/reply.ts'
 import type { Request } from '../http/request.ts'
 import { type Activity, hasSamples, isListed } from '../rider.ts'
 import { cachedBody, type Settings } from '../world.ts'
@@ -59,7 +59,7 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   const body = cachedBody(world, key, () =>
     writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts, dates })),
   )
-  return jsonBody(breakBody(activity, body))
+  return json(200, breakBody(activity, body))
 }
 
 /** Breaks a body as ordered; a cut one loses two fifths, and declares the length of the rest. */

@@ -2,7 +2,7 @@ import { DAY } from '../../kit/time.ts'
 import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness-model.ts'
 import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workout-designs.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
-import { escapeMarkup, json, refuse, text } from '../http/reply.ts'
+import { escapeMarkup, json, makeReply, refuse } from '../http/reply.ts'
 import { loadsAt, type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
@@ -32,8 +32,9 @@ export const answerWorkoutDownload: RiderAnswer = ({ world, rider }, _request, p
   if (!named || !workout) return refuse(404, 'no such workout file')
   const signature = riderSignature(rider, world.now().getTime())
   const attachment = { 'content-disposition': `attachment; filename="${workout.path}.${named[2]}"` }
-  if (named[2] === 'zwo') return text(200, 'application/xml', makeZwoFile(workout, signature), attachment)
-  return text(200, 'text/plain; charset=utf-8', makeErgFile(workout, signature), attachment)
+  if (named[2] === 'zwo')
+    return makeReply(200, 'application/xml', makeZwoFile(workout, signature), attachment)
+  return makeReply(200, 'text/plain; charset=utf-8', makeErgFile(workout, signature), attachment)
 }
 
 /**

@@ -126,7 +126,8 @@ export type WorkoutSet = {
  */
 export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[] {
   return workout.intervals.flatMap((interval, index) => {
-    const power = halfWatts(targetWatts(interval.target, signature))
+    const { of, share } = interval.target
+    const power = halfWatts(share * (of === 'mpa' ? signature.ftp : signature[of]))
     const common = { name: interval.name, index, power, ...restOf(interval, signature) }
     if (interval.target.of !== 'mpa') {
       return [{ ...common, duration: interval.seconds, interval_count: interval.count ?? 1 }]
@@ -142,10 +143,6 @@ export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[
 /** Rounds to half watts, as in recorded definitions. */
 function halfWatts(watts: number): number {
   return Math.round(watts * 2) / 2
-}
-
-function targetWatts(target: Target, signature: Signature): number {
-  return target.share * (target.of === 'mpa' ? signature.ftp : signature[target.of])
 }
 
 function restOf(interval: DesignedInterval, signature: Signature) {

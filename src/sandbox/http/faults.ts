@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { sleep } from '../../kit/time.ts'
 import type { Random } from '../athlete/random.ts'
-import { html, type Reply, SIGN_IN_PAGE, text } from './reply.ts'
+import { html, makeReply, type Reply, SIGN_IN_PAGE } from './reply.ts'
 
 /** A planned failure (POST /_sandbox/faults); `path` is a regular expression on the path without query. */
 export const faultSchema = z.strictObject({
@@ -68,7 +68,7 @@ export async function sendFaulty(
     case 'html':
       return sendReply(response, html(200, typeof fault.body === 'string' ? fault.body : SIGN_IN_PAGE))
     case 'empty':
-      return sendReply(response, text(200, 'application/json', ''))
+      return sendReply(response, makeReply(200, 'application/json', ''))
     case 'lost-answer':
       await deps.work()
       return reset(response)
@@ -113,9 +113,10 @@ function reset(response: ServerResponse): void {
 function statusReply(fault: Fault): Reply {
   const headers = fault.retry_after === undefined ? {} : { 'retry-after': String(fault.retry_after) }
   const status = fault.status ?? 500
-  if (typeof fault.body === 'string') return text(status, 'text/plain; charset=utf-8', fault.body, headers)
+  if (typeof fault.body === 'string')
+    return makeReply(status, 'text/plain; charset=utf-8', fault.body, headers)
   const body = fault.body === undefined ? { success: false, error: 'planned failure' } : fault.body
-  return text(status, 'application/json', JSON.stringify(body), headers)
+  return makeReply(status, 'application/json', JSON.stringify(body), headers)
 }
 
 function writeHead(response: ServerResponse, reply: Reply): void {

@@ -1,9 +1,21 @@
 /** An answer that is not sent yet, so that a planned failure can cut or drop it. */
-export type Reply = { status: number; headers: Record<string, string | string[]>; body: Buffer }
+export type Reply = { status: number; headers: Record<string, string>; body: Buffer }
 
-/** Makes a JSON answer. */
-export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {
-  return jsonBody(Buffer.from(writeJson(value)), status, headers)
+/** Makes an answer of any type. */
+export function makeReply(
+  status: number,
+  type: string,
+  body: string | Buffer,
+  headers: Reply['headers'] = {},
+) {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  return { status, headers: { 'content-type': type, ...headers }, body: bytes }
+}
+
+/** Makes a JSON answer of a value, or of a body that is already written. */
+export function json(status: number, value: unknown, headers: Reply['headers'] = {}): Reply {
+  const body = Buffer.isBuffer(value) ? value : writeJson(value)
+  return makeReply(status, 'application/json; charset=utf-8', body, headers)
 }
 
 /** The characters that PHP escapes and JSON.stringify does not; an escape sequence counts as one. */
@@ -20,11 +32,6 @@ export function writeJson(value: unknown): string {
   })
 }
 
-/** Makes a JSON answer from a body that is already written. */
-export function jsonBody(body: Buffer, status = 200, headers: Record<string, string> = {}): Reply {
-  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
-}
-
 /** Escapes the characters with a meaning in XML and HTML. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
@@ -33,26 +40,17 @@ export function escapeMarkup(text: string): string {
 const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
 
 /** Makes an HTML page; it may not be framed or kept. */
-export function html(status: number, page: string, headers: Record<string, string | string[]> = {}): Reply {
+export function html(status: number, page: string): Reply {
   const safety = { 'x-frame-options': 'DENY', 'cache-control': 'no-store' }
-  return {
-    status,
-    headers: { 'content-type': 'text/html; charset=utf-8', ...safety, ...headers },
-    body: Buffer.from(page),
-  }
+  return makeReply(status, 'text/html; charset=utf-8', page, safety)
 }
 
 /** The page of an expired web session; it comes with status 200. */
 export const SIGN_IN_PAGE =
   '<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>'
 
-/** Makes an answer of any type from a text. */
-export function text(status: number, type: string, body: string, headers: Record<string, string> = {}) {
-  return { status, headers: { 'content-type': type, ...headers }, body: Buffer.from(body) }
-}
-
 /** Makes a redirect. */
-export function redirect(location: string, headers: Record<string, string | string[]> = {}): Reply {
+export function redirect(location: string, headers: Reply['headers'] = {}): Reply {
   return {
     status: 302,
     headers: { location, 'cache-control': 'no-store', ...headers },
@@ -61,7 +59,7 @@ export function redirect(location: string, headers: Record<string, string | stri
 }
 
 /** Makes the answer that refuses a request. */
-export function refuse(status: number, error: string, headers: Record<string, string> = {}): Reply {
+export function refuse(status: number, error: string, headers: Reply['headers'] = {}): Reply {
   return json(status, { success: false, error }, headers)
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Busboy } from '@fastify/busboy'
 import type { z } from 'zod'
+import { parseIfJson } from '../../kit/json.ts'
 import { ReplyError, refuse } from './reply.ts'
 
 /** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
@@ -71,20 +72,11 @@ export function parseForm(body: string): URLSearchParams {
   return new URLSearchParams(body.replace(/\r?\n$/, ''))
 }
 
-/** Reads a JSON body; an empty one is `{}`, and one that is not JSON answers 400. */
-async function readJson(request: Request): Promise<unknown> {
-  const body = (await readBody(request)).toString('utf8')
-  if (body.trim() === '') return {}
-  try {
-    return JSON.parse(body)
-  } catch {
-    throw new ReplyError(refuse(400, 'the body is not JSON'))
-  }
-}
-
-/** Reads a JSON body that fits a schema; anything else answers 400 and names every wrong field. */
+/** Reads a JSON body that fits a schema, an empty one as `{}`; anything else answers 400 and names every wrong field. */
 export async function readChecked<Schema extends z.ZodType>(request: Request, schema: Schema) {
-  const parsed = schema.safeParse(await readJson(request))
+  const json = parseIfJson((await readBody(request)).toString('utf8').trim() || '{}')
+  if (json === undefined) throw new ReplyError(refuse(400, 'the body is not JSON'))
+  const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
   throw new ReplyError(refuse(400, problems.join('; ')))

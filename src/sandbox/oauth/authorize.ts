@@ -1,7 +1,7 @@
 import { escapeMarkup, html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import { type Client, findClient } from './clients.ts'
+import type { Client } from './clients.ts'
 import { type Challenge, issueCode, makeSecret } from './grant-book.ts'
 import { sameText } from './token.ts'
 
@@ -48,7 +48,7 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
 
 /** Checks the query. An unregistered client or redirect address gets a page, never a redirect. */
 function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
-  const client = findClient(world.clients, request.query.get('client_id') ?? '')
+  const client = world.clients.find(({ id }) => id === request.query.get('client_id'))
   if (!client?.grants.includes('authorization_code')) {
     return html(400, makeRefusalPage('The application is not known.'))
   }

@@ -37,11 +37,6 @@ export function makeClients(further: readonly RegisteredClient[]): Client[] {
   return [...registered, PUBLIC_CLIENT, DEMO_APPLICATION]
 }
 
-/** Finds a client by its id. */
-export function findClient(clients: readonly Client[], id: string): Client | undefined {
-  return clients.find((client) => client.id === id)
-}
-
 /** Accepts any port and path on this machine, without fragment or credentials. */
 function isLoopback(uri: string): boolean {
   if (!URL.canParse(uri)) return false

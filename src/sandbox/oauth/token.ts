@@ -3,7 +3,7 @@ import { percentDecode } from '../http/http-server.ts'
 import { json, type Reply } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import { type Client, findClient } from './clients.ts'
+import type { Client } from './clients.ts'
 import { type Grant, issuePair, recordGrant, redeemCode, redeemRefresh } from './grant-book.ts'
 
 type Refusal = { error: string; description: string; status?: number }
@@ -107,7 +107,7 @@ function authenticateClient(
 ): Client | undefined {
   const { authorization, form } = request
   const match = (id: string, secret: string) => {
-    const client = findClient(clients, id)
+    const client = clients.find((each) => each.id === id)
     return client && sameText(client.secret, secret) ? client : undefined
   }
   const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization ?? '')
