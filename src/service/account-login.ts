@@ -18,20 +18,7 @@ import {
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** The state of an account's login in this process; calls share one refresh through it. */
-export type LoginState = {
-  account: LoginAccount
-  /** the share of a token's life after which it is refreshed; random, so that accounts do not refresh together */
-  refreshAfter: number
-  /** an access token that the service answered with 401 */
-  refused: string | undefined
-  /** an access token that one endpoint accepted after another had refused it */
-  accepted: string | undefined
-  /** the next refresh ignores a pause after failures, because a person waits for it */
-  mayTryNow: boolean
-  inFlight: Promise<RefreshResult> | undefined
-  /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
-  lastRead: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
-}
+export type LoginState = ReturnType<typeof makeLoginState>
 
 /** The share of a token's life after which it is refreshed. The rest, days, is left for an outage of the service to end. */
 const REFRESH_AFTER = 0.5
@@ -43,17 +30,24 @@ export const SHARED_READ_MS = SECOND
 export function makeLoginState(
   account: LoginAccount,
   { random, byHand }: { random: () => number; byHand: boolean },
-): LoginState {
+) {
   return {
     account,
+    /** the share of a token's life after which it is refreshed; random, so that accounts do not refresh together */
     refreshAfter: REFRESH_AFTER + REFRESH_JITTER * random(),
-    refused: undefined,
-    accepted: undefined,
+    /** an access token that the service answered with 401 */
+    refused: undefined as string | undefined,
+    /** an access token that one endpoint accepted after another had refused it */
+    accepted: undefined as string | undefined,
+    /** the next refresh ignores a pause after failures, because a person waits for it */
     mayTryNow: byHand,
-    inFlight: undefined,
-    lastRead: undefined,
+    inFlight: undefined as Promise<RefreshResult> | undefined,
+    /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
+    lastRead: undefined as LastRead | undefined,
   }
 }
+
+type LastRead = { at: number; found: Promise<Credentials | undefined>; pending: boolean }
 
 /** A request that needs a token, and one to another endpoint, to find out whether that endpoint refuses the token too. */
 type TokenCall<T> = {

@@ -1,36 +1,23 @@
 import { findIdentity } from '../store/database-facts.ts'
 import type { Tx } from '../store/store.ts'
 import { findEverySealed } from './rows.ts'
-import { type KeyOptions, makeKeyring, orUnreadable, type UnreadableLoginError } from './seal.ts'
+import { type KeyOptions, makeKeyring, orUnreadable } from './seal.ts'
 import { makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
 
 /** The facts about a login without its secrets. */
-export type LoginFacts = {
-  account: string
-  keyId: string
-  /** true when a known key opens it, else the reason; undefined when there is no key */
-  opens: true | UnreadableLoginError | undefined
-  obtainedAt: Date
-  expiresAt: Date
-  failures: number
-  notBefore: Date | null
-  /** newer tokens in a spool file: none, waiting for the database, or why they cannot be read */
-  spool: 'none' | 'waiting' | UnreadableLoginError
-}
+export type LoginFacts = Awaited<ReturnType<typeof findLoginFacts>>[number]
 
 /** Finds the facts about every login. Opens it with the known keys and changes nothing, not even spooled tokens. */
 export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undefined; spoolDir: string }) {
   const keyring = options.keys && makeKeyring(options.keys)
   const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
-  const facts: LoginFacts[] = []
+  const facts = []
   for (const row of await findEverySealed(tx)) {
     const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = row.sealed
-    const opens =
-      keyring &&
-      (await orUnreadable(() => {
-        unsealRow(keyring, row)
-        return true as const
-      }, row))
+    const tryOpen = () => keyring && unsealRow(keyring, row) && (true as const)
+    /** true when a known key opens it, else the reason; undefined when there is no key */
+    const opens = await orUnreadable(tryOpen, row)
+    /** newer tokens in a spool file: none, waiting for the database, or why they cannot be read */
     const spooled = await orUnreadable(async () => {
       const found = await spool.read(accountId)
       if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
