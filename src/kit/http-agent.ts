@@ -17,10 +17,7 @@ const TUNNEL_REFUSED = 'the proxy answers, and wants no password, but makes no t
  * A plain http request to which the proxy refuses a tunnel is given to the proxy itself. `connectMs` is the longest that a connection or
  * a tunnel may take, ms. Requests throw TransientError `proxy_failed` with the proxy's name, without its password.
  */
-export function makeAgent(
-  proxies: Proxies | undefined,
-  options: { connectMs: number; pipelining?: number },
-): Dispatcher {
+export function makeAgent(proxies: Proxies | undefined, options: { connectMs: number; pipelining?: number }) {
   const { connectMs, ...more } = options
   const limit = { timeout: connectMs }
   const direct = { ...more, connect: limit }

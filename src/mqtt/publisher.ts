@@ -216,11 +216,7 @@ async function publishChanged(
 }
 
 /** Publishes the events of the next changes, and records how far the broker has taken them. */
-async function publishEvents(
-  { store }: PublisherDeps,
-  broker: Broker,
-  publisherId: string,
-): Promise<{ events: number; waiting: boolean }> {
+async function publishEvents({ store }: PublisherDeps, broker: Broker, publisherId: string) {
   const { changes, waiting, activities } = await store.read(async (tx) => {
     const page = await findChanges(tx, { after: await findPublishedUpTo(tx), limit: PAGE })
     return { ...page, activities: await findNewActivities(tx, page.changes) }
@@ -246,10 +242,7 @@ async function publishEvents(
  * Finds the activities with their first samples among the changes, by the change's number, except those that started long ago, as in a
  * backfill.
  */
-async function findNewActivities(
-  tx: Tx,
-  changes: readonly Change[],
-): Promise<ReadonlyMap<number, Record<string, unknown>>> {
+async function findNewActivities(tx: Tx, changes: readonly Change[]) {
   const isFilled = ({ kind, detail }: Change) =>
     kind === 'activity.samples' && Number(detail.sample_count) > 0
   const filled = changes.filter(isFilled).map(({ changeId }) => changeId)

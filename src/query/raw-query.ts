@@ -73,11 +73,7 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
 }
 
 /** Runs the statements of a text and collects their results in memory, for small results. Throws as `run` does. */
-export async function collectResults(
-  queries: Pick<Queries, 'run'>,
-  text: string,
-  signal?: AbortSignal,
-): Promise<QueryResult[]> {
+export async function collectResults(queries: Pick<Queries, 'run'>, text: string, signal?: AbortSignal) {
   const results: QueryResult[] = []
   let fields: readonly Field[] = []
   let rows: Row[] = []

@@ -21,10 +21,7 @@ const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
  * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is
  * revoked, too.
  */
-export async function revokeFromPublic(
-  tx: Tx,
-  input: { readers: string; wholeServer: boolean },
-): Promise<void> {
+export async function revokeFromPublic(tx: Tx, input: { readers: string; wholeServer: boolean }) {
   const { rows } = await tx.client.query<{ what: string; public: boolean; from: string }>(
     `select what, bool_or(a.grantee = 0) as public,
        string_agg(case a.grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(a.grantee)) end, ', ') as from

@@ -49,10 +49,7 @@ export type ReceiverRequest = Readonly<{
 }>
 
 /** Sends a request once, without redirects and within 10 s. Throws only the reason of the signal. */
-export async function sendRequest(
-  { url, ...request }: ReceiverRequest,
-  { signal, dispatcher }: SendOptions,
-): Promise<Answer> {
+export async function sendRequest({ url, ...request }: ReceiverRequest, { signal, dispatcher }: SendOptions) {
   const startedAt = performance.now()
   const within = joinSignals([signal], ANSWER_WITHIN_MS)
   const tookMs = () => Math.round(performance.now() - startedAt)

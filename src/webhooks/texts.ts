@@ -125,11 +125,7 @@ const CONDITIONS = {
 } as const
 
 /** Says that a fault began or ended. */
-export function formatCondition(
-  { kind, account, sentence }: Condition,
-  state: 'wrong' | 'well',
-  at: Date,
-): Content {
+export function formatCondition({ kind, account, sentence }: Condition, state: 'wrong' | 'well', at: Date) {
   const { event, title, end } = CONDITIONS[kind][state]
   return {
     event,

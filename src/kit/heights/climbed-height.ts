@@ -8,10 +8,7 @@ const NOISE_M = 2
  * those up to 5 s before and after it, to the centimetre, and counts when it is 2 m or more from the last one that counted. Null
  * without heights.
  */
-export function measureHeight(
-  at: ArrayLike<number>,
-  heights: ArrayLike<number>,
-): { ascentM: number | null; descentM: number | null } {
+export function measureHeight(at: ArrayLike<number>, heights: ArrayLike<number>) {
   let counted = Number.NaN
   let [ascentM, descentM, from] = [0, 0, 0]
   for (let index = 0; index < at.length; index++) {
