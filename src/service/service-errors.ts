@@ -155,10 +155,8 @@ export function tokenError(answer: RawAnswer, what: string, now: Date, grant: 'p
     return new RejectedError(word, `${what}: the service refused the client (${word})`, { status })
   }
   if (grant === 'password' && (status === 400 || status === 401)) {
-    return new CredentialsRejectedError(
-      'login_refused',
-      'the service refused this user name and password; run: musette login',
-    )
+    const text = 'the service refused this user name and password; run: musette login'
+    return new CredentialsRejectedError('login_refused', text)
   }
   if (byStatus) return byStatus
   if (word !== undefined)

@@ -163,10 +163,7 @@ function headersOf(request: ServiceRequest, userAgent: string): Record<string, s
 
 function flattenHeaders(headers: Record<string, string | string[] | undefined>) {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value[0] : value,
-    ]),
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat()[0]]),
   )
 }
 

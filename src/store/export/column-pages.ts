@@ -1,6 +1,6 @@
 import { copyOut, HEADER_BYTES, MS_TO_2000, NULL } from '../copy.ts'
 import type { Tx } from '../store.ts'
-import { type ExportColumn, type ExportValues, makeValues } from './exported-columns.ts'
+import { cutPage, type ExportColumn, type ExportValues, makeValues } from './exported-columns.ts'
 
 /** Large enough for its arrays to cost nothing, small enough to hold several pages in memory. */
 const ROWS_A_PAGE = 4_096
@@ -39,11 +39,7 @@ export async function* findColumnPages(tx: Tx, query: string, columns: readonly 
       at -= Math.min(at, bytes.length)
     }
     // A page of a few rows would keep the memory of many.
-    const cut = page.map(({ values, nulls }) => ({
-      values: values.slice(0, rows),
-      nulls: nulls.slice(0, rows),
-    }))
-    if (rows > 0) yield { rows, columns: cut }
+    if (rows > 0) yield cutPage({ rows, columns: page }, 0, rows)
   } finally {
     while (!(await chunks.next()).done);
   }
