@@ -20,6 +20,8 @@ const TAKEN: ReadonlyArray<[url: string, login: string, database: string, ...hos
   ['postgres://u:p@h1:5433,h2,[::1]:5434/d', 'u p', 'd', 'h1 5433', 'h2 5432', '::1 5434'],
   ['postgres://u:p@h1,h2/d?target_session_attrs=read-write&port=5433', 'u p', 'd', 'h1 5433', 'h2 5433'],
   ['postgres://u:p@/d?host=h1,/run&port=5433,5434', 'u p', 'd', 'h1 5433', '/run 5434'],
+  ['postgres://u:p@h:5433/other?dbname=d&host=h1,h2&port=5434', 'u p', 'd', 'h1 5434', 'h2 5434'],
+  ['postgres://u@h1,h2/d?password=p%20q', 'u p q', 'd', 'h1 5432', 'h2 5432'],
 ]
 
 const RAW =
@@ -52,6 +54,10 @@ describe('the URL of a database', () => {
     const urls = readHosts(databaseUrl)?.hosts.map((host) => host.url) ?? [databaseUrl]
     const found = urls.map((each) => new pg.Client({ connectionString: each }))
     expect(found.map(({ host, port }) => `${host} ${port}`)).toEqual(hosts)
+    // As psql reads the URL that it is given on: it knows no + for a space, and decodes a host once.
+    expect(urls.join()).not.toContain('+')
+    const named = urls.map((each) => new URL(each).searchParams.get('host')).filter((host) => host !== null)
+    for (const [index, host] of named.entries()) expect(hosts[index]).toBe(`${host} ${found[index]?.port}`)
     for (const client of found) {
       expect(`${client.user} ${client.password}`).toBe(login)
       expect(client.database).toBe(database)

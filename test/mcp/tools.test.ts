@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { countTokens } from '../../src/mcp/tokens.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { openScene, type Scene } from '../store/sql/scene.ts'
 import { callTool, connectClient, connectHttp, openMcpWeb } from './rig.ts'
@@ -241,10 +242,11 @@ describe('a call that cannot match anything', () => {
 
   it('differs from a call without matches', async () => {
     const client = await openActivities()
+    const [first] = await queryOnce(scene.url, 'select min(change_id)::int as id from training.changes')
     for (const [tool, input] of [
       ['find_activities', { from: '2020-01-01', to: '2020-01-01', type: 'cycling' }],
       ['power_bests', { to: '2025-06-01', durations_s: [5, 1_200, 7_200] }],
-      ['recent_changes', { kind: 'activity.new', account: 'other', days: 1 }],
+      ['recent_changes', { kind: 'activity.new', before: Number(first?.id) }],
     ] as const)
       expect((await callTool(client, tool, input)).isError, tool).toBe(false)
   })
