@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { QueueVersions } from '../jobs/backend.ts'
 import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { closeAfter } from '../kit/release-stack.ts'
+import { quoteShell } from '../kit/text.ts'
 import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
 import {
   collectResults,
@@ -64,7 +65,7 @@ export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<
   if (await hasEmbeddedPostgres(dataDir)) return
   const demo = join(dataDir, 'demo')
   const elsewhere = (await hasEmbeddedPostgres(demo))
-    ? `the data of the demo is read with MUSETTE_DATA_DIR="${demo}"`
+    ? `the data of the demo is read with MUSETTE_DATA_DIR=${quoteShell(demo)}`
     : 'for data in another place set MUSETTE_DATA_DIR'
   const message = `there is no data in ${resolve(dataDir)}; run: musette login, or musette demo to look around; ${elsewhere}`
   throw new ConfigError('no_data', message)

@@ -21,6 +21,10 @@ import type { Context } from './context.ts'
 import { tableOf } from './sql-formats.ts'
 import type { Tools } from './verb.ts'
 
+/** How this program is typed: installed, or in a clone. */
+const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
+const verbOn = ({ dataDir }: Pick<Config, 'dataDir'>) => `MUSETTE_DATA_DIR=${quoteShell(dataDir)} ${MUSETTE}`
+
 export type DemoOptions = { once?: boolean; activities: number }
 
 /** Runs the demo: stand-in service, embedded Postgres, daemon, upload and SQL; then waits for the signal, unless `once` is set. */
@@ -44,12 +48,10 @@ export async function demo(context: Tools<'nothing'>, options: DemoOptions): Pro
     context.print(`\ndatabase:  ${await readSharedUrl(config.dataDir)}`)
     context.print(`dashboard: ${daemon.url}`)
     if (options.once) {
-      const musette = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
-      const verb = `MUSETTE_DATA_DIR=${quoteShell(config.dataDir)} ${musette}`
       context.print('\nDatabase and dashboard end with the demo. Its data stays, and these commands read it:')
-      context.print(`  ${verb} db-url    # starts the database again at that address`)
-      context.print(`  ${verb} sql 'select * from training.weekly_summary'`)
-      context.print(`  ${musette} demo    # goes on, with the dashboard`)
+      context.print(`  ${verbOn(config)} db-url    # starts the database again at that address`)
+      context.print(`  ${verbOn(config)} sql 'select * from training.weekly_summary'`)
+      context.print(`  ${MUSETTE} demo    # goes on, with the dashboard`)
       return
     }
     context.note('the daemon goes on; Ctrl-C stops it')
@@ -130,7 +132,7 @@ async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array)
     if (upload?.mirroredAt) return (upload.mirroredAt.getTime() - upload.seenAt.getTime()) / 1_000
     await sleep(LOOK_EVERY_MS, context.signal)
   }
-  throw new TransientError('upload_not_mirrored', 'the upload has no samples yet; run: npx musette status')
+  throw new TransientError('upload_not_mirrored', `no samples yet; run: ${verbOn(daemon.app.config)} status`)
 }
 
 async function readMovedPath(context: Context, dir: string, fileName: string): Promise<string> {

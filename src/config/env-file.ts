@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { closest, distance } from 'fastest-levenshtein'
 import { errorCode } from '../kit/errors.ts'
+import { quoteShell } from '../kit/text.ts'
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, NAMES } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -13,6 +14,9 @@ export type Source = Readonly<{ name: string; values: Environment; faults?: read
 
 /** The file of settings in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
+
+/** The settings that others may not read. */
+const SECRETS = FROM_FILE.filter((name) => name !== 'MUSETTE_BASE_URL')
 
 /** The most differing characters of a misspelt name. */
 const NEAR = 4
@@ -81,8 +85,8 @@ export function warningsOf([environment, ...files]: readonly Source[]): string[]
   return [
     ...slips.map(([name]) => `${name} (environment) is not a setting of musette${hintFor(name)}`),
     ...files
-      .filter((file) => holdsSecret(file) && isReadableByOthers(file.name))
-      .map(({ name }) => `${name} holds a secret and can be read by other users; run: chmod 600 ${name}`),
+      .filter(({ name, values }) => SECRETS.some((secret) => values[secret]) && isReadableByOthers(name))
+      .map(({ name }) => `others may read ${name}, which holds a secret; run: chmod 600 ${quoteShell(name)}`),
   ]
 }
 
@@ -102,10 +106,9 @@ function nearestTo(name: string, near = NEAR): string | undefined {
   return distance(name.toUpperCase(), nearest) <= near ? nearest : undefined
 }
 
-function holdsSecret({ values }: Source): boolean {
-  return FROM_FILE.some((name) => name !== 'MUSETTE_BASE_URL' && values[name])
-}
-
-function isReadableByOthers(path: string): boolean {
-  return process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0
+/** Tells whether other users of this machine may read a file; false without the file. */
+export function isReadableByOthers(path: string): boolean {
+  return (
+    process.platform !== 'win32' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
+  )
 }

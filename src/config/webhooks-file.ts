@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { isReadableByOthers } from './env-file.ts'
 
 /**
  * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are
@@ -106,9 +107,7 @@ const list = z.array(webhook, 'is not a list of webhooks').superRefine((entries,
  */
 export function readWebhooksFile(path: string): { file: WebhooksFile } | { faults: string[] } {
   let content: unknown
-  let mode: number
   try {
-    mode = statSync(path).mode
     content = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     const isText = error instanceof SyntaxError
@@ -116,8 +115,8 @@ export function readWebhooksFile(path: string): { file: WebhooksFile } | { fault
   }
   const parsed = list.safeParse(content, { jitless: true })
   if (parsed.error) return { faults: parsed.error.issues.map(faultOf) }
-  const isReadableByOthers = process.platform !== 'win32' && (mode & 0o077) !== 0
-  return { file: Object.freeze({ path, isReadableByOthers, webhooks: parsed.data }) }
+  const file = { path, isReadableByOthers: isReadableByOthers(path), webhooks: parsed.data }
+  return { file: Object.freeze(file) }
 }
 
 function faultOf({ path, message, code }: z.core.$ZodIssue): string {

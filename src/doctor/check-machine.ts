@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isReadableByOthers } from '../config/env-file.ts'
 import { errorCode } from '../kit/errors.ts'
 import { commandToUse } from '../kit/files.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
@@ -61,17 +62,11 @@ export async function deniedFinding(path: string, loss: string): Promise<Finding
 }
 
 async function secretFindings(dataDir: string): Promise<Finding[]> {
-  if (process.platform === 'win32') return []
   const names = (await readdir(dataDir)).filter((name) => SECRETS.test(name))
-  const findings = await Promise.all(
-    names.map(async (name) => {
-      const stats = await stat(join(dataDir, name)).catch(() => undefined)
-      if (!stats || (stats.mode & 0o077) === 0) return []
-      const path = join(dataDir, name)
-      return [problem('configuration', `others may read ${path}`, `chmod 600 ${quoteShell(path)}`)]
-    }),
+  const open = names.map((name) => join(dataDir, name)).filter(isReadableByOthers)
+  return open.map((path) =>
+    problem('configuration', `others may read ${path}`, `chmod 600 ${quoteShell(path)}`),
   )
-  return findings.flat()
 }
 
 function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): Finding[] {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { commandToUse } from '../kit/files.ts'
+import { quoteShell } from '../kit/text.ts'
 import { type Backoff, backoffMs, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import {
   type Access,
@@ -119,10 +120,9 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
     const named = error instanceof Error && 'path' in error ? String(error.path) : path
     const at = existsSync(named) ? named : path
     const allow = `run: ${await commandToUse(at)}`
-    const onDisk = `make room on its disk, or mount that for writing; run: df ${path}`
+    const onDisk = `make room on its disk, or mount that for writing; run: df ${quoteShell(path)}`
     const mends: Record<string, string> = { EACCES: allow, EPERM: allow, ENOSPC: onDisk, EROFS: onDisk }
-    const mend = mends[code] ?? 'set MUSETTE_DATA_DIR to a folder of yours'
-    const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mend}`
+    const message = `cannot use ${at} in the data directory (${code}), so the database is not opened; ${mends[code] ?? 'set MUSETTE_DATA_DIR to a folder of yours'}`
     throw new ConfigError('embedded_directory', message, { cause: error })
   }
 }

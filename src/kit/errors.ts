@@ -1,4 +1,4 @@
-import { shorten } from './text.ts'
+import { quoteShell, shorten } from './text.ts'
 
 /**
  * The base of musette's kinds of error. Code decides by kind and by `code`, which is stable, and never by the text of
@@ -142,10 +142,10 @@ export type AccountVerb =
 
 const BY_ARGUMENT: ReadonlySet<AccountVerb> = new Set(['login', 'logout', 'sync', 'accounts set'])
 
-/** Returns the command line of a verb for an account, for messages; the account `default` is left out. */
-export function commandFor(verb: AccountVerb, account: string): string {
-  if (account === 'default') return `musette ${verb}`
-  return BY_ARGUMENT.has(verb) ? `musette ${verb} ${account}` : `musette ${verb} --account ${account}`
+/** Returns the command line of a verb for an account, for messages; the account `default` is left out. A shell takes `words` as they are. */
+export function commandFor(verb: AccountVerb, account: string, ...words: readonly string[]): string {
+  const name = BY_ARGUMENT.has(verb) ? [account] : ['--account', account]
+  return ['musette', verb, ...(account === 'default' ? [] : name), ...words.map(quoteShell)].join(' ')
 }
 
 /** OpenSSL's message, with numbers and places of its source around the reason. */

@@ -3,6 +3,7 @@ import type { WebhooksFile } from '../config/webhooks-file.ts'
 import { errorLine } from '../kit/errors.ts'
 import type { Proxies } from '../kit/http-agent.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
+import { quoteShell } from '../kit/text.ts'
 import { HOUR, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
 import { recordWebhooks } from '../store/webhooks/known-webhooks.ts'
@@ -41,7 +42,7 @@ export async function openWebhooks(
   const { store, log } = deps
   const { path, webhooks } = file
   if (file.isReadableByOthers)
-    log.warn({ path }, `webhooks: others may read the file with the secrets; run: chmod 600 ${path}`)
+    log.warn({ path }, `webhooks: others may read their secrets; run: chmod 600 ${quoteShell(path)}`)
   const names = webhooks.map(({ name }) => name)
   const { added, dropped } = await store.transaction((tx) => recordWebhooks(tx, names))
   for (const { webhook, count } of dropped)

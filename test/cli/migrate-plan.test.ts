@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { migrateQueueTables } from '../../src/jobs/backend.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { typeVerb } from '../doctor/rig.ts'
 import { contentOf, schemaOf } from '../flows/upgrade/database-state.ts'
 import { openOlderDatabase } from '../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
@@ -131,7 +132,9 @@ describe('migrate --plan', () => {
     const nothing = { code: 0, stdout: expect.stringMatching(/^nothing to do: .+ needs it\n$/), stderr: '' }
     expect(await musette(await use(openTestDatabase()), 'migrate', '--plan')).toMatchObject(nothing)
     const url = await use(openOlderDatabase('0012_heartbeat_runs'))
-    expect(await musette(url, 'migrate')).toMatchObject({ code: 0 })
+    const { stdout } = await musette(url, 'migrate', '--plan')
+    const env = { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path }
+    expect(await typeVerb('musette migrate', stdout, { env })).toMatchObject({ code: 0 })
     expect(await musette(url, 'migrate', '--plan')).toMatchObject(nothing)
   })
 

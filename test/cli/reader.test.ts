@@ -3,8 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { type, typeVerb } from '../doctor/rig.ts'
+import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { listProcessesNaming } from '../kit/processes.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
@@ -39,13 +42,26 @@ describe('musette reader', () => {
     const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
     onTestFinished(async () => {
       await server.close()
+      const left = () => listProcessesNaming(folder.path)
+      // The process that keeps the server ends by itself when nobody is connected; this is sooner.
+      await eventually(async () => {
+        for (const one of await left()) process.kill(Number.parseInt(one, 10), 'SIGTERM')
+        return (await left()).length === 0
+      })
       await folder.close()
     })
-    const made = await musette(['reader'], { env: { MUSETTE_DATA_DIR: folder.path } })
-    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('musette db-url') })
-    expect(
-      await queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities'),
-    ).toEqual([{ name: 'analyst', n: 0 }])
+    const env = { MUSETTE_DATA_DIR: folder.path }
+    const made = await musette(['reader'], { env })
+    expect(made.code).toBe(0)
+    const read = () =>
+      queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities')
+    expect(await read()).toEqual([{ name: 'analyst', n: 0 }])
+    const lost = await musette(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
+    expect(lost.code).toBe(4)
+    expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')
+    expect(await typeVerb('musette db-url', made.stderr, { env })).toMatchObject({ code: 0 })
+    await server.close()
+    expect(await eventually(() => read().catch(() => undefined))).toEqual([{ name: 'analyst', n: 0 }])
   })
 
   it('refuses what it does not understand with exit code 2, and an unmigrated database with the command', async () => {

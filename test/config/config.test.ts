@@ -184,7 +184,7 @@ describe('the files of settings', () => {
     const path = write('open.env', 'MUSETTE_HTTP_TOKEN=0123456789abcdef0\n', 0o644)
     chmodSync(path, 0o644)
     expect(readSettings({}, path).warnings).toEqual([
-      `${path} holds a secret and can be read by other users; run: chmod 600 ${path}`,
+      `others may read ${path}, which holds a secret; run: chmod 600 ${path}`,
     ])
     chmodSync(path, 0o600)
     expect(readSettings({}, path).warnings).toEqual([])

@@ -3,23 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { serverFindings } from '../../src/doctor/check-database.ts'
 import type { CliRig } from '../cli/rig.ts'
-import { queryOnce } from '../kit/postgres.ts'
-import { runVerb } from '../kit/verbs.ts'
-import { doctor, openSignedIn } from './rig.ts'
+import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { doctor, openSignedIn, type, typeVerb } from './rig.ts'
 
 let rig: CliRig
 beforeAll(async () => {
   rig = await openSignedIn()
 })
 afterAll(() => rig.close())
-
-/** Types a command of the doctor, which is one or more `musette sql`. */
-async function type(command: string, env: Record<string, string>): Promise<void> {
-  for (const part of command.split(' && ')) {
-    const [, write, sql = ''] = /^musette sql (--write )?"(.*)"$/.exec(part) ?? []
-    expect(await runVerb(['sql', ...(write ? ['--write'] : []), sql], { env })).toMatchObject({ code: 0 })
-  }
-}
 
 /** Overwrites the first page of a table in a copy of the database, whose pages the server has not read yet. */
 async function openDamagedCopy(table: string): Promise<string> {
@@ -44,19 +35,32 @@ async function openDamagedCopy(table: string): Promise<string> {
 
 describe('a page whose checksum is wrong', () => {
   it('is called damage by a backup, and doctor names its table and the remedy', async () => {
-    const env = { DATABASE_URL: await openDamagedCopy('training.raw_documents') }
+    const archive = join(rig.dataDir, 'before.tar')
+    expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
+    const env = { ...rig.env, DATABASE_URL: await openDamagedCopy('training.raw_documents') }
     expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
     const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
     expect(backup.code).toBe(1)
     expect(backup.stderr).toMatch(
       /the database is damaged: invalid page in block 0 of relation .*run: musette doctor/,
     )
+    const looked = await typeVerb('musette doctor', backup.stderr, { env })
+    expect(looked).toMatchObject({ code: 1, stdout: expect.stringContaining('training.raw_documents (') })
     const found = (await doctor(rig, env)).of('database')
-    expect(found).toMatchObject([{ state: 'problem', run: 'musette restore FILE' }])
+    expect(found).toMatchObject([{ state: 'problem' }])
     expect(found[0]?.found).toMatch(
       /^the disk gave the server \d+ damaged pages, the last on 20.* UTC; training.raw_documents \(/,
     )
     expect(found[0]?.found).not.toContain('training.activities')
+    const empty = await openTestDatabase({ migrated: false })
+    onTestFinished(() => empty.close())
+    const restored = { ...rig.env, DATABASE_URL: empty.url }
+    const fill = { FILE: archive }
+    const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
+    expect(done).toMatchObject({ code: 0 })
+    expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
+      found[0]?.found,
+    )
   })
 })
 
@@ -67,7 +71,7 @@ it('damaged samples are restored from the stored answers, without the service', 
   }
   const count = (url: string) => queryOnce(url, 'select count(*) from training.samples')
   await expect(count(env.DATABASE_URL)).rejects.toMatchObject({ code: 'XX001' })
-  await type('musette sql --write "truncate training.samples"', env)
+  await queryOnce(env.DATABASE_URL, 'truncate training.samples')
   expect(await rig.musette(['rebuild'], { env })).toMatchObject({ code: 0 })
   expect(await count(env.DATABASE_URL)).toEqual(await count(rig.databaseUrl))
   const [, damage] = (await doctor(rig, env)).of('database')
@@ -101,7 +105,7 @@ describe('a database that takes no writes by its settings', () => {
       state: 'problem',
       found: expect.stringContaining('the database accepts no writes at the moment'),
     })
-    await type(found?.run ?? '', env)
+    expect(await typeVerb('musette sql', found?.run, { env })).toMatchObject({ code: 0 })
     expect((await doctor(rig, env)).of('database')).toMatchObject([{ state: 'ok' }])
   })
 })
@@ -118,7 +122,7 @@ it('a server that does not clean up gets a working command', async () => {
     checksum_last_failure: null,
   }
   const [found] = serverFindings({ ...facts, ...rest, autovacuum: false }, 1)
-  await type(found?.run ?? '', rig.env)
+  await type('musette sql', found?.run, { env: rig.env })
   const [plain] = serverFindings({ ...facts, ...rest, is_superuser: false, autovacuum: false }, 1)
   expect(plain).not.toHaveProperty('run')
   expect(plain?.found).toContain('type: alter system set autovacuum = on; select pg_reload_conf()')

@@ -59,11 +59,15 @@ describe('what is broken on the disk', () => {
       if (prefix[0] === 'setpriv') for (const dir of dirs) await chown(dir, 65_534, 65_534)
       for (const dir of dirs) await chmod(dir, 0o555)
       const [data = '', drop = '', workouts = ''] = dirs
+      const history = join(folder.path, "root's history")
+      await mkdir(history)
       const env = {
         ...rig.env,
         MUSETTE_DATA_DIR: data,
         MUSETTE_DROP_DIR: drop,
         MUSETTE_WORKOUT_DIR: workouts,
+        MUSETTE_EXPORT_DIR: history,
+        MUSETTE_BACKUP_DIR: join(folder.path, 'backups'),
       }
       const main = distPath('main.js')
       const lookAgain = async () => {
@@ -77,9 +81,17 @@ describe('what is broken on the disk', () => {
       )
       for (const [check, dir] of Object.entries({ 'data directory': data, 'workout folder': workouts })) {
         expect(found(check)).toMatchObject({ state: 'problem', run: `chmod u+rwX ${dir}` })
-        await type(found(check)?.run, { prefix })
+        await type('chmod u+rwX', found(check)?.run, { prefix })
       }
+      // Only root can give a folder to another user.
+      const isRoot = prefix[0] === 'setpriv'
+      if (isRoot) await type('sudo chown', found('export')?.run, { prefix })
+      if (isRoot) await type('sudo mkdir', found('backups')?.run, { prefix })
       const mended = await lookAgain()
+      for (const check of isRoot ? ['export', 'backups'] : []) {
+        expect(found(check)?.found).toContain('cannot be used by this user')
+        expect(mended(check)?.found).not.toContain('cannot be used by this user')
+      }
       expect(mended('data directory')?.found).not.toBe(found('data directory')?.found)
       expect(mended('workout folder')?.state).toBe('ok')
       const kept = await runNode([main, 'doctor', '--json'], {

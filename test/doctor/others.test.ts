@@ -1,13 +1,13 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimFolder, OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
+import { claimFolder } from '../../src/kit/folders/folder-owner.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { makeIdentity } from '../kit/identity.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { doctor, openSignedIn } from './rig.ts'
+import { doctor, openSignedIn, type } from './rig.ts'
 
 let rig: CliRig
 beforeAll(async () => {
@@ -58,22 +58,35 @@ describe('what is broken', () => {
       MUSETTE_EXPORT_DIR: folder('history'),
       MUSETTE_BACKUP_DIR: folder('backups'),
     }
-    const marked = (name: string) => ({ state: 'problem', run: `rm ${join(folder(name), OWNER_FILE)}` })
     const { code, of } = await doctor(rig, env)
     expect(code).toBe(2)
-    expect(of('shared folders')).toMatchObject([
-      marked('drop'),
-      marked('workouts'),
-      marked('history'),
-      { state: 'warning', run: expect.stringContaining('export MUSETTE_BACKUP_DIR=') },
-    ])
+    const told = of('shared folders')
+    expect(told.map(({ state }) => state)).toEqual(['problem', 'problem', 'problem', 'warning'])
     const { stdout } = await rig.musette(['status'], { env })
     expect(stdout).toContain('folders that another database uses:')
     for (const setting of Object.keys(env))
       expect(stdout).toMatch(new RegExp(`^  ${setting}: .*; run: `, 'm'))
     const [database] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
     expect(JSON.parse((await rig.musette(['status', '--json'])).stdout)).toMatchObject({ ...database })
+    for (const { run } of told.slice(0, 3)) await type('rm ${', run)
+    const [unclaimed] = (await doctor(rig, env)).of('shared folders')
+    expect(unclaimed?.found).toBe(told[3]?.found)
+    const typed = await type('export M', unclaimed?.run, { env: { ...rig.env, ...env } })
+    expect((await doctor(rig, typed.env)).of('shared folders')).toMatchObject([{ state: 'ok' }])
     await rm(folder('drop'), { recursive: true })
+  })
+
+  it('is a folder with backups from before a restore', async () => {
+    const dir = join(rig.dataDir, 'earlier')
+    const earlier = join(dir, 'musette-20240131T060000Z-00000000.tar')
+    await mkdir(dir)
+    expect(await rig.musette(['backup', earlier])).toMatchObject({ code: 0 })
+    const shared = async () => (await doctor(rig, { MUSETTE_BACKUP_DIR: dir })).of('shared folders')
+    const [finding] = await shared()
+    expect(finding?.found).toContain('remove them if not needed')
+    expect((await type('ls -l', finding?.run)).printed).toContain(basename(earlier))
+    await rm(earlier)
+    expect(await shared()).toMatchObject([{ state: 'ok' }])
   })
 
   it('is something else at the address of the service', async () => {

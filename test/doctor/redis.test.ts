@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
@@ -7,7 +5,7 @@ import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { describeWithRedis, openOwnRedis } from '../kit/redis.ts'
 import type { RedisServer } from '../kit/redis-server.ts'
-import { doctor } from './rig.ts'
+import { doctor, type, wordsOf } from './rig.ts'
 
 describeWithRedis('a queue in Redis', () => {
   let rig: CliRig
@@ -26,14 +24,13 @@ describeWithRedis('a queue in Redis', () => {
   })
 
   const look = () => doctor(rig, { REDIS_URL: server.url })
-  const mend = (run: string | undefined) => promisify(execFile)('sh', ['-c', run ?? 'false'])
 
   it('is checked by its settings, and the suggested commands repair them', async () => {
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const evicting = await look()
     expect(evicting.code).toBe(2)
     expect(evicting.of('redis').map(({ state }) => state)).toEqual(['problem', 'warning'])
-    for (const { run } of evicting.of('redis')) await mend(run)
+    for (const { run } of evicting.of('redis')) await type('redis-cli -u', run)
     const mended = await look()
     expect(mended.of('redis').map(({ state }) => state)).toEqual(['ok'])
     expect(mended.code).toBe(0)
@@ -45,7 +42,7 @@ describeWithRedis('a queue in Redis', () => {
     await redis.replicaof('NO', 'ONE')
     const [finding] = replica.of('redis')
     expect(finding).toMatchObject({ state: 'problem', run: `redis-cli -u ${server.url} role` })
-    await mend(finding?.run)
+    expect((await type('redis-cli -u', finding?.run)).printed).toContain('slave')
     const [row] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
     const key = `{musette-${row?.identity}}:${row?.line}:polls:meta`
     await redis.set(key, 'x')
@@ -54,7 +51,7 @@ describeWithRedis('a queue in Redis', () => {
       state: 'problem',
       found: expect.stringContaining('another program wrote'),
     })
-    await mend(foreign?.found.replace(/^.*; run: /, ''))
+    await type('redis-cli -u', foreign?.found)
     expect((await look()).of('queue')[0]).toMatchObject({ state: 'ok' })
   })
 
@@ -64,7 +61,7 @@ describeWithRedis('a queue in Redis', () => {
     const full = await look()
     const [, finding] = full.of('redis')
     expect(finding).toMatchObject({ state: 'warning' })
-    await mend(finding?.run)
+    await type('redis-cli -u', finding?.run)
     expect((await look()).of('redis')).toHaveLength(1)
     await redis.config('SET', 'maxmemory', '0')
   })
@@ -72,8 +69,9 @@ describeWithRedis('a queue in Redis', () => {
   it('has its schedules counted, before a start, under a daemon, and after a flush', async () => {
     const before = await look()
     expect(before.code).toBe(0)
-    expect(before.of('queue')[1]).toMatchObject({ state: 'warning', run: 'musette start' })
-    const daemon = rig.start(['start'], { env: { REDIS_URL: server.url } })
+    const [, missing] = before.of('queue')
+    expect(missing?.state).toBe('warning')
+    const daemon = rig.start(await wordsOf('musette start', missing?.run), { env: { REDIS_URL: server.url } })
     await eventually(async () => (await look()).of('queue')[0]?.found.match(/\b([1-9]\d*) of \1 schedules$/))
     expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
     await redis.flushall()

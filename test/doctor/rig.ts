@@ -7,7 +7,8 @@ import { openDoctorContext } from '../../src/doctor/doctor-context.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { distPath } from '../kit/processes.ts'
+import { distPath, type Finished } from '../kit/processes.ts'
+import { runVerb } from '../kit/verbs.ts'
 
 export type Found = { check: string; state: string; found: string; run?: string }
 
@@ -47,22 +48,77 @@ export async function look(check: string, env: Record<string, string>): Promise<
   }
 }
 
-/** Types a command in a shell, which has `musette`, and returns the variables that it has afterwards. `prefix` stands before the shell. */
-export async function type(
-  command: string | undefined,
-  { env = {}, prefix = [] }: { env?: Record<string, string>; prefix?: readonly string[] } = {},
-): Promise<Record<string, string>> {
-  const words = `musette() { "${process.execPath}" "${distPath('main.js')}" "$@"; }; sudo() { "$@"; }`
-  const [program = '', ...rest] = [...prefix, 'sh', '-c', `${words}; set -e; ${command ?? 'false'}\nenv -0`]
+type Typing = {
+  env?: Record<string, string>
+  /** what a person puts in place of the words that stand for something, such as FILE */
+  fill?: Record<string, string>
+}
+
+/**
+ * Finds in what the program told the command of this kind, as test/doctor/commands.test.ts lists it: all of a finding's command, or the
+ * part of a sentence up to its end. So no test has a copy of a command that it types.
+ */
+function commandIn(kind: string, told: string | undefined, fill: Record<string, string> = {}): string {
+  const text = told ?? ''
+  const begin = kind.replace('${', '')
+  const isAll = text.startsWith(begin)
+  const behind = text.indexOf(`run: ${begin}`)
+  const at = isAll || behind < 0 ? text.indexOf(begin) : behind + 'run: '.length
+  if (at < 0) throw new Error(`no command "${kind}" in: ${text}`)
+  const [sentence = ''] = /^(?:\\.|'[^']*'|"[^"]*"|[^;,\n'"\\])*/.exec(text.slice(at)) ?? []
+  const command = isAll ? text : sentence
+  return Object.entries(fill).reduce((so, [word, value]) => so.replaceAll(word, value), command)
+}
+
+const inShell = async (script: string, env: Record<string, string> = {}, prefix: readonly string[] = []) => {
+  const [program = '', ...rest] = [...prefix, 'sh', '-c', script]
   const path = { PATH: process.env.PATH ?? '', HOME: '/' }
-  const { stdout } = await promisify(execFile)(program, rest, { env: { ...path, ...env }, cwd: '/' })
+  return await promisify(execFile)(program, rest, { env: { ...path, ...env }, cwd: '/' })
+}
+
+/**
+ * Types a command that was told in a shell, which has `musette`, and returns what it prints and the variables that it leaves. `prefix`
+ * stands before the shell, and makes it one of another user, whose `sudo` works here, as this process.
+ */
+export async function type(
+  kind: string,
+  told: string | undefined,
+  { env = {}, fill = {}, prefix = [] }: Typing & { prefix?: readonly string[] } = {},
+): Promise<{ printed: string; env: Record<string, string> }> {
+  const musette = `musette() { "${process.execPath}" "${distPath('main.js')}" "$@"; }`
+  const sudo = `sudo() { printf 'sudo'; printf '\\0%s' "$@"; echo; }`
+  const script = `${musette}; ${sudo}; set -e; ${commandIn(kind, told, fill)}\nprintf '\\n'; env -0`
+  const { stdout } = await inShell(script, env, prefix)
+  const end = stdout.lastIndexOf('\n')
+  for (const line of stdout.slice(0, end).split('\n')) {
+    const [name, program = '', ...words] = line.split('\0')
+    if (name === 'sudo') await promisify(execFile)(program, words)
+  }
   const after = stdout
-    .slice(stdout.lastIndexOf('\n') + 1)
+    .slice(end + 1)
     .split('\0')
     .map((line) => line.split('='))
-  return Object.fromEntries(
-    after.flatMap(([name = '', ...value]) =>
-      name in env || /^(MUSETTE|[A-Z]+_URL)/.test(name) ? [[name, value.join('=')]] : [],
-    ),
+  const left = after.flatMap(([name = '', ...value]) =>
+    name in env || /^(MUSETTE|[A-Z]+_URL)/.test(name) ? [[name, value.join('=')]] : [],
   )
+  return { printed: stdout.slice(0, end), env: Object.fromEntries(left) }
+}
+
+/** Returns the words after `musette` of a command that was told, as a shell passes them on. */
+export async function wordsOf(
+  kind: string,
+  told: string | undefined,
+  { env = {}, fill = {} }: Typing = {},
+): Promise<string[]> {
+  const { stdout } = await inShell(`musette() { printf '%s\\0' "$@"; }; ${commandIn(kind, told, fill)}`, env)
+  return stdout.split('\0').slice(0, -1)
+}
+
+/** Types a `musette …` that was told, in a process that has run others: a start of Node takes ten times as long. */
+export async function typeVerb(
+  kind: string,
+  told: string | undefined,
+  typing: Typing & { cwd?: string; input?: string } = {},
+): Promise<Finished> {
+  return await runVerb(await wordsOf(kind, told, typing), typing)
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { ConfigError } from '../../kit/errors.ts'
 import { folderOfAnother } from '../../kit/folders/folder-owner.ts'
+import { quoteShell } from '../../kit/text.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import type { App } from '../app.ts'
 import { readExport, readForeignExport, readForeignFiles, readWholeFiles } from './export-folder.ts'
@@ -32,7 +33,7 @@ export async function checkExport(
   if (foreign) throw folderOfAnother(foreign)
   const manifest = await readExport(dir)
   if (!manifest) {
-    const message = `${dir} holds no export of musette; run: musette export --all --format parquet --to ${given}`
+    const message = `${dir} holds no export of musette; run: musette export --all --format parquet --to ${quoteShell(given)}`
     throw new ConfigError('not_an_export', message)
   }
   const { files, also = [] } = manifest

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { ConfigError } from '../../kit/errors.ts'
+import { ConfigError, commandFor } from '../../kit/errors.ts'
 import {
   EXPORT_COLUMNS,
   type ExportedActivity,
@@ -36,13 +36,17 @@ export async function exportActivity(
   const { accountId } = await accountNamed(app, name)
   return app.store.read(async (tx) => {
     const activity = await findExportedActivity(tx, { accountId, path })
-    if (!activity) throw unknownActivity(name, path)
-    const file = format === 'fit' ? await findFitOriginal(tx, activity) : undefined
-    if (format === 'fit' && !file) {
-      return `the FIT file of activity ${path} is not here; run: musette upload FILE, which keeps it and does not send it again`
+    if (!activity) {
+      const look =
+        'musette sql "select path, started_at_local, name from training.activities order by 2 desc"'
+      const message = `account "${name}" has no activity ${path}; the paths are in: ${look}`
+      throw new ConfigError('unknown_activity', message)
     }
+    const file = format === 'fit' ? await findFitOriginal(tx, activity) : undefined
+    if (format === 'fit' && !file)
+      return `the FIT file of activity ${path} is not here; run: ${commandFor('upload', name)} FILE, which keeps it and does not send it again`
     if (format !== 'fit' && activity.sampleCount === 0)
-      return `activity ${path} has no samples here: ${whyNoSamples(activity)}`
+      return `activity ${path} has no samples here: ${whyNoSamples(activity, name)}`
     for await (const piece of file ? [gunzipSync(file.body)] : piecesOf(tx, activity, format)) {
       signal.throwIfAborted()
       await write(piece)
@@ -72,14 +76,8 @@ async function* jsonPieces(tx: Tx, { activityId, path, document }: ExportedActiv
   yield '\n]}\n'
 }
 
-function unknownActivity(name: string, path: string): ConfigError {
-  const look = 'musette sql "select path, started_at_local, name from training.activities order by 2 desc"'
-  const message = `account "${name}" has no activity ${path}; the paths are in: ${look}`
-  return new ConfigError('unknown_activity', message)
-}
-
-function whyNoSamples({ detailState, fetchError }: ExportedActivity): string {
-  if (detailState === 'wanted') return 'it is not fetched yet; run: musette sync'
+function whyNoSamples({ detailState, fetchError }: ExportedActivity, account: string): string {
+  if (detailState === 'wanted') return `it is not fetched yet; run: ${commandFor('sync', account)}`
   if (detailState === 'failed')
     return `its last fetch failed (${fetchError ?? 'no reason'}); run: musette status`
   if (detailState === 'mirrored') return 'the service has none of it'

@@ -1,6 +1,6 @@
 import type { ExportCounts } from '../../app/export/export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
-import { ConfigError, TransientError } from '../../kit/errors.ts'
+import { ConfigError, commandFor, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
 import { EXIT } from '../context.ts'
 import { printTable } from '../output.ts'
@@ -36,7 +36,7 @@ export const addExportVerb = defineVerb({
         'name one activity, or export everything: musette export --all --format parquet --to DIR',
       )
     if (!all && (format === 'parquet' || format === 'fit'))
-      refuseTerminal(`run: musette export ${path} --format ${format} > ${path}.${format}`)
+      refuseTerminal(`run: musette export ${quoteShell(path ?? '')} --format ${format} > FILE`)
   },
   async run(tools, { path = '', format = 'csv', owner, all, dir = '', originals, raw, check }) {
     if (check) return checkFolder(tools, dir)
@@ -132,7 +132,7 @@ export const addWorkoutListVerb = defineVerb({
     const { findWorkoutLines } = await import('../../app/saved-workouts.ts')
     const lines = await findWorkoutLines(tools.app, { account })
     if (json) tools.printJson(lines)
-    else if (lines.length === 0) tools.print('no workouts are mirrored yet; run: musette sync')
+    else if (lines.length === 0) tools.print(`no workouts are here yet; run: ${commandFor('sync', account)}`)
     else
       printTable(
         tools,
@@ -184,7 +184,7 @@ export const addWorkoutExportVerb = defineVerb({
     const rest = removed.length > 0 ? `, ${removed.length} removed` : ''
     note(
       workouts === 0
-        ? `musette: your own list has no workouts yet, so nothing is written into ${dir}${rest}; run: musette sync`
+        ? `musette: your own list has no workouts yet, so nothing is written into ${dir}${rest}; run: ${commandFor('sync', account)}`
         : `musette: ${dir}: ${written.length} of ${workouts} workouts written as .${format}, ${workouts - written.length - problems.length} unchanged${rest}`,
     )
     return problems.length > 0 ? EXIT.partial : EXIT.done

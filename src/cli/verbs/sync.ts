@@ -175,25 +175,25 @@ const MAX_NAMED = 10
 function rebuiltSentenceOf(counts: RebuildCounts, account: string): string {
   const { rebuilt, samples, newer, earlier, failures, fitFiles, withoutDocument } = counts
   const [failure] = failures
-  const failed = failures.map(({ path }) => path)
-  const fetchAgain = `musette resync ${named(failed, ' ')}${account === 'default' ? '' : ` --account ${account}`}`
+  const next = commandFor('resync', account, ...failures.slice(0, MAX_NAMED).map(({ path }) => path))
+  const rest = failures.length > MAX_NAMED ? ', then musette rebuild' : ''
   return [
     `${countActivities(rebuilt)} rebuilt from the stored answers (${formatCount(samples)} samples)`,
     ...some(fitFiles, `FIT ${fitFiles === 1 ? 'file' : 'files'} read again`),
     ...(earlier > 0 ? [`${earlier} done before by the rebuild that was stopped`] : []),
     ...(newer > 0 ? [`${newer} fetched meanwhile`] : []),
     ...(withoutDocument.length > 0
-      ? [
-          `${withoutDocument.length} without a stored answer left as they are (${named(withoutDocument, ', ')})`,
-        ]
+      ? [`${withoutDocument.length} without a stored answer left as they are (${named(withoutDocument)})`]
       : []),
-    ...(failure ? [`${failed.length} failed (${failure.path}: ${failure.reason}); run: ${fetchAgain}`] : []),
+    ...(failure
+      ? [`${failures.length} failed (${failure.path}: ${failure.reason}); run: ${next}${rest}`]
+      : []),
   ].join(', ')
 }
 
-function named(paths: readonly string[], between: string): string {
+function named(paths: readonly string[]): string {
   const more = paths.length - MAX_NAMED
-  return paths.slice(0, MAX_NAMED).join(between) + (more > 0 ? `${between}… (${more} more)` : '')
+  return paths.slice(0, MAX_NAMED).join(', ') + (more > 0 ? `, … (${more} more)` : '')
 }
 
 /** How many activities are compared when nothing else is said: a few minutes at the usual pace. */

@@ -31,7 +31,7 @@ export async function findActivity(
       revisions: await findRevisions(tx, activityId),
       map_tiles: config.http?.mapTiles ?? null,
       several: (await findAccounts(tx)).length > 1,
-      resync_command: `${commandFor('resync', facts.account)} ${facts.path}`,
+      resync_command: commandFor('resync', facts.account, facts.path),
       ...(await findNeighbours(tx, activityId)),
     }
   })

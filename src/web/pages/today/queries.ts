@@ -76,7 +76,7 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
       status.accounts.every(({ login_code: code, polled_at: at }) => code === null && at !== null),
     failed: status.failed_activities.map((failed) => ({
       ...failed,
-      resync_command: `${commandFor('resync', failed.account)} ${failed.path}`,
+      resync_command: commandFor('resync', failed.account, failed.path),
     })),
     uploads: lines.uploads,
     waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
