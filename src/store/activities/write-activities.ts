@@ -48,8 +48,8 @@ export type Written = { result: 'written' | 'older' | 'newer' | 'locked'; writte
 
 /**
  * Writes different activities (service document, "Activity detail") with their samples, everything derived from them, raw documents and
- * revisions, all in the transaction of `tx`; several together cost much less than one at a time. Samples that are right are not written
- * again. An answer without samples does not delete existing ones, and a change that was listed after `requestedAt` keeps an activity
+ * revisions, all in the transaction of `tx`; several together cost much less than one at a time. Samples of a stored answer that are right are
+ * not written again. An answer without samples does not delete existing ones, and a change that was listed after `requestedAt` keeps an activity
  * wanted. A stored answer tells nothing about the service: there is no revision, and states, times of fetches and names that the list
  * changed stay. Throws MusetteError `activity_unknown` for one answer. For several activities it does not wait for a locked row, because
  * two batches that wait for each other would deadlock, and throws `activity_busy` for an answer when a row is locked or does not exist.
@@ -88,7 +88,7 @@ export async function writeActivities(
     if (!isStored) documents.push(input)
     // The count may be damaged. Before the first fetch there are none to delete.
     const hasContent = isStored || count > 0 || (before.fetched && content.samples.count > 0)
-    const keepsSamples = hasContent && (await holdsSamples(tx, { ...input, ...content }))
+    const keepsSamples = isStored && (await holdsSamples(tx, input))
     contents.push({ ...input, ...content, hasContent, keepsSamples })
     if (!keepsSamples) Object.assign(end, { written: content.samples.count, replaced: count })
   }

@@ -169,7 +169,7 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '… and writes no row that was right',
     in: 'src/store/activities/write-activities.ts',
-    from: 'const keepsSamples = hasContent && (await holdsSamples(tx, { ...input, ...content }))',
+    from: 'const keepsSamples = isStored && (await holdsSamples(tx, input))',
     to: 'const keepsSamples = false',
   },
   {
