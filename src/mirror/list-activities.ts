@@ -153,10 +153,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
     entries: new Map(normalized.map((entry) => [entry.path, entry])),
     size: entries.length + bad.length,
     bad,
-    drift: [
-      ...drift,
-      ...unreadable.flatMap(({ start_date }) => driftOfDate('activities[].start_date', start_date)),
-    ],
+    drift: [...drift, ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry))],
     requestedAt,
     knownUpTo: serviceTime && new Date(serviceTime.getTime() - Math.max(0, took)),
   }

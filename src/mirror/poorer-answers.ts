@@ -1,6 +1,9 @@
+import { SUMMARY_FIELDS } from '../fields/activity-fields.ts'
+import { camelCase, columnsOf } from '../fields/field.ts'
+import { TRAINING_INFO_FIELDS } from '../fields/training-fields.ts'
 import { UnexpectedResponseError } from '../kit/errors.ts'
 import { DAY } from '../kit/time.ts'
-import { type DerivedDetail, SUMMARY_COLUMNS } from '../store/activities/detail-columns.ts'
+import type { DerivedDetail } from '../store/activities/detail-columns.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { findFailingSince } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
@@ -50,7 +53,7 @@ export function poorerActivity(
   { isAwaiting, lostFields }: { isAwaiting: boolean; lostFields: readonly string[] },
 ): UnexpectedResponseError | undefined {
   const { path, valueCount, sampleCount, duration } = activity
-  const values = SUMMARY_COLUMNS.filter((column) => row[column] !== null).length
+  const values = columnsOf(SUMMARY_FIELDS).filter((column) => row[column] !== null).length
   const isShorter = duration !== null && row.duration !== null && row.duration < duration
   const isExplained = samples.count === 0 ? isAwaiting : isShorter
   const lost = [
@@ -65,24 +68,23 @@ export function poorerActivity(
   return poorer(`activity ${path}`, lost, 'it is fetched again')
 }
 
-/** The parts of training info (service document, endpoint 3) by the columns that hold them. */
-const PARTS = {
-  signature: ['ftp', 'ltp', 'hie', 'pp'],
-  tl: ['tlLow', 'tlHigh', 'tlPeak', 'tlTotal'],
-  targetXSS: ['targetLow', 'targetHigh', 'targetPeak', 'targetTotal'],
-  wotd: ['wotdType', 'wotdName', 'wotdWorkoutId', 'wotdDescription', 'wotdDifficulty'],
-} as const satisfies Record<string, ReadonlyArray<keyof TrainingInfoRow>>
+/** The columns of parts of training info (service document, endpoint 3); an address may come and go. */
+const PARTS = Object.entries(TRAINING_INFO_FIELDS)
+  .filter(([column, { path }]) => path.includes('.') && column !== 'wotd_url')
+  .map(([column, { path }]) => ({
+    column: camelCase(column) as keyof TrainingInfoRow,
+    part: path.replace(/\..*/, ''),
+  }))
 
 /** Returns the error for training info without a part that the mirror has; undefined when none is missing. */
 export function poorerTrainingInfo(
   before: TrainingInfoRow | undefined,
   now: TrainingInfoRow,
 ): UnexpectedResponseError | undefined {
-  const has = (row: TrainingInfoRow | undefined, columns: ReadonlyArray<keyof TrainingInfoRow>) =>
-    columns.some((column) => (row?.[column] ?? null) !== null)
-  const lost = Object.entries(PARTS)
-    .filter(([, columns]) => has(before, columns) && !has(now, columns))
-    .map(([part]) => part)
+  const partsOf = (row: TrainingInfoRow | undefined) =>
+    new Set(PARTS.filter(({ column }) => (row?.[column] ?? null) !== null).map(({ part }) => part))
+  const sent = partsOf(now)
+  const lost = [...partsOf(before)].filter((part) => !sent.has(part))
   return lost.length > 0
     ? poorer(
         'training info',

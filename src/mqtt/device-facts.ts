@@ -1,3 +1,6 @@
+import type { SUMMARY_FIELDS } from '../fields/activity-fields.ts'
+import type { SqlRow } from '../fields/field.ts'
+import type { TRAINING_INFO_FIELDS } from '../fields/training-fields.ts'
 import { shorten } from '../kit/text.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { AccountHealth } from '../store/health.ts'
@@ -92,22 +95,12 @@ export async function findDeviceFacts(
 }
 
 type Facts = {
-  info:
-    | (Record<'status' | 'wotd_type' | 'wotd_name' | 'wotd_description' | 'wotd_workout_id', string | null> &
-        Record<string, number | null> & { wotd_difficulty: number | null })
+  info: SqlRow<typeof TRAINING_INFO_FIELDS> | null
+  activity:
+    | (Pick<SqlRow<typeof SUMMARY_FIELDS>, 'focus' | 'xss' | 'medal' | 'breakthrough'> &
+        Record<'name' | 'activity_type' | 'started_at', string | null> &
+        Record<'elapsed_s' | 'distance_km', number | null> & { path: string })
     | null
-  activity: {
-    path: string
-    name: string | null
-    activity_type: string | null
-    focus: string | null
-    started_at: string | null
-    xss: number | null
-    elapsed_s: number | null
-    distance_km: number | null
-    medal: number | null
-    breakthrough: number | null
-  } | null
   load: (Record<string, number | null> & { freshness: string | null }) | null
   week_started_at: Date | null
   waiting: number

@@ -1,9 +1,10 @@
+import type { SampleField } from '../fields/sample-fields.ts'
 import { isPosition } from '../kit/floats.ts'
-import type { Drift } from '../service/wire/lenient.ts'
+import type { Drift, WithDrift } from '../service/wire/lenient.ts'
 import type { WireActivity } from '../service/wire/wire-activity.ts'
 import type { WireSamples } from '../service/wire/wire-samples.ts'
 import type { DerivedDetail, Place } from '../store/activities/detail-columns.ts'
-import type { SampleField, Samples } from '../store/samples/encode-samples.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
 import { hashSummary, normalizeDetail } from './activity-row.ts'
 import { LONGEST_S, measureSampleSpacing } from './by-second.ts'
 import { driftOfDate } from './dates.ts'
@@ -27,11 +28,11 @@ type NormalizedActivity = {
 }
 
 /** Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. */
-export function normalizeActivity(wire: WireActivity): NormalizedActivity {
+export function normalizeActivity(wire: WireActivity & WithDrift): NormalizedActivity {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const { main, ...content } = deriveContent(samples, {
-    ftp: wire.summary?.sig?.ftp ?? null,
-    durationS: wire.summary?.duration ?? null,
+    ftp: wire.sigFtp ?? null,
+    durationS: wire.duration ?? null,
   })
   return {
     derived: {
@@ -42,7 +43,7 @@ export function normalizeActivity(wire: WireActivity): NormalizedActivity {
       sampleExtras: extras,
       ...content,
     },
-    drift: [...wire.drift, ...driftOfDate('summary.start_date', wire.summary?.start_date), ...drift],
+    drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift],
     lost,
   }
 }

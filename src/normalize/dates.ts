@@ -1,12 +1,10 @@
 import { DateTime, FixedOffsetZone, IANAZone, type Zone } from 'luxon'
+import type { START_FIELDS } from '../fields/activity-fields.ts'
+import type { Values } from '../fields/field.ts'
 import type { Drift } from '../service/wire/lenient.ts'
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
-type PhpDate = {
-  date?: string | null | undefined
-  timezone_type?: number | null | undefined
-  timezone?: string | null | undefined
-}
+type PhpDate = Values<typeof START_FIELDS>
 
 export type Moment = {
   /** whole milliseconds; `local` has every digit of the second */
@@ -71,10 +69,10 @@ const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
  * zone is unknown, because a guessed hour is worse than none. A wall clock that occurs twice, when clocks go back, means the time
  * that is nearer to `near` (ms since 1970), or without it the first.
  */
-export function normalizeDate(wire: PhpDate | null | undefined, near?: number): Moment | undefined {
-  const local = wire?.date?.trim() ?? ''
-  if (!wire?.timezone || !WALL_CLOCK.test(local)) return undefined
-  const zone = zoneOf(wire.timezone, wire.timezone_type)
+export function normalizeDate(wire: PhpDate, near?: number): Moment | undefined {
+  const local = wire.date?.trim() ?? ''
+  if (!wire.timezone || !WALL_CLOCK.test(local)) return undefined
+  const zone = zoneOf(wire.timezone, wire.timezoneType)
   if (zone === undefined) return undefined
   const parsed = DateTime.fromSQL(local, { zone, locale: LOCALE })
   if (!parsed.isValid) return undefined
@@ -90,8 +88,8 @@ function isInYears(ms: number): boolean {
 }
 
 /** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
-export function driftOfDate(field: string, wire: PhpDate | null | undefined): Drift[] {
-  if (!wire?.date || normalizeDate(wire)) return []
+export function driftOfDate(field: string, wire: PhpDate): Drift[] {
+  if (!wire.date || normalizeDate(wire)) return []
   return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
 }
 

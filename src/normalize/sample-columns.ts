@@ -1,7 +1,8 @@
+import { SAMPLE_VALUE_FIELDS, type SampleField } from '../fields/sample-fields.ts'
 import { FLOAT4_LIMIT, fitsTimestamp, parseDecimal } from '../kit/floats.ts'
 import type { Drift } from '../service/wire/lenient.ts'
 import type { WireSampleField, WireSamples } from '../service/wire/wire-samples.ts'
-import type { SampleExtra, SampleField, Samples } from '../store/samples/encode-samples.ts'
+import type { SampleExtra, Samples } from '../store/samples/encode-samples.ts'
 
 /**
  * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
@@ -14,26 +15,7 @@ type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift
 type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 
 const TIME = 'unix_time'
-/** The columns of the samples, named as on the wire, each with the limit below which it can hold a number. */
-const LIMITS: Readonly<Record<SampleField, number>> = {
-  power: FLOAT4_LIMIT,
-  mpa: FLOAT4_LIMIT,
-  cad: FLOAT4_LIMIT,
-  alt: FLOAT4_LIMIT,
-  hr: FLOAT4_LIMIT,
-  spd: FLOAT4_LIMIT,
-  tgt: FLOAT4_LIMIT,
-  lat: Number.POSITIVE_INFINITY,
-  lng: Number.POSITIVE_INFINITY,
-  dist: FLOAT4_LIMIT,
-  tws: FLOAT4_LIMIT,
-  xds: FLOAT4_LIMIT,
-  p_raw: FLOAT4_LIMIT,
-  lws: FLOAT4_LIMIT,
-  hws: FLOAT4_LIMIT,
-  pws: FLOAT4_LIMIT,
-}
-const FIELDS = Object.keys(LIMITS) as SampleField[]
+const FIELDS = Object.keys(SAMPLE_VALUE_FIELDS) as SampleField[]
 const KNOWN = new Set<string>([TIME, ...FIELDS])
 /** `sample_extras` has an index over the names of fields; a row of it holds 2,704 bytes. */
 const LONGEST_NAME_BYTES = 1_000
@@ -57,7 +39,7 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
   const numbers = (field: SampleField) => {
     const sent = numbersOf(wire.fields.get(field), field, note)
     if (!sent) return unknown
-    return withinRange(sent, wire.count, LIMITS[field], (value) => {
+    return withinRange(sent, wire.count, limitOf(field), (value) => {
       lost.values++
       note(field, 'range', value)
     })
@@ -89,6 +71,11 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
     note(field, 'unknown', firstOf(sent, others, count))
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
+}
+
+/** The limit below which the column of a field can hold a number. */
+function limitOf(field: SampleField): number {
+  return SAMPLE_VALUE_FIELDS[field].kind === 'real' ? FLOAT4_LIMIT : Number.POSITIVE_INFINITY
 }
 
 function makeUnknown(count: number): Float64Array {

@@ -1,48 +1,27 @@
 import { DateTime } from 'luxon'
-import { isObject, parseJson } from '../kit/json.ts'
+import { makeRow } from '../fields/field.ts'
+import { DEFINITION_FIELDS, WORKOUT_FIELDS, WORKOUT_SET_FIELDS } from '../fields/training-fields.ts'
 import type { WireWorkout, WireWorkoutEntry } from '../service/wire/wire-workouts.ts'
 import type { ListedWorkout } from '../store/training/workout-lists.ts'
 import type { WorkoutDefinition } from '../store/training/workout-sets.ts'
-import { pickFields } from './pick-fields.ts'
 
-/** Normalizes a workout list entry (service document, "Workout list entry"); `raw` is the entry as sent. */
-export function normalizeWorkoutEntry(wire: WireWorkoutEntry, raw: unknown): ListedWorkout {
+/** Normalizes a workout list entry (service document, "Workout list entry"). */
+export function normalizeWorkoutEntry(wire: WireWorkoutEntry): ListedWorkout {
   return {
     path: wire.path,
-    ...pickFields(wire, ['name', 'description']),
-    lastModified: secondsToDate(wire.last_modified) ?? parseUpdatedAt(wire.updated_at) ?? null,
-    raw,
+    ...makeRow(WORKOUT_FIELDS, wire),
+    lastModified: secondsToDate(wire.lastModified) ?? parseUpdatedAt(wire.updatedAt) ?? null,
+    raw: wire.raw,
   }
 }
 
-/**
- * Normalizes a workout definition (service document, "Workout definition"), its sets ("Set entry") to watts and seconds; `raw`
- * is the whole answer as it was sent.
- */
+/** Normalizes a workout definition (service document, "Workout definition"); `raw` is the whole answer as it was sent. */
 export function normalizeDefinition(wire: WireWorkout, raw: unknown): WorkoutDefinition {
   return {
-    ...pickFields(wire, ['name', 'description']),
+    ...makeRow(DEFINITION_FIELDS, wire),
     raw,
-    sets: wire.workout.map((set) => ({
-      ...pickFields(set, ['name', 'index', 'power', 'power_rest', 'interval_count']),
-      duration: secondsOf(set.duration),
-      durationRest: secondsOf(set.duration_rest),
-    })),
+    sets: wire.workout.map((set) => makeRow(WORKOUT_SET_FIELDS, set)),
   }
-}
-
-/** Lists the entries of a workout list as they were sent, by path. */
-export function rawEntriesByPath(body: Buffer): Map<string, unknown> {
-  const wire = parseJson(body)
-  // PHP writes an array with gaps as an object.
-  const sent = isObject(wire) ? Object.values(wire.workouts ?? []) : []
-  const hasPath = ({ path }: Record<string, unknown>) => typeof path === 'string' || typeof path === 'number'
-  return new Map(
-    sent
-      .filter(isObject)
-      .filter(hasPath)
-      .map((entry) => [String(entry.path), entry]),
-  )
 }
 
 function secondsToDate(seconds: number | null | undefined): Date | undefined {
@@ -56,11 +35,4 @@ function parseUpdatedAt(text: string | null | undefined): Date | undefined {
   // It has no zone; the service's other times without a zone are UTC.
   const date = DateTime.fromSQL(text.trim(), { zone: 'utc' })
   return date.isValid ? date.toJSDate() : undefined
-}
-
-/** Seconds of a number or of a clock such as `00:59:20`; null for any other text. */
-function secondsOf(duration: number | string | null | undefined): number | null {
-  if (typeof duration !== 'string') return duration ?? null
-  const seconds = duration.split(':').reduce((total, part) => total * 60 + Number(part), 0)
-  return Number.isNaN(seconds) ? null : seconds
 }

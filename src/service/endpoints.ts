@@ -11,7 +11,7 @@ import {
   parseJsonObject,
   quoteRefusal,
 } from './service-errors.ts'
-import type { Parsed } from './wire/lenient.ts'
+import type { Parsed, WithDrift } from './wire/lenient.ts'
 import { scanSamples } from './wire/scan-samples.ts'
 import { seekMember } from './wire/seek-member.ts'
 import { parseActivity, parseActivityList, type WireActivity } from './wire/wire-activity.ts'
@@ -149,7 +149,7 @@ export async function listDefaultWorkouts(deps: CallDeps, baseUrl: string, signa
 }
 
 function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
-  return (answer: RawAnswer, what: string): T =>
+  return (answer: RawAnswer, what: string): T & WithDrift =>
     parsedOrThrow(parse(parseJsonObject(answer, what, words)), what)
 }
 
@@ -167,7 +167,7 @@ function unixSeconds(moment: Date, round: (seconds: number) => number): string {
  * the bytes into columns, and the rest as JSON; when the samples are not flat objects, JSON.parse reads everything. Throws the errors of
  * parseJsonObject, and UnexpectedResponseError `bad_shape`.
  */
-export function readActivity(answer: AnswerContent, what: string): WireActivity {
+export function readActivity(answer: AnswerContent, what: string): WireActivity & WithDrift {
   const { body } = answer
   const start = seekMember(body, 'session_data')
   const scanned = start === undefined ? undefined : scanSamples(body, start)
@@ -180,7 +180,7 @@ export function readActivity(answer: AnswerContent, what: string): WireActivity 
   return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
 }
 
-function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T {
+function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T & WithDrift {
   if (!parsed.ok) throw badShape(what, parsed.reason)
-  return parsed.value
+  return { ...parsed.value, drift: parsed.drift }
 }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { activities, DETAIL_COLUMNS } from '../../src/store/schema/activities.ts'
+import { DETAIL_FIELDS } from '../../src/fields/activity-fields.ts'
 import { makeChange } from './plan/change.ts'
 import { settle } from './plan/run.ts'
 import { openScene, type Scene } from './plan/scene.ts'
 import { openSeedDatabase } from './seeds.ts'
-import { expectedColumns } from './truth/columns.ts'
+import { memberAt } from './truth/columns.ts'
 import { findDifferences } from './truth/differences.ts'
 import { fetchTruths } from './truth/service.ts'
 import type { RunDatabase } from './world/database.ts'
@@ -29,13 +29,15 @@ describe('the comparison of the database with the service', () => {
     expect([...scene.complaints, ...(await findDifferences(scene))]).toEqual([])
   })
 
-  it('looks at every column of the detail', async () => {
-    const [truth] = await fetchTruths(scene.service, scene.paths)
-    if (!truth) throw new Error('the rider has an activity')
-    const expected = Object.keys(expectedColumns(truth))
-    const columns = DETAIL_COLUMNS.map((column) => activities[column].name)
-    const unexpected = columns.filter((column) => !expected.includes(column))
-    expect(unexpected, 'add it to test/converge/truth/columns.ts').toEqual([])
+  it('looks at every field of the list, which the sandbox sends by its own reading of the document', async () => {
+    const truths = await fetchTruths(scene.service, scene.paths)
+    const unsent = Object.values(DETAIL_FIELDS).filter(({ path }) =>
+      truths.every(({ detail }) => memberAt(detail.summary, path) === undefined),
+    )
+    expect(unsent, 'add it to src/sandbox/athlete/summary.ts').toEqual([])
+    // A column has the name of its field: no two are mistaken for each other.
+    for (const [column, { path }] of Object.entries(DETAIL_FIELDS))
+      expect(`_${path.replaceAll('.', '_')}`).toMatch(new RegExp(`_${column}$`))
   })
 
   it.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { SUMMARY_FIELDS } from '../../src/fields/activity-fields.ts'
+import { columnsOf } from '../../src/fields/field.ts'
 import { isShrunken, poorerActivity, poorerTrainingInfo } from '../../src/mirror/poorer-answers.ts'
-import { SUMMARY_COLUMNS } from '../../src/store/activities/detail-columns.ts'
 import type { WantedActivity } from '../../src/store/activities/wanted.ts'
 import type { TrainingInfoRow } from '../../src/store/training/training-info-rows.ts'
 import { makeSamples } from '../kit/samples.ts'
@@ -25,7 +26,9 @@ describe('an answer about an activity', () => {
   type Answer = { values?: number; samples?: number; duration?: number; awaits?: boolean; lost?: string[] }
   const judge = (known: Known, answer: Answer) => {
     const { values = 0, samples = 0, duration, awaits = false, lost = [] } = answer
-    const named = SUMMARY_COLUMNS.filter((column) => column !== 'duration').slice(0, values)
+    const named = columnsOf(SUMMARY_FIELDS)
+      .filter((column) => column !== 'duration')
+      .slice(0, values)
     const row = detailRow({
       ...Object.fromEntries(named.map((column) => [column, 1])),
       ...(duration !== undefined && { duration }),

@@ -13,7 +13,7 @@ const SAN_FRANCISCO: Spot = [37.7749, -122.4194]
 const KATHMANDU: Spot = [27.7172, 85.324]
 
 /** What is normalized of a start that the service sent in UTC, for an activity that began at a place. */
-function startAt(utc: string, spot?: Spot, zone = { timezone_type: 3, timezone: 'UTC' }) {
+function startAt(utc: string, spot?: Spot, zone = { timezoneType: 3, timezone: 'UTC' }) {
   const moment = normalizeDate({ date: `${utc}.000000`, ...zone })
   if (!moment) throw new Error('the date can be read')
   const place = placeOf(spot ? [spot] : [])
@@ -120,7 +120,7 @@ describe('a start that the service sends in UTC', () => {
     ['no place on earth', [[91, 7]]],
     ['no longitude on earth', [[7, -181]]],
   ] as Array<[string, Spot[]]>)('is UTC and unknown with %s', (_what, spots) => {
-    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezone_type: 3, timezone: 'UTC' })
+    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     expect(moment && normalizeLocalStart(moment, placeOf(spots))).toMatchObject({
       timezone: 'UTC',
       timezoneSource: 'unknown',
@@ -130,7 +130,7 @@ describe('a start that the service sends in UTC', () => {
 
   it('has the clock of the first fix, where a recording begins without one', () => {
     const place = placeOf([[Number.NaN, Number.NaN], [0, 0], AUCKLAND, SAN_FRANCISCO])
-    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezone_type: 3, timezone: 'UTC' })
+    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
     expect(moment && normalizeLocalStart(moment, place)).toEqual({
       startedAt: new Date('2026-03-01T19:00:00.123Z'),
       timezone: 'Pacific/Auckland',
@@ -142,7 +142,7 @@ describe('a start that the service sends in UTC', () => {
   it.each(['UTC', 'utc', 'Etc/UTC', 'GMT', 'Z', '+00:00', 'Etc/GMT', 'Zulu'])(
     'does not count as the zone of the rider when written %s',
     (timezone) => {
-      const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezone_type: 3, timezone })
+      const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezoneType: 3, timezone })
       expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
     },
   )
@@ -156,8 +156,8 @@ it.each([
   [3, 'Europe/London', '2026-07-01T07:00:00.000Z'],
 ])(
   'a zone of type %i that is not plain UTC, %s, counts before the position',
-  (timezone_type, timezone, at) => {
-    expect(startAt('2026-07-01 08:00:00', AUCKLAND, { timezone_type, timezone })).toEqual({
+  (timezoneType, timezone, at) => {
+    expect(startAt('2026-07-01 08:00:00', AUCKLAND, { timezoneType, timezone })).toEqual({
       at,
       local: '2026-07-01 08:00:00',
       timezone,

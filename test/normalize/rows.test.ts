@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { makeRow } from '../../src/fields/field.ts'
+import { TRAINING_INFO_FIELDS } from '../../src/fields/training-fields.ts'
 import { normalizeActivity, normalizePlace } from '../../src/normalize/activity-answer.ts'
 import { normalizeDetail, normalizeListEntry } from '../../src/normalize/activity-row.ts'
-import { normalizeTrainingInfo } from '../../src/normalize/training-info-row.ts'
-import {
-  normalizeDefinition,
-  normalizeWorkoutEntry,
-  rawEntriesByPath,
-} from '../../src/normalize/workout-rows.ts'
-import type { WireSummary } from '../../src/service/wire/wire-activity.ts'
+import { normalizeDefinition, normalizeWorkoutEntry } from '../../src/normalize/workout-rows.ts'
+import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'
+import { parseWorkout } from '../../src/service/wire/wire-workouts.ts'
+import { unwrap } from '../kit/parsed.ts'
 import { makeSamples, makeSamplesOf, UNKNOWN } from '../kit/samples.ts'
 
 const NO_SAMPLES = makeSamplesOf([])
@@ -19,12 +19,10 @@ const notNull = (row: object) => Object.entries(row).filter(([, value]) => value
 
 describe('a row', () => {
   it('has null for each field that is missing', () => {
-    expect(notNull(normalizeDetail({ drift: [] }, NO_SAMPLES, NOWHERE))).toEqual([])
-    expect(notNull(normalizeDetail({ summary: {}, drift: [] }, NO_SAMPLES, NOWHERE))).toEqual([])
-    expect(notNull(normalizeTrainingInfo({ drift: [] }))).toEqual([])
+    expect(notNull(normalizeDetail({}, NO_SAMPLES, NOWHERE))).toEqual([])
     expect(notNull(normalizeListEntry({ path: 'a' }))).toEqual([['path', 'a']])
-    expect(notNull(normalizeWorkoutEntry({ path: 'a' }, null))).toEqual([['path', 'a']])
-    const { sets, ...workout } = normalizeDefinition({ workout: [{}], bad: [], drift: [] }, null)
+    expect(notNull(normalizeWorkoutEntry({ path: 'a', raw: null }))).toEqual([['path', 'a']])
+    const { sets, ...workout } = normalizeDefinition({ workout: [{}], bad: [] }, null)
     expect([notNull(workout), sets.map(notNull)]).toEqual([[], [[]]])
   })
 
@@ -32,18 +30,18 @@ describe('a row', () => {
     const number = counter()
     const loads = () => ({ low: number(), high: number(), peak: number(), total: number() })
     const info = {
-      ...{ status: 'Fresh', weight: number(), source: 'account', tl: loads(), targetXSS: loads(), drift: [] },
+      ...{ status: 'Fresh', weight: number(), source: 'account', tl: loads(), targetXSS: loads() },
       signature: { ftp: number(), ltp: number(), hie: number(), pp: number() },
       wotd: { type: 'A', name: 'B', workoutId: 'C', description: 'D', difficulty: number(), url: 'E' },
     }
-    expect(valuesOf(normalizeTrainingInfo(info))).toEqual(valuesOf({ ...info, drift: null }))
+    expect(valuesOf(makeRow(TRAINING_INFO_FIELDS, unwrap(parseTrainingInfo(info))))).toEqual(valuesOf(info))
     const summary = {
       ...{ xss: number(), xlss: number(), xhss: number(), xpss: number(), xep: number(), mep: number() },
       ...{
         tws: number(),
         sp: number(),
         sfd: number(),
-        focus: number(),
+        focus: 'Climber',
         specificity: 'Pure',
         difficulty: number(),
       },
@@ -51,13 +49,13 @@ describe('a row', () => {
         difficulty_rating: 'Hard',
         distance: number(),
         duration: number(),
-        medal: 'Gold',
-        breakthrough: true,
+        medal: number(),
+        breakthrough: number(),
       },
       ...{
         total_grams_carbs: number(),
         total_grams_fat: number(),
-        training_status: 'Tired',
+        training_status: number(),
         freshness: 'Red',
       },
       ...{ street_view: 'F', activity_map: 'G', chart_view: 'H' },
@@ -71,23 +69,24 @@ describe('a row', () => {
         ...{ tl: { ftp: number(), hie: number(), pp: number() }, date: 'I', form: number() },
         rl: { ftp: number(), hie: number(), pp: number() },
       },
-    } as unknown as WireSummary
-    const row = normalizeDetail({ summary, drift: [] }, NO_SAMPLES, NOWHERE)
-    expect(valuesOf(row)).toEqual(valuesOf(summary))
+    }
+    const detail = unwrap(parseActivity({ summary }))
+    expect(valuesOf(normalizeDetail(detail, NO_SAMPLES, NOWHERE))).toEqual(valuesOf(summary))
     const set = { name: 'J', index: number(), power: number(), duration: number() }
     const rest = { power_rest: number(), duration_rest: number(), interval_count: number() }
-    const wire = { name: 'K', description: 'L', workout: [{ ...set, ...rest }], bad: [], drift: [] }
-    expect(valuesOf(normalizeDefinition(wire, null))).toEqual(valuesOf(wire))
+    const wire = { name: 'K', description: 'L', workout: [{ ...set, ...rest }] }
+    expect(valuesOf(normalizeDefinition(unwrap(parseWorkout(wire)), null))).toEqual(valuesOf(wire))
     const entry = { path: 'a', name: 'M', description: 'N', activity_type: 'Cycling' }
-    expect(valuesOf(normalizeListEntry(entry))).toEqual(valuesOf(entry))
+    const [listed] = unwrap(parseActivityList({ activities: [entry] })).entries
+    expect(listed && valuesOf(normalizeListEntry(listed))).toEqual(valuesOf(entry))
   })
 
   it('keeps columns of the list that the answer lacks, and has the time from the first to the last sample', () => {
-    const row = normalizeDetail({ drift: [] }, makeSamplesOf([{}, { at: 90 }]), NOWHERE)
+    const row = normalizeDetail({}, makeSamplesOf([{}, { at: 90 }]), NOWHERE)
     expect(row.elapsedS).toBe(90)
     for (const name of ['name', 'description', 'activityType', 'startedAt'])
       expect(row).not.toHaveProperty(name)
-    const cleared = normalizeDetail({ name: null, description: null, drift: [] }, NO_SAMPLES, NOWHERE)
+    const cleared = normalizeDetail({ name: null, description: null }, NO_SAMPLES, NOWHERE)
     expect(cleared).toHaveProperty('description', null)
     expect(cleared).not.toHaveProperty('name')
   })
@@ -137,16 +136,6 @@ describe('the place of an activity', () => {
       })
     expect(placeOf([90.5, 7], [7, 180.5], [UNKNOWN, 7], [0, 0])).toEqual(NOWHERE)
   })
-})
-
-it('a workout list has each entry as sent by its path, even a number, and none without a path', () => {
-  const [one, two] = [{ path: 'a', any: 1 }, { path: 7 }]
-  const byPath = new Map<string, unknown>([
-    ['a', one],
-    ['7', two],
-  ])
-  for (const workouts of [[one, two, { name: 'no path' }, 'text', null], { 0: one, 2: two }])
-    expect(rawEntriesByPath(Buffer.from(JSON.stringify({ workouts })))).toEqual(byPath)
 })
 
 function counter(): () => number {

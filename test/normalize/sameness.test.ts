@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/training-info-row.ts'
-import {
-  normalizeDefinition,
-  normalizeWorkoutEntry,
-  rawEntriesByPath,
-} from '../../src/normalize/workout-rows.ts'
+import { isSameSignature, isSameTrainingInfo } from '../../src/normalize/same-training-info.ts'
+import { normalizeWorkoutEntry } from '../../src/normalize/workout-rows.ts'
 
 const INFO = {
   success: true,
@@ -58,32 +54,16 @@ describe('training infos', () => {
 
 describe('a workout list', () => {
   it.each([
-    [{ last_modified: 1_700_000_000 }, '2023-11-14T22:13:20.000Z'],
-    [{ updated_at: '2023-11-14 22:13:20' }, '2023-11-14T22:13:20.000Z'],
-    [{ updated_at: 'yesterday' }, undefined],
-    [{ last_modified: 1e15 }, undefined],
-    [{ last_modified: -62_135_596_800 }, '0001-01-01T00:00:00.000Z'],
-    [{ last_modified: -62_135_596_801 }, undefined],
-    [{ last_modified: 253_402_300_799 }, '9999-12-31T23:59:59.000Z'],
-    [{ last_modified: 253_402_300_800 }, undefined],
+    [{ lastModified: 1_700_000_000 }, '2023-11-14T22:13:20.000Z'],
+    [{ updatedAt: '2023-11-14 22:13:20' }, '2023-11-14T22:13:20.000Z'],
+    [{ updatedAt: 'yesterday' }, undefined],
+    [{ lastModified: 1e15 }, undefined],
+    [{ lastModified: -62_135_596_800 }, '0001-01-01T00:00:00.000Z'],
+    [{ lastModified: -62_135_596_801 }, undefined],
+    [{ lastModified: 253_402_300_799 }, '9999-12-31T23:59:59.000Z'],
+    [{ lastModified: 253_402_300_800 }, undefined],
     [{}, undefined],
   ])('has the time of change of an entry in %j: %s', (entry, moment) => {
-    expect(normalizeWorkoutEntry({ path: 'p', ...entry }, {}).lastModified?.toISOString()).toBe(moment)
+    expect(normalizeWorkoutEntry({ path: 'p', ...entry, raw: {} }).lastModified?.toISOString()).toBe(moment)
   })
-
-  it.each([
-    [90, 90],
-    ['01:00:00', 3_600],
-    ['2:30', 150],
-    ['soon', null],
-    [null, null],
-  ])('has a set whose duration %j is %j seconds', (duration, seconds) => {
-    const wire = { workout: [{ duration }], bad: [], drift: [] }
-    expect(normalizeDefinition(wire, wire).sets[0]?.duration).toBe(seconds)
-  })
-})
-
-it('a workout list without a list has no entries', () => {
-  for (const body of ['{"success":true}', '{"workouts":null}', '[]'])
-    expect(rawEntriesByPath(Buffer.from(body))).toEqual(new Map())
 })

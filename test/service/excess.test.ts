@@ -112,9 +112,9 @@ it('a long text is cut, which is drift, and numbers of values are limited before
 describe('a name that no index can hold', () => {
   it('is ignored as the activity of an upload and as the workout of the day', () => {
     const url = `https://service.example/activity/${LONG}`
-    expect(parseUploadedPath({ success: true, json: { files: [{ url }] }, drift: [] })).toBeUndefined()
+    expect(parseUploadedPath({ url })).toBeUndefined()
     const parsed = parseTrainingInfo({ success: true, wotd: { type: 'workout', workoutId: LONG } })
-    expect(parsed).toMatchObject({ ok: true, value: { wotd: { type: 'workout', workoutId: null } } })
+    expect(parsed).toMatchObject({ ok: true, value: { wotdType: 'workout', wotdWorkoutId: null } })
     expect(parsed.ok && parsed.drift).toMatchObject([{ field: 'wotd.workoutId', kind: 'type' }])
   })
 })

@@ -5,6 +5,7 @@ import { scanSamples } from '../../src/service/wire/scan-samples.ts'
 import { seekMember } from '../../src/service/wire/seek-member.ts'
 import { parseActivity } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf, type WireSamples } from '../../src/service/wire/wire-samples.ts'
+import { unwrap } from '../kit/parsed.ts'
 
 const number = fc.oneof(
   fc.integer(),
@@ -172,7 +173,7 @@ test.each([
 ])('treats %s as JSON.parse does', (_what, list) => {
   const text = `{"success":true,"name":"a","session_data":${list},"summary":{}}`
   const parsed = parseActivity(JSON.parse(text) as Record<string, unknown>)
-  expect(parsed.ok && readActivity(answer(text), 'GET activity x')).toEqual(parsed.ok && parsed.value)
+  expect(readActivity(answer(text), 'GET activity x')).toEqual(unwrap(parsed))
 })
 
 test('uses the last of two lists of samples', () => {

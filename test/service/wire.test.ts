@@ -1,17 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Parsed } from '../../src/service/wire/lenient.ts'
 import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { columnsOf } from '../../src/service/wire/wire-samples.ts'
 import { parseToken } from '../../src/service/wire/wire-token.ts'
 import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'
 import { parseUpload, parseUploadedPath } from '../../src/service/wire/wire-upload.ts'
 import { parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
-
-function unwrap<T>(parsed: Parsed<T>): T {
-  if (!parsed.ok) throw new Error(parsed.reason)
-  return parsed.value
-}
+import { unwrap } from '../kit/parsed.ts'
 
 const PUBLISHED_ENTRY = {
   name: '2267051020',
@@ -24,7 +19,13 @@ const PUBLISHED_ENTRY = {
 describe('the activity list', () => {
   it('reads a published entry', () => {
     const list = unwrap(parseActivityList({ success: true, activities: [PUBLISHED_ENTRY] }))
-    expect(list).toEqual({ entries: [PUBLISHED_ENTRY], bad: [], drift: [] })
+    const { start_date, activity_type: activityType, ...entry } = PUBLISHED_ENTRY
+    const { timezone_type: timezoneType, ...start } = start_date
+    expect(list).toEqual({
+      entries: [{ ...entry, ...start, activityType, timezoneType }],
+      bad: [],
+      drift: [],
+    })
   })
 
   it('reads the other items when some are bad, and reports which and why', () => {
@@ -46,12 +47,7 @@ describe('the activity list', () => {
   it('reports unknown fields and wrong types once, with an example', () => {
     const entry = { path: 'a', load: 7, start_date: { date: 5, zone: 'x' }, activity_type: { id: 1 } }
     const list = unwrap(parseActivityList({ activities: [entry, { ...entry, path: 'b' }], next_page: 2 }))
-    expect(list.entries[0]).toMatchObject({
-      path: 'a',
-      load: 7,
-      activity_type: null,
-      start_date: { date: '5' },
-    })
+    expect(list.entries[0]).toEqual({ path: 'a', activityType: null, date: '5' })
     expect(list.drift).toEqual([
       { field: 'next_page', kind: 'unknown', example: 2 },
       { field: 'activities[].activity_type', kind: 'type', example: '{"id":1}' },
@@ -64,7 +60,7 @@ describe('the activity list', () => {
     const list = unwrap(
       parseActivityList({ activities: { '0': { path: 'a', start_date: [] }, '2': { path: 'b' } } }),
     )
-    expect(list.entries).toEqual([{ path: 'a', start_date: null }, { path: 'b' }])
+    expect(list.entries).toEqual([{ path: 'a' }, { path: 'b' }])
     expect(list.drift).toEqual([])
   })
 
@@ -84,16 +80,11 @@ describe('an activity', () => {
     }
     const wire = unwrap(parseActivity({ success: true, name: 77, summary }))
     expect(wire.name).toBe('77')
-    expect(wire.summary).toMatchObject({
-      xss: 88.125,
-      distance: 41.23456789012346,
-      sig: { ftp: 250 },
-      duration: null,
-    })
+    expect(wire).toMatchObject({ xss: 88.125, distance: 41.23456789012346, sigFtp: 250, duration: null })
     expect(wire.drift).toEqual([])
   })
 
-  it('makes a field of a wrong type null, keeps unknown fields, and reports both', () => {
+  it('makes a field of a wrong type null, and reports it and unknown fields', () => {
     const summary = {
       xss: 'lots',
       focus: { a: 1 },
@@ -102,12 +93,9 @@ describe('an activity', () => {
       sig: 'none',
     }
     const wire = unwrap(parseActivity({ success: true, summary }))
-    expect(wire.summary).toMatchObject({
-      xss: null,
-      focus: null,
-      session: { avg_power: null },
-      progression: { xss: 3 },
-      sig: null,
+    expect(wire).toEqual({
+      ...{ xss: null, focus: null, avgPower: null },
+      ...{ summaryAsSent: summary, drift: wire.drift },
     })
     expect(wire.drift.map((drift) => `${drift.kind} ${drift.field}`).sort()).toEqual([
       'type summary.focus',
@@ -159,19 +147,18 @@ describe('training info and workouts', () => {
       wotd: { type: 'None' },
     }
     expect(unwrap(parseTrainingInfo(wire))).toEqual({
-      ...wire,
-      signature: { ftp: 250, hie: 21.5 },
-      weight: 70.5,
-      drift: [],
+      ...{ ftp: 250, hie: 21.5, weightKg: 70.5, wotdType: 'None', drift: [] },
     })
   })
 
   it('reads a published workout list: no last_modified, text counts, raw durations, CR LF', () => {
     const entry = { path: 'w1', updated_at: '2019-03-01 10:00:00', interval_count: '4', duration: '00:59:20' }
-    const list = unwrap(
-      parseWorkoutList({ workouts: [{ ...entry, description: 'one\r\ntwo', colour: 'red' }] }),
-    )
-    expect(list.entries[0]).toEqual({ ...entry, interval_count: 4, description: 'one\r\ntwo', colour: 'red' })
+    const raw = { ...entry, description: 'one\r\ntwo', colour: 'red' }
+    const list = unwrap(parseWorkoutList({ workouts: { 0: raw } }))
+    expect(list.entries[0]).toEqual({
+      ...{ path: 'w1', description: 'one\r\ntwo', updatedAt: entry.updated_at, intervalCount: 4 },
+      ...{ duration: 3_560, raw },
+    })
     expect(list.drift).toEqual([{ field: 'workouts[].colour', kind: 'unknown', example: 'red' }])
   })
 
@@ -180,7 +167,10 @@ describe('training info and workouts', () => {
     const wire = unwrap(
       parseWorkout({ success: true, name: 'W', workout: [set, 'bad', { duration: '00:05:00' }] }),
     )
-    expect(wire.workout).toEqual([{ ...set, power: 150, duration: 600 }, { duration: '00:05:00' }])
+    expect(wire.workout).toEqual([
+      { name: 'Warmup', index: 0, power: 150, duration: 600, intervalCount: 1 },
+      { duration: 300 },
+    ])
     expect(wire.bad).toEqual([{ index: 1, reason: 'is not an object' }])
   })
 
@@ -189,8 +179,8 @@ describe('training info and workouts', () => {
     const huge = { index: 0, interval_count: 3e9, duration: '01:30', duration_rest: '00:59:20.5' }
     const wire = unwrap(parseWorkout({ success: true, workout: [set, huge] }))
     expect(wire.workout).toEqual([
-      { index: null, interval_count: null, duration: null, duration_rest: null, power: 200 },
-      { index: 0, interval_count: null, duration: '01:30', duration_rest: '00:59:20.5' },
+      { index: null, intervalCount: null, duration: null, durationRest: null, power: 200 },
+      { index: 0, intervalCount: null, duration: 90, durationRest: 3_560.5 },
     ])
     expect(wire.drift).toEqual([
       { field: 'workout[].index', kind: 'type', example: 1.5 },

@@ -1,4 +1,6 @@
 import { gunzipSync } from 'node:zlib'
+import { DETAIL_FIELDS } from '../../src/fields/activity-fields.ts'
+import { makeRow } from '../../src/fields/field.ts'
 import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
 import {
   type AnsweredDetail,
@@ -7,16 +9,13 @@ import {
 } from '../../src/store/activities/write-activities.ts'
 import { deleteSamples, insertSamples } from '../../src/store/samples/content.ts'
 import type { Samples } from '../../src/store/samples/encode-samples.ts'
-import { DETAIL_COLUMNS } from '../../src/store/schema/activities.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { rowsOf } from './open.ts'
 
-const EMPTY_ROW = Object.fromEntries(DETAIL_COLUMNS.map((column) => [column, null])) as ActivityDetailRow
-
 /** A detail row in which only `change` is known. */
 export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {
-  return { ...EMPTY_ROW, ...change }
+  return { ...makeRow(DETAIL_FIELDS, {}), ...change }
 }
 
 /** The place of an activity without positions. */

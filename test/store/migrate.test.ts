@@ -1,5 +1,14 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { DETAIL_FIELDS, LISTED_FIELDS } from '../../src/fields/activity-fields.ts'
+import type { Fields } from '../../src/fields/field.ts'
+import { SAMPLE_VALUE_FIELDS } from '../../src/fields/sample-fields.ts'
+import {
+  DEFINITION_FIELDS,
+  TRAINING_INFO_FIELDS,
+  WORKOUT_FIELDS,
+  WORKOUT_SET_FIELDS,
+} from '../../src/fields/training-fields.ts'
 import { VERSION } from '../../src/kit/program-folder.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { checkSchema } from '../../src/store/migration/schema-version.ts'
@@ -45,6 +54,34 @@ test('every schema, table and column of ours has a comment', async () => {
          OR col_description(c.oid, a.attnum) IS NULL)`,
   )
   expect(bare).toEqual([])
+})
+
+test('each field of the service has its column, of its type and with its comment', async () => {
+  const { store } = await openTestStore()
+  const columns = await rowsOf(
+    store,
+    `SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) AS name,
+       col_description(attrelid, attnum) AS comment
+     FROM pg_attribute WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'training'::regnamespace)`,
+  )
+  const comments = new Map(columns.map(({ name, comment }) => [name, comment]))
+  const tables: Record<string, Fields> = {
+    activities: { ...LISTED_FIELDS, ...DETAIL_FIELDS },
+    training_info: TRAINING_INFO_FIELDS,
+    workouts: WORKOUT_FIELDS,
+    workout_definitions: DEFINITION_FIELDS,
+    workout_sets: WORKOUT_SET_FIELDS,
+    samples: SAMPLE_VALUE_FIELDS,
+  }
+  const types = { number: 'double precision', duration: 'double precision', integer: 'integer', real: 'real' }
+  const lacking = Object.entries(tables).flatMap(([table, fields]) =>
+    Object.entries(fields).flatMap(([column, { kind, comment }]) => {
+      const type = Object.entries(types).find(([name]) => name === kind)?.[1] ?? 'text'
+      const isThere = comments.get(`training.${table}.${column} ${type}`) === comment
+      return isThere ? [] : [`COMMENT ON COLUMN training.${table}.${column} IS '${comment}'; -- ${type}`]
+    }),
+  )
+  expect(lacking, 'write these, and the columns, in the migration').toEqual([])
 })
 
 test('musette_reader reads every table of training, later ones too, and nothing of musette', async () => {

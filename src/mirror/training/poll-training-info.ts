@@ -1,5 +1,7 @@
+import { makeRow } from '../../fields/field.ts'
+import { TRAINING_INFO_FIELDS } from '../../fields/training-fields.ts'
 import { parseJson } from '../../kit/json.ts'
-import { isSameTrainingInfo, normalizeTrainingInfo } from '../../normalize/training-info-row.ts'
+import { isSameTrainingInfo } from '../../normalize/same-training-info.ts'
 import { recordDrift } from '../../store/drift.ts'
 import { findTrainingInfo, recordTrainingInfo } from '../../store/training/training-info-rows.ts'
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
@@ -27,7 +29,7 @@ export async function pollTrainingInfo(deps: MirrorDeps, input: MirrorInput): Pr
   return withRun(deps.store, { accountId, resource: TRAINING_INFO, kind: 'poll' }, async (tally) => {
     const answer = await deps.serviceOf(input.account).fetchTrainingInfo({}, input.signal)
     const { drift, ...wire } = answer.value
-    const row = normalizeTrainingInfo({ ...wire, drift })
+    const row = makeRow(TRAINING_INFO_FIELDS, wire)
     const result = await deps.store.transaction(async (tx) => {
       const error = poorerTrainingInfo(await findTrainingInfo(tx, accountId), row)
       if (error) await assertAccepted(tx, { accountId, resource: TRAINING_INFO, now: deps.now(), error })

@@ -1,6 +1,6 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
-import { isSameMadeFor } from '../../normalize/training-info-row.ts'
+import { isSameTrainingInfo } from '../../normalize/same-training-info.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { acquireNamedLock, type Tx } from '../../store/store.ts'
 import {
@@ -68,7 +68,9 @@ async function findDueFormats(deps: MirrorDeps, info: TrainingInfo): Promise<Wor
   const staleBefore = deps.now().getTime() - FRESH_FOR_MS
   return FORMATS.filter((format) => {
     const file = files.find((one) => one.format === format)
-    return !file || file.fetchedAt.getTime() < staleBefore || !isSameMadeFor(file.madeFor, madeForOf(info))
+    return (
+      !file || file.fetchedAt.getTime() < staleBefore || !isSameTrainingInfo(file.madeFor, madeForOf(info))
+    )
   })
 }
 
@@ -100,7 +102,7 @@ async function fetchFormat(
   const { accountId } = info
   const service = deps.serviceOf(input.account)
   const named = await service.fetchTrainingInfo({ format }, input.signal)
-  const { workoutId, url } = named.value.wotd ?? {}
+  const { wotdWorkoutId: workoutId, wotdUrl: url } = named.value
   if (!workoutId || workoutId !== info.wotdWorkoutId) {
     throw new UnexpectedResponseError(
       'workout_changed',

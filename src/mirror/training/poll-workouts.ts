@@ -1,5 +1,5 @@
 import { RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
-import { normalizeWorkoutEntry, rawEntriesByPath } from '../../normalize/workout-rows.ts'
+import { normalizeWorkoutEntry } from '../../normalize/workout-rows.ts'
 import type { Answer } from '../../service/service.ts'
 import type { WireWorkoutList } from '../../service/wire/wire-workouts.ts'
 import { recordDrift } from '../../store/drift.ts'
@@ -98,8 +98,7 @@ async function recordList(
   const { owner, resource } = source
   const { entries: wire, bad, drift } = answer.value
   await acquireNamedLock(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
-  const raw = rawEntriesByPath(answer.body)
-  const entries = wire.map((entry) => normalizeWorkoutEntry(entry, raw.get(entry.path) ?? entry))
+  const entries = wire.map(normalizeWorkoutEntry)
   const listed = new Set(entries.map(({ path }) => path))
   const present = await findPresentWorkouts(tx, owner)
   const gone = present.filter((path) => !listed.has(path))

@@ -1,6 +1,6 @@
 import { errorLine, isAbort, TransientError, UnexpectedResponseError } from '../../kit/errors.ts'
 import { parseJson } from '../../kit/json.ts'
-import { isSameSignature, type Signature } from '../../normalize/training-info-row.ts'
+import { isSameSignature, type Signature } from '../../normalize/same-training-info.ts'
 import { normalizeDefinition } from '../../normalize/workout-rows.ts'
 import { recordDrift } from '../../store/drift.ts'
 import { findTrainingInfo } from '../../store/training/training-info-rows.ts'

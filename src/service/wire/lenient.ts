@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { any, camelCase, type Fields, type Kind, type Values } from '../../fields/field.ts'
 import { parseDecimal } from '../../kit/floats.ts'
 import { excessOf, isObject } from '../../kit/json.ts'
 import { EXAMPLE_CHARACTERS, shorten } from '../../kit/text.ts'
@@ -14,44 +14,96 @@ export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; re
 /** An item of a list that cannot be used; `index` counts from 0 as sent, `named` is the beginning of its path, else of its name. */
 export type BadItem = { index: number; reason: string; named?: string }
 
+/** A parsed answer with its differences from the service document. */
+export type WithDrift = { drift: Drift[] }
+
+/** Parses a decoded JSON value; `prefix` begins the names of its fields in drift. */
+export type Parser<T> = (wire: unknown, prefix?: string) => Parsed<T>
+
+/** What every answer has beside its own fields. */
+export const ANSWER = { success: any('success') }
+
 /**
- * Parses a decoded JSON object: an optional field of a wrong type becomes null and a long text is cut, both reported as drift; unknown
- * fields are kept and reported. Fails only when a required field is missing or wrong, or the object is too deep or has too many fields;
- * `reason` names the field, never its value.
+ * Makes the parser of an object with these fields: a missing or null field stays so, one of a wrong type becomes null and a long text is
+ * cut; these two and unknown fields are reported as drift. Fails only when a key is missing or wrong, or the object is too deep or has too
+ * many fields; `reason` names the field, never its value.
  */
-export function parseLenient<T>(schema: z.ZodType<T>, wire: unknown, prefix = ''): Parsed<T> {
-  if (!isObject(wire)) return { ok: false, reason: 'is not an object' }
-  const excess = excessOf(wire)
-  if (excess !== undefined) return { ok: false, reason: excess }
-  const first = schema.safeParse(wire)
-  if (first.success) return { ok: true, value: first.data, drift: unknownFieldsOf(schema, wire, prefix) }
-  const corrected = structuredClone(wire)
-  const drift = first.error.issues.map((issue) => {
-    const limit = issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined
-    const example = correct(corrected, issue.path, limit)
-    const kind = limit === undefined ? ('type' as const) : ('range' as const)
-    return { field: fieldName(prefix, issue.path), kind, example: shortenExample(example) }
-  })
-  const second = schema.safeParse(corrected)
-  if (second.success) {
-    return { ok: true, value: second.data, drift: [...drift, ...unknownFieldsOf(schema, wire, prefix)] }
+export function makeParser<L extends Fields>(fields: L): Parser<Values<L>> {
+  const tree = makeTree(fields)
+  const keys = Object.values(fields).filter(({ kind }) => kind === 'key')
+  return (wire, prefix = '') => {
+    if (!isObject(wire)) return { ok: false, reason: 'is not an object' }
+    const excess = excessOf(wire)
+    if (excess !== undefined) return { ok: false, reason: excess }
+    for (const { path } of keys) {
+      const sent = wire[path]
+      if (READERS.key(sent) !== undefined) continue
+      const isLong = typeof sent === 'string' && !fitsIdentity(sent)
+      return { ok: false, reason: `${path} ${isLong ? TOO_LONG : 'is missing or of the wrong type'}` }
+    }
+    const { values, drift } = readObject(tree, wire, prefix)
+    return { ok: true, value: values as Values<L>, drift }
   }
-  const field = fieldName('', second.error.issues[0]?.path ?? [])
-  const own = first.error.issues.find(
-    ({ code, path }) => code === 'custom' && fieldName('', path) === field,
-  )?.message
-  return { ok: false, reason: `${field || 'the object'} ${own ?? 'is missing or of the wrong type'}` }
 }
 
-/** Parses each item of a list separately, so that a bad item does not stop the others. Undefined when it is not a list. */
-export function parseList<T>(schema: z.ZodType<T>, wire: unknown, prefix: string) {
-  const items = parseItems(wire)
-  if (!items) return undefined
+/** Fields by their names in an object; those of an object in it are a tree of their own. */
+type Tree = Map<string, Tree | Readonly<{ kind: Kind; column: string }>>
+type Read = { values: Record<string, unknown>; drift: Drift[] }
+
+function makeTree(fields: Fields): Tree {
+  const tree: Tree = new Map()
+  for (const [column, { kind, path }] of Object.entries(fields)) {
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let at = tree
+    for (const name of names) {
+      const below = at.get(name)
+      const inner: Tree = below instanceof Map ? below : new Map()
+      at.set(name, inner)
+      at = inner
+    }
+    at.set(last, { kind, column: camelCase(column) })
+  }
+  return tree
+}
+
+/** Reads the members of an object, and of those in it; what the tree does not have is drift. */
+function readObject(tree: Tree, wire: object, prefix: string, read: Read = { values: {}, drift: [] }): Read {
+  for (const [name, sent] of Object.entries(wire) as Array<[string, unknown]>) {
+    const known = tree.get(name)
+    const field = prefix === '' ? name : `${prefix}.${name}`
+    const note = (kind: Drift['kind']) => read.drift.push({ field, kind, example: shortenExample(sent) })
+    if (known === undefined) note('unknown')
+    else if (known instanceof Map) {
+      // PHP writes an empty object as `[]`, which counts as nothing.
+      if (!isObject(sent) && sent !== null && !(Array.isArray(sent) && sent.length === 0)) note('type')
+      if (typeof sent === 'object' && sent !== null) readObject(known, sent, field, read)
+    } else if (known.kind !== 'any') read.values[known.column] = readValue(known.kind, sent, note)
+  }
+  return read
+}
+
+function readValue(kind: Kind, sent: unknown, note: (kind: Drift['kind']) => void): unknown {
+  const value = sent === null ? null : READERS[kind](sent)
+  if (value === undefined) note('type')
+  const limit = MAX_CHARACTERS[kind]
+  if (typeof value !== 'string' || limit === undefined || fitsIn(limit, value)) return value ?? null
+  note('range')
+  return cutText(value, limit)
+}
+
+/** A list, of which one bad item never stops the others. */
+export type List<T> = { entries: T[]; bad: BadItem[] }
+
+/** Parses each item of the list `name` of an object by itself; fails only when there is no list. */
+export function parseList<T>(parse: Parser<T>, wire: Record<string, unknown>, name: string): Parsed<List<T>> {
+  const items = parseItems(wire[name])
+  if (!items) return { ok: false, reason: `${name} is missing or not a list` }
   const entries: T[] = []
   const bad: BadItem[] = []
   const drift = new Map<string, Drift>()
   for (const [index, item] of items.entries()) {
-    const parsed = parseLenient(schema, item, prefix)
+    const parsed = parse(item, `${name}[]`)
     if (parsed.ok) {
       entries.push(parsed.value)
       addDrift(drift, parsed.drift)
@@ -59,21 +111,15 @@ export function parseList<T>(schema: z.ZodType<T>, wire: unknown, prefix: string
       bad.push({ index, reason: parsed.reason, ...nameOf(item) })
     }
   }
-  return { entries, bad, drift: [...drift.values()] }
+  return { ok: true, value: { entries, bad }, drift: [...drift.values()] }
 }
 
-/** Parses an answer with one list, the member `name`; fails only without a list. */
-export function parseListAnswer<T>(schema: z.ZodType<T>, wire: Record<string, unknown>, name: string) {
-  const list = parseList(schema, wire[name], `${name}[]`)
-  if (!list) return { ok: false as const, reason: `${name} is missing or not a list` }
-  const others = Object.entries(wire).filter(([key]) => key !== 'success' && key !== name)
-  const unknown = others.map(([field, value]) => ({
-    field,
-    kind: 'unknown' as const,
-    example: shortenExample(value),
-  }))
-  const drift = [...unknown, ...list.drift]
-  return { ok: true as const, value: { ...list, drift }, drift }
+/** Parses an answer that is the list `name`; fails only when there is no list. */
+export function parseListAnswer<T>(parse: Parser<T>, wire: Record<string, unknown>, name: string) {
+  const list = parseList(parse, wire, name)
+  if (!list.ok) return list
+  const beside = readObject(makeTree({ ...ANSWER, [name]: any(name) }), wire, '')
+  return { ...list, drift: [...beside.drift, ...list.drift] }
 }
 
 function nameOf(item: unknown): { named?: string } {
@@ -82,22 +128,14 @@ function nameOf(item: unknown): { named?: string } {
   return named === undefined ? {} : { named: String(shortenExample(named)) }
 }
 
-/** Replaces a value by null, or a text by its first `limit` characters; returns what it was. */
-function correct(root: unknown, path: readonly PropertyKey[], limit: number | undefined): unknown {
-  let holder: unknown = root
-  for (const key of path.slice(0, -1)) holder = Reflect.get(Object(holder), key)
-  const last = path.at(-1)
-  if (last === undefined || typeof holder !== 'object' || holder === null) return undefined
-  const before: unknown = Reflect.get(holder, last)
-  // A plain slice would keep the whole text in memory.
-  const cut = limit === undefined ? null : Buffer.from(shorten(String(before), limit)).toString()
-  Reflect.set(holder, last, cut)
-  return before
+/** Tells whether a text has so many characters at most; one beyond the first 65,536 is two units of a string. */
+function fitsIn(limit: number, text: string): boolean {
+  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }
 
-function fieldName(prefix: string, path: readonly PropertyKey[]): string {
-  const steps = path.map((key) => (typeof key === 'number' ? '[]' : `.${String(key)}`)).join('')
-  return `${prefix}${steps}`.replace(/^\./, '')
+/** Cuts a text. A plain slice would keep the whole text in memory. */
+function cutText(text: string, limit: number): string {
+  return Buffer.from(shorten(text, limit)).toString()
 }
 
 /** The largest `integer` of Postgres. */
@@ -111,51 +149,62 @@ const TOO_LONG = `is longer than ${MAX_IDENTITY_BYTES} bytes`
 /** A clock text: minutes and seconds, with or without hours. */
 const CLOCK = /^(?:\d+:)?\d{1,2}:\d{2}(?:\.\d+)?$/
 
-// Lenient field schemas: a missing or null field stays missing or null, a numeric string is a number, a number where text is promised is
-// text. Anything else is an issue that parseLenient turns into null.
+/** What is kept of a text: more than any description has, and of a name one line. */
+const MAX_CHARACTERS: Readonly<Partial<Record<Kind, number>>> = { text: 20_000, name: 1_000 }
 
-/** A number, a numeric string, or nothing; an empty string is nothing. */
-export const numberField = z.preprocess(readNumber, z.number().nullish()).optional()
+/**
+ * How values are read, as lenient as the service is loose: a numeric text is a number, an empty one is none, a number where a text
+ * is promised is written out. Undefined for anything else.
+ */
+const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
+  // A whole number beyond these is one that JSON has rounded.
+  key: (sent) =>
+    typeof sent === 'number' && !Number.isSafeInteger(sent) ? undefined : readIdentity(sent) || undefined,
+  identity: readIdentity,
+  name: readText,
+  text: readText,
+  number: readNumber,
+  real: readNumber,
+  integer: (sent) => {
+    const number = readNumber(sent)
+    const fits = Number.isInteger(number) && Math.abs(number ?? 0) <= MAX_INTEGER
+    return number === null || fits ? number : undefined
+  },
+  duration: (sent) => {
+    const number = readNumber(sent)
+    return number === undefined && typeof sent === 'string' ? secondsOf(sent.trim()) : number
+  },
+  any: (sent) => sent,
+}
 
-const textUpTo = (characters: number) =>
-  z.preprocess(numberToText, z.string().max(characters).nullish()).optional()
+/** Reads a number or a numeric text; null for an empty one, undefined for anything else. */
+export function readNumber(sent: unknown): number | null | undefined {
+  const text = typeof sent === 'string' ? sent.trim() : undefined
+  if (text === '') return null
+  const number = text === undefined ? sent : parseDecimal(text)
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
 
-/** A text; a number becomes its text. A text beyond any real description is cut, which is reported as drift. */
-export const textField = textUpTo(20_000)
+/** Seconds of a clock such as `00:59:20` or `01:30`. */
+function secondsOf(clock: string): number | undefined {
+  return CLOCK.test(clock)
+    ? clock.split(':').reduce((total, part) => total * 60 + Number(part), 0)
+    : undefined
+}
 
-/** A text of one line, such as a name, cut to 1,000 characters, which is reported as drift. */
-export const nameField = textUpTo(1_000)
+/** Reads a text; a number is written out as one. */
+export function readText(sent: unknown): string | undefined {
+  return typeof sent === 'string' || typeof sent === 'number' ? String(sent) : undefined
+}
 
-/** A whole number, or its text, within a Postgres `integer`, or nothing. */
-export const integerField = z
-  .preprocess(readNumber, z.number().int().min(-MAX_INTEGER).max(MAX_INTEGER).nullish())
-  .optional()
-
-/** A duration as sent: a number, a numeric string as a number, or a clock such as `00:59:20` or `01:30` as text. */
-export const durationField = z
-  .preprocess(readNumber, z.union([z.number(), z.string().trim().regex(CLOCK)]).nullish())
-  .optional()
-
-/** The identity of an object: a text of 1 to 1,000 bytes, or a whole number that JSON did not round. */
-export const identityField = z.preprocess(
-  (value) => (Number.isSafeInteger(value) ? String(value) : value),
-  z.string().min(1).refine(fitsIdentity, TOO_LONG),
-)
-
-/** An optional identity; one that is too long for an index counts as a wrong type. */
-export const optionalIdentityField = z
-  .preprocess(numberToText, z.string().refine(fitsIdentity, TOO_LONG).nullish())
-  .optional()
+function readIdentity(sent: unknown): string | undefined {
+  const text = readText(sent)
+  return text !== undefined && fitsIdentity(text) ? text : undefined
+}
 
 /** Whether a text is short enough to be an identity. */
 export function fitsIdentity(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_IDENTITY_BYTES
-}
-
-/** An object whose unknown fields are kept. PHP writes an empty object as `[]`, which counts as nothing. */
-export function objectField<Shape extends z.ZodRawShape>(shape: Shape) {
-  const orNothing = (value: unknown) => (Array.isArray(value) && value.length === 0 ? null : value)
-  return z.preprocess(orNothing, z.looseObject(shape).nullish()).optional()
 }
 
 /** The items of an array; PHP writes an array with gaps as an object with number keys. Undefined for anything else. */
@@ -164,22 +213,6 @@ export function parseItems(value: unknown): unknown[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined
 }
-
-/** The number in a text, null for an empty one; anything else as it is. */
-function readNumber(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  const trimmed = value.trim()
-  if (trimmed === '') return null
-  const number = parseDecimal(trimmed)
-  return Number.isNaN(number) ? value : number
-}
-
-function numberToText(value: unknown): unknown {
-  return typeof value === 'number' ? String(value) : value
-}
-
-/** Differences that are kept for one list; a document has only a few hundred fields. */
-const MAX_KEPT = 1_000
 
 /** Shortens a value to an example: short scalars as they are, everything else as text of at most 100 characters. */
 export function shortenExample(value: unknown): unknown {
@@ -193,32 +226,14 @@ function textOf(value: unknown): string {
   return excess === undefined ? (JSON.stringify(value) ?? String(value)) : `(a value that ${excess})`
 }
 
-/** Adds the first example of each field and kind to `known`, up to 1,000, and returns `known`. */
-function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): Map<string, Drift> {
+/** Differences that are kept for one list; a document has only a few hundred fields. */
+const MAX_KEPT = 1_000
+
+/** Adds the first example of each field and kind to `known`, up to 1,000. */
+function addDrift(known: Map<string, Drift>, drift: readonly Drift[]): void {
   for (const item of drift) {
     if (known.size >= MAX_KEPT) break
     const key = `${item.kind} ${item.field}`
     if (!known.has(key)) known.set(key, item)
   }
-  return known
-}
-
-/** Lists the fields of `value` that `schema` does not know, by dotted name under `prefix`, through nested objects. */
-function unknownFieldsOf(schema: z.core.$ZodType, value: unknown, prefix: string): Drift[] {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return unknownFieldsOf(schema.unwrap(), value, prefix)
-  }
-  if (schema instanceof z.ZodPipe) return unknownFieldsOf(schema.out, value, prefix)
-  if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    const drift = value.flatMap((item) => unknownFieldsOf(schema.element, item, `${prefix}[]`))
-    return [...addDrift(new Map(), drift).values()]
-  }
-  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return []
-  const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape
-  return Object.entries(value).flatMap(([key, inner]): Drift[] => {
-    const field = prefix === '' ? key : `${prefix}.${key}`
-    const known = Object.hasOwn(shape, key) ? shape[key] : undefined
-    if (known) return unknownFieldsOf(known, inner, field)
-    return [{ field, kind: 'unknown', example: shortenExample(inner) }]
-  })
 }

@@ -1,106 +1,30 @@
-import { z } from 'zod'
+import { ACTIVITY_FIELDS, ENTRY_FIELDS } from '../../fields/activity-fields.ts'
+import type { Values } from '../../fields/field.ts'
 import { excessOf, isObject } from '../../kit/json.ts'
 import type { Drift } from './lenient.ts'
-import {
-  type BadItem,
-  identityField,
-  nameField,
-  numberField,
-  objectField,
-  type Parsed,
-  parseItems,
-  parseLenient,
-  parseListAnswer,
-  shortenExample,
-  textField,
-} from './lenient.ts'
+import { ANSWER, makeParser, type Parsed, parseItems, parseListAnswer, shortenExample } from './lenient.ts'
 import { columnsOf, type WireSamples } from './wire-samples.ts'
 
-/** A serialised PHP DateTime (service document, "start_date object"). */
-const startDateField = objectField({
-  date: textField,
-  timezone_type: numberField,
-  timezone: textField,
-})
-
-const listEntrySchema = z.looseObject({
-  path: identityField,
-  name: nameField,
-  description: textField,
-  activity_type: textField,
-  start_date: startDateField,
-})
-
 /** One entry of the activity list (service document, "Activity list entry"); only `path` is certain. */
-export type WireListEntry = z.infer<typeof listEntrySchema>
+export type WireListEntry = Values<typeof ENTRY_FIELDS>
 
-export type WireActivityList = { entries: WireListEntry[]; bad: BadItem[]; drift: Drift[] }
+const parseEntry = makeParser(ENTRY_FIELDS)
 
 /** Parses the answer of endpoint 9; fails only without a list. */
-export function parseActivityList(wire: Record<string, unknown>): Parsed<WireActivityList> {
-  return parseListAnswer(listEntrySchema, wire, 'activities')
+export function parseActivityList(wire: Record<string, unknown>) {
+  return parseListAnswer(parseEntry, wire, 'activities')
 }
-
-const loadsField = objectField({ ftp: numberField, hie: numberField, pp: numberField })
-
-const summaryField = objectField({
-  session: objectField({
-    max_power: numberField,
-    avg_power: numberField,
-    max_cadence: numberField,
-    total_elevation_gain: numberField,
-    total_calories: numberField,
-  }),
-  xss: numberField,
-  xlss: numberField,
-  xhss: numberField,
-  xpss: numberField,
-  xep: numberField,
-  mep: numberField,
-  tws: numberField,
-  sp: numberField,
-  sfd: numberField,
-  focus: textField,
-  specificity: textField,
-  difficulty: numberField,
-  difficulty_rating: textField,
-  distance: numberField,
-  duration: numberField,
-  sig: objectField({ ftp: numberField, atc: numberField, pp: numberField }),
-  prev_sig: objectField({ ftp: numberField, atc: numberField, pp: numberField, ltp: numberField }),
-  medal: numberField,
-  breakthrough: numberField,
-  activity_type: textField,
-  start_date: startDateField,
-  total_grams_carbs: numberField,
-  total_grams_fat: numberField,
-  progression: objectField({ date: textField, tl: loadsField, rl: loadsField, form: numberField }),
-  training_status: numberField,
-  freshness: textField,
-  street_view: textField,
-  activity_map: textField,
-  chart_view: textField,
-})
-
-const activitySchema = z.looseObject({
-  success: z.unknown().optional(),
-  name: nameField,
-  description: textField,
-  summary: summaryField,
-})
-
-/** The summary of an activity (service document, "summary fields"); unknown fields are kept, any field may be missing. */
-export type WireSummary = NonNullable<z.infer<typeof summaryField>>
 
 /**
- * An activity (service document, "Activity detail"). `session_data` is null or missing when the service has none yet. `summaryAsSent` is
- * the summary as JSON.parse reads it, before conversion; undefined without a summary.
+ * An activity (service document, "Activity detail"), by the columns of its fields. `session_data` is null or missing when the service has
+ * none yet. `summaryAsSent` is the summary as JSON.parse reads it, before conversion; undefined without a summary.
  */
-export type WireActivity = z.infer<typeof activitySchema> & {
+export type WireActivity = Values<typeof ACTIVITY_FIELDS> & {
   session_data?: WireSamples | null
   summaryAsSent?: unknown
-  drift: Drift[]
 }
+
+const parseDetail = makeParser({ ...ANSWER, ...ACTIVITY_FIELDS })
 
 /**
  * Parses the answer of endpoint 8. `scanned` is its session data if already read from the bytes. Samples that are not objects are left out
@@ -108,17 +32,16 @@ export type WireActivity = z.infer<typeof activitySchema> & {
  */
 export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire
-  const parsed = parseLenient(activitySchema, rest)
+  const parsed = parseDetail(rest)
   if (!parsed.ok) return parsed
   const samples = scanned ? { data: scanned, drift: [] } : parseSamples(sent)
   if (samples.data === undefined)
     return { ok: false, reason: 'its samples, or their fields, are too many to hold' }
   const excess = samples.data && excessOfSamples(samples.data)
   if (excess) return { ok: false, reason: `a value of its samples ${excess}` }
-  const drift = [...parsed.drift, ...samples.drift]
   const held = sent === undefined ? {} : { session_data: samples.data }
-  const value = { ...parsed.value, ...held, summaryAsSent: rest.summary, drift }
-  return { ok: true, value, drift }
+  const value = { ...parsed.value, ...held, summaryAsSent: rest.summary }
+  return { ok: true, value, drift: [...parsed.drift, ...samples.drift] }
 }
 
 function parseSamples(sent: unknown): { data: WireSamples | null | undefined; drift: Drift[] } {

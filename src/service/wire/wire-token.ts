@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY, SECOND } from '../../kit/time.ts'
-import { numberField } from './lenient.ts'
+import { readNumber } from './lenient.ts'
 
 /** The lifetime of an access token in the document, used when an answer has no valid one. */
 const DOCUMENTED_LIFETIME_S = 604_800
@@ -31,6 +31,6 @@ export function parseToken(wire: unknown) {
 }
 
 function lifetimeOf(expiresIn: unknown): number {
-  const lifetime = numberField.safeParse(expiresIn).data ?? 0
+  const lifetime = readNumber(expiresIn) ?? 0
   return lifetime < MIN_LIFETIME_S ? DOCUMENTED_LIFETIME_S : Math.min(lifetime, MAX_LIFETIME_MS / SECOND)
 }

@@ -1,40 +1,25 @@
 import { Blob } from 'node:buffer'
 import { FormData, Response } from 'undici'
-import { z } from 'zod'
+import { excessOf, isObject } from '../../kit/json.ts'
 import type { RequestBody } from '../http-message.ts'
-import type { Drift } from './lenient.ts'
-import { fitsIdentity, numberField, objectField, type Parsed, parseLenient, textField } from './lenient.ts'
+import { fitsIdentity, type Parsed, readText } from './lenient.ts'
 
-const fileSchema = z.looseObject({
-  name: textField,
-  size: numberField,
-  type: textField,
-  url: textField,
-  deleteType: textField,
-  deleteUrl: textField,
-})
+/** The answer to an accepted upload (service document, "Upload response"): the address of the new activity. */
+export type WireUpload = { url: string | undefined }
 
-const uploadSchema = z.looseObject({
-  success: z.unknown().optional(),
-  json: objectField({ files: z.array(fileSchema.nullish()).nullish() }),
-})
-
-/** The answer to an accepted upload (service document, "Upload response"). */
-export type WireUpload = z.infer<typeof uploadSchema> & { drift: Drift[] }
-
-/** Parses the answer of endpoint 10. */
+/** Parses the answer of endpoint 10; whatever is wrong with it, the file has arrived. */
 export function parseUpload(wire: Record<string, unknown>): Parsed<WireUpload> {
-  const parsed = parseLenient(uploadSchema, wire)
-  if (!parsed.ok) return parsed
-  return { ...parsed, value: { ...parsed.value, drift: parsed.drift } }
+  const excess = excessOf(wire)
+  if (excess !== undefined) return { ok: false, reason: excess }
+  const files = isObject(wire.json) ? wire.json.files : undefined
+  const file: unknown = Array.isArray(files) ? files[0] : undefined
+  return { ok: true, value: { url: isObject(file) ? readText(file.url) : undefined }, drift: [] }
 }
 
 /** Reads the new activity's path: the last part of `json.files[0].url`. Undefined when it is missing or too long. */
-export function parseUploadedPath(upload: WireUpload): string | undefined {
-  const url = upload.json?.files?.[0]?.url
-  if (!url) return undefined
+export function parseUploadedPath({ url }: WireUpload): string | undefined {
   const last = url
-    .replace(/[?#].*$/s, '')
+    ?.replace(/[?#].*$/s, '')
     .split('/')
     .findLast((part) => part !== '')
   if (last === undefined) return undefined

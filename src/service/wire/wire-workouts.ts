@@ -1,76 +1,49 @@
-import { z } from 'zod'
-import type { Drift } from './lenient.ts'
+import type { Values } from '../../fields/field.ts'
+import { DEFINITION_FIELDS, WORKOUT_ENTRY_FIELDS, WORKOUT_SET_FIELDS } from '../../fields/training-fields.ts'
 import {
+  ANSWER,
   type BadItem,
-  durationField,
-  identityField,
-  integerField,
-  nameField,
-  numberField,
+  type List,
+  makeParser,
   type Parsed,
-  parseLenient,
   parseList,
   parseListAnswer,
-  textField,
+  type WithDrift,
 } from './lenient.ts'
 
-// `updated_at`, `duration` and `interval_count` are not in the document's list entry, but in the service's answers.
-const workoutEntrySchema = z.looseObject({
-  path: identityField,
-  name: nameField,
-  description: textField,
-  last_modified: numberField,
-  updated_at: textField,
-  duration: durationField,
-  interval_count: integerField,
-})
+/** An entry of a workout list (service document, "Workout list entry"), and the same as it was sent. */
+export type WireWorkoutEntry = Values<typeof WORKOUT_ENTRY_FIELDS> & { raw: unknown }
 
-const workoutSetSchema = z.looseObject({
-  name: nameField,
-  index: integerField,
-  power: numberField,
-  duration: durationField,
-  power_rest: numberField,
-  duration_rest: durationField,
-  interval_count: integerField,
-})
+export type WireWorkoutList = List<WireWorkoutEntry> & WithDrift
 
-const workoutSchema = z.looseObject({
-  success: z.unknown().optional(),
-  name: nameField,
-  description: textField,
-})
+const parseFields = makeParser(WORKOUT_ENTRY_FIELDS)
 
-/**
- * An entry of a workout list (service document, "Workout list entry"). It has `last_modified` (Unix seconds) or
- * `updated_at` (`YYYY-MM-DD HH:MM:SS`, zone unknown); `duration` may be a text such as `00:59:20`.
- */
-export type WireWorkoutEntry = z.infer<typeof workoutEntrySchema>
-
-export type WireWorkoutList = { entries: WireWorkoutEntry[]; bad: BadItem[]; drift: Drift[] }
-
-/** A set of similar intervals (service document, "Set entry"); watts, and seconds unless `duration` is a text. */
-export type WireWorkoutSet = z.infer<typeof workoutSetSchema>
-
-/** A workout resolved for the rider's signature (service document, "Workout definition"). */
-export type WireWorkout = z.infer<typeof workoutSchema> & {
-  workout: WireWorkoutSet[]
-  bad: BadItem[]
-  drift: Drift[]
+function parseEntry(wire: unknown, prefix?: string): Parsed<WireWorkoutEntry> {
+  const parsed = parseFields(wire, prefix)
+  return parsed.ok ? { ...parsed, value: { ...parsed.value, raw: wire } } : parsed
 }
 
 /** Parses the answer of endpoints 5 and 6; fails only without a list. */
-export function parseWorkoutList(wire: Record<string, unknown>): Parsed<WireWorkoutList> {
-  return parseListAnswer(workoutEntrySchema, wire, 'workouts')
+export function parseWorkoutList(wire: Record<string, unknown>) {
+  return parseListAnswer(parseEntry, wire, 'workouts')
 }
+
+/** A workout resolved for the rider's signature (service document, "Workout definition"), with its sets: watts and seconds. */
+export type WireWorkout = Values<typeof DEFINITION_FIELDS> & {
+  workout: Array<Values<typeof WORKOUT_SET_FIELDS>>
+  bad: BadItem[]
+}
+
+const parseDefinition = makeParser({ ...ANSWER, ...DEFINITION_FIELDS })
+const parseSet = makeParser(WORKOUT_SET_FIELDS)
 
 /** Parses the answer of endpoint 7; fails only without a list of sets. */
 export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout> {
-  const { workout: sent, ...rest } = wire
-  const parsed = parseLenient(workoutSchema, rest)
+  const { workout: _sets, ...rest } = wire
+  const parsed = parseDefinition(rest)
+  const sets = parseList(parseSet, wire, 'workout')
   if (!parsed.ok) return parsed
-  const sets = parseList(workoutSetSchema, sent, 'workout[]')
-  if (!sets) return { ok: false, reason: 'workout is missing or not a list' }
-  const drift = [...parsed.drift, ...sets.drift]
-  return { ok: true, value: { ...parsed.value, workout: sets.entries, bad: sets.bad, drift }, drift }
+  if (!sets.ok) return sets
+  const { entries: workout, bad } = sets.value
+  return { ok: true, value: { ...parsed.value, workout, bad }, drift: [...parsed.drift, ...sets.drift] }
 }

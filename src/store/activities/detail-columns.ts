@@ -1,7 +1,9 @@
+import type { DETAIL_FIELDS } from '../../fields/activity-fields.ts'
+import type { Row as FieldRow } from '../../fields/field.ts'
 import { cleanRow } from '../clean.ts'
 import type { Content } from '../samples/content.ts'
 import type { Samples } from '../samples/encode-samples.ts'
-import { type activities, DETAIL_COLUMNS, type DetailColumn, type ListColumn } from '../schema/activities.ts'
+import type { activities, ListColumn } from '../schema/activities.ts'
 import { type ActivityChange, exactStart } from './activity-changes.ts'
 
 /** Everything that is derived from one answer with samples. */
@@ -21,23 +23,13 @@ export type Place = Readonly<Pick<Row, 'startLat' | 'startLng' | 'south' | 'nort
 /** The main run of the samples: how many are not of it, and when it begins; null without samples. */
 export type Run = Readonly<Pick<Row, 'straySamples' | 'recordedFrom'>>
 
-/** Columns with the address of a picture. */
-const PICTURE_COLUMNS: ReadonlySet<string> = new Set([
-  'streetView',
-  'activityMap',
-  'chartView',
-] satisfies DetailColumn[])
-
-/** The columns with the values of an activity's summary, without the addresses of pictures. */
-export const SUMMARY_COLUMNS = DETAIL_COLUMNS.filter((column) => !PICTURE_COLUMNS.has(column))
-
 /**
  * An activity's detail, one member for each column of `training.activities`; null where the service sent nothing. `elapsedS`
  * is the time from the first sample of the main run to the last, s, and is written only together with samples. Columns of the list that are
  * left out stay as they are.
  */
 export type ActivityDetailRow = Readonly<
-  Pick<Row, DetailColumn> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
+  FieldRow<typeof DETAIL_FIELDS> & Partial<Pick<Row, ListColumn>> & { elapsedS?: number | null }
 >
 
 /** Converts a detail to the columns that it changes; without `content` those that are derived from the samples stay. */

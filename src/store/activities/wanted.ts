@@ -1,8 +1,9 @@
 import { and, asc, desc, eq, exists, gte, inArray, isNull, lte, not, or, type SQL, sql } from 'drizzle-orm'
+import { SUMMARY_FIELDS } from '../../fields/activity-fields.ts'
+import { columnsOf } from '../../fields/field.ts'
 import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { SUMMARY_COLUMNS } from './detail-columns.ts'
 
 export type DetailState = (typeof activities.$inferSelect)['detailState']
 
@@ -20,7 +21,7 @@ const COLUMNS = {
   sampleCount: sql<number>`coalesce(${activities.sampleCount}, 0)`,
   fetchAttempts: activities.fetchAttempts,
   valueCount: sql<number>`num_nonnulls(${sql.join(
-    SUMMARY_COLUMNS.map((column) => activities[column]),
+    columnsOf(SUMMARY_FIELDS).map((column) => activities[column]),
     sql`, `,
   )})`,
   duration: activities.duration,

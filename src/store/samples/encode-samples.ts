@@ -1,28 +1,10 @@
+import { SAMPLE_VALUE_FIELDS, type SampleField } from '../../fields/sample-fields.ts'
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../kit/floats.ts'
 import { cleanJson, cleanText } from '../clean.ts'
 import { microsOf, NULL, writeDouble, writeMoment } from '../copy.ts'
 
 /** The columns of `training.samples` with measured values. */
-export const SAMPLE_FIELDS = [
-  'power',
-  'mpa',
-  'cad',
-  'alt',
-  'hr',
-  'spd',
-  'tgt',
-  'lat',
-  'lng',
-  'dist',
-  'tws',
-  'xds',
-  'p_raw',
-  'lws',
-  'hws',
-  'pws',
-] as const
-
-export type SampleField = (typeof SAMPLE_FIELDS)[number]
+export const SAMPLE_FIELDS = Object.keys(SAMPLE_VALUE_FIELDS) as SampleField[]
 
 /** An activity's samples by column. `t` is ms since 1970; NaN stands for NULL. The arrays may be longer than `count`. */
 export type Samples = {
@@ -56,7 +38,7 @@ const FIXED_BYTES = 2 + 8 + 12
 const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
 
 /** The columns of eight bytes; the others have four. */
-export const DOUBLES: readonly SampleField[] = ['lat', 'lng']
+export const DOUBLES = SAMPLE_FIELDS.filter((field) => SAMPLE_VALUE_FIELDS[field].kind === 'number')
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
 /** The columns in order, and their encoded rows. */

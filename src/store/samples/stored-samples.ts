@@ -1,8 +1,9 @@
+import type { SampleField } from '../../fields/sample-fields.ts'
 import { findColumnPages } from '../export/column-pages.ts'
 import { columnsOf, makeSelection } from '../export/exported-columns.ts'
 import { samples as samplesTable } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { SAMPLE_FIELDS, type SampleField, type Samples } from './encode-samples.ts'
+import { SAMPLE_FIELDS, type Samples } from './encode-samples.ts'
 
 const MICROS_A_MS = 1_000
 const COLUMNS = columnsOf(samplesTable, ['activity_id', 'ordinal'])

@@ -1,7 +1,8 @@
 import { desc, sql } from 'drizzle-orm'
 import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique } from 'drizzle-orm/pg-core'
+import { DETAIL_FIELDS, LISTED_FIELDS } from '../../fields/activity-fields.ts'
 import { ownAccount } from './accounts.ts'
-import { instant, type Json, training } from './schemas.ts'
+import { columnsFor, instant, type Json, training } from './schemas.ts'
 
 /** The source of an activity's time zone, by falling priority. */
 const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
@@ -11,69 +12,15 @@ export const SPORTS = ['cycling', 'running', 'swimming', 'other'] as const
 
 /** What the activity list says, and the time zone, which is derived where the list says only UTC. `started_at` is null when the service's date cannot be read. */
 const listColumns = () => ({
-  name: text('name'),
-  description: text('description'),
-  activityType: text('activity_type'),
+  ...columnsFor(LISTED_FIELDS),
   startedAt: instant('started_at'),
   timezone: text('timezone'),
   startedAtLocal: timestamp('started_at_local', { withTimezone: false, mode: 'string' }),
   timezoneSource: text('timezone_source', { enum: TIMEZONE_SOURCES }),
 })
 
-/** The values of the detail in its own numbers: double precision keeps every digit. */
-const detailColumns = () => ({
-  maxPower: doublePrecision('max_power'),
-  avgPower: doublePrecision('avg_power'),
-  maxCadence: doublePrecision('max_cadence'),
-  totalElevationGain: doublePrecision('total_elevation_gain'),
-  totalCalories: doublePrecision('total_calories'),
-  xss: doublePrecision('xss'),
-  xlss: doublePrecision('xlss'),
-  xhss: doublePrecision('xhss'),
-  xpss: doublePrecision('xpss'),
-  xep: doublePrecision('xep'),
-  mep: doublePrecision('mep'),
-  tws: doublePrecision('tws'),
-  sp: doublePrecision('sp'),
-  sfd: doublePrecision('sfd'),
-  focus: text('focus'),
-  specificity: text('specificity'),
-  difficulty: doublePrecision('difficulty'),
-  difficultyRating: text('difficulty_rating'),
-  distance: doublePrecision('distance'),
-  duration: doublePrecision('duration'),
-  sigFtp: doublePrecision('sig_ftp'),
-  sigAtc: doublePrecision('sig_atc'),
-  sigPp: doublePrecision('sig_pp'),
-  prevSigFtp: doublePrecision('prev_sig_ftp'),
-  prevSigAtc: doublePrecision('prev_sig_atc'),
-  prevSigPp: doublePrecision('prev_sig_pp'),
-  prevSigLtp: doublePrecision('prev_sig_ltp'),
-  medal: doublePrecision('medal'),
-  breakthrough: doublePrecision('breakthrough'),
-  totalGramsCarbs: doublePrecision('total_grams_carbs'),
-  totalGramsFat: doublePrecision('total_grams_fat'),
-  progressionDate: text('progression_date'),
-  tlFtp: doublePrecision('tl_ftp'),
-  tlHie: doublePrecision('tl_hie'),
-  tlPp: doublePrecision('tl_pp'),
-  rlFtp: doublePrecision('rl_ftp'),
-  rlHie: doublePrecision('rl_hie'),
-  rlPp: doublePrecision('rl_pp'),
-  form: doublePrecision('form'),
-  trainingStatus: doublePrecision('training_status'),
-  freshness: text('freshness'),
-  streetView: text('street_view'),
-  activityMap: text('activity_map'),
-  chartView: text('chart_view'),
-})
-
 /** A column of the activity list, which a detail may also set. */
 export type ListColumn = keyof ReturnType<typeof listColumns>
-export type DetailColumn = keyof ReturnType<typeof detailColumns>
-
-/** The columns with the values of an activity's detail: this list is the only one. */
-export const DETAIL_COLUMNS = Object.keys(detailColumns()) as DetailColumn[]
 
 /** What this program remembers about fetching: when to ask (again), and how it went. */
 const fetchColumns = () => ({
@@ -111,7 +58,7 @@ export const activities = training.table(
     north: doublePrecision('north'),
     west: doublePrecision('west'),
     east: doublePrecision('east'),
-    ...detailColumns(),
+    ...columnsFor(DETAIL_FIELDS),
     summary: jsonb('summary').$type<Json>(),
     ...fetchColumns(),
     straySamples: integer('stray_samples'),

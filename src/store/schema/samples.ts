@@ -13,9 +13,12 @@ import {
   timestamp,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { SAMPLE_VALUE_FIELDS } from '../../fields/sample-fields.ts'
 import { ownAccount } from './accounts.ts'
 import { ownActivity, SPORTS } from './activities.ts'
-import { bytea, instant, type Json, musette, training } from './schemas.ts'
+import { bytea, columnsFor, instant, type Json, musette, training } from './schemas.ts'
+
+const { lat, lng, ...others } = columnsFor(SAMPLE_VALUE_FIELDS)
 
 // A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
 // a whole, in the transaction that updates its row, keeps them right without either.
@@ -24,23 +27,9 @@ export const samples = training.table(
   {
     // The columns of eight bytes come first, or each row would hold 8 bytes of padding.
     t: instant('t'),
-    lat: doublePrecision('lat'),
-    lng: doublePrecision('lng'),
+    ...{ lat, lng },
     activityId: integer('activity_id').notNull(),
-    power: real('power'),
-    mpa: real('mpa'),
-    cad: real('cad'),
-    alt: real('alt'),
-    hr: real('hr'),
-    spd: real('spd'),
-    tgt: real('tgt'),
-    dist: real('dist'),
-    tws: real('tws'),
-    xds: real('xds'),
-    pRaw: real('p_raw'),
-    lws: real('lws'),
-    hws: real('hws'),
-    pws: real('pws'),
+    ...others,
     // NULL in nearly every row, where it takes no byte; filled, it would cost eight in many.
     ordinal: integer('ordinal'),
   },

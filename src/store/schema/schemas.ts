@@ -1,4 +1,5 @@
-import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'
+import { customType, doublePrecision, integer, pgSchema, real, text, timestamp } from 'drizzle-orm/pg-core'
+import { type Camel, camelCase, type Field } from '../../fields/field.ts'
 
 /** What analysts read. */
 export const training = pgSchema('training')
@@ -25,6 +26,25 @@ export const numberList = customType<{
 
 /** A timestamptz column, read and written as a Date (whole milliseconds). */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
+
+const makeDouble = (column: string) => doublePrecision(column)
+const makeText = (column: string) => text(column)
+/** Numbers are in double precision, which keeps what was sent, but for those of the samples. */
+const MAKERS = {
+  ...{ number: makeDouble, duration: makeDouble, text: makeText, name: makeText, identity: makeText },
+  ...{ real: (column: string) => real(column), integer: (column: string) => integer(column) },
+}
+type Stored = Readonly<Record<string, Field<keyof typeof MAKERS>>>
+type Columns<L extends Stored> = {
+  [C in keyof L & string as Camel<C>]: ReturnType<(typeof MAKERS)[L[C]['kind']]>
+}
+
+/** Makes the columns of fields of the service. */
+export function columnsFor<L extends Stored>(fields: L): Columns<L> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([column, { kind }]) => [camelCase(column), MAKERS[kind](column)]),
+  ) as Columns<L>
+}
 
 /** The jsonb kinds of value, as JSON.parse makes them. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }

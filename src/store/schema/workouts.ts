@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
-import { doublePrecision, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { DEFINITION_FIELDS, WORKOUT_FIELDS, WORKOUT_SET_FIELDS } from '../../fields/training-fields.ts'
 import { accounts, ownAccount } from './accounts.ts'
-import { instant, type Json, training } from './schemas.ts'
+import { columnsFor, instant, type Json, training } from './schemas.ts'
 
 // Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not. Two services have two
 // default lists.
@@ -11,8 +12,7 @@ export const workouts = training.table(
     accountId: integer('account_id').references(() => accounts.accountId, { onDelete: 'cascade' }),
     baseUrl: text('base_url'),
     path: text('path').notNull(),
-    name: text('name'),
-    description: text('description'),
+    ...columnsFor(WORKOUT_FIELDS),
     lastModified: instant('last_modified'),
     changedAt: instant('changed_at'),
     absentSince: instant('absent_since'),
@@ -31,13 +31,7 @@ export const workoutSets = training.table(
     accountId: ownAccount(),
     path: text('path').notNull(),
     position: integer('position').notNull(),
-    name: text('name'),
-    index: integer('index'),
-    power: doublePrecision('power'),
-    duration: doublePrecision('duration'),
-    powerRest: doublePrecision('power_rest'),
-    durationRest: doublePrecision('duration_rest'),
-    intervalCount: integer('interval_count'),
+    ...columnsFor(WORKOUT_SET_FIELDS),
     resolvedAt: instant('resolved_at').notNull(),
     signature: jsonb('signature').$type<Json>(),
   },
@@ -52,8 +46,7 @@ export const workoutDefinitions = training.table(
     path: text('path').notNull(),
     resolvedAt: instant('resolved_at'),
     signature: jsonb('signature').$type<Json>(),
-    name: text('name'),
-    description: text('description'),
+    ...columnsFor(DEFINITION_FIELDS),
     raw: jsonb('raw').$type<Json>(),
     failedAt: instant('failed_at'),
     fetchError: text('fetch_error'),

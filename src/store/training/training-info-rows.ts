@@ -1,4 +1,6 @@
 import { and, desc, eq } from 'drizzle-orm'
+import type { Row } from '../../fields/field.ts'
+import type { TRAINING_INFO_FIELDS } from '../../fields/training-fields.ts'
 import { MINUTE } from '../../kit/time.ts'
 import { cleanJson, cleanRow, cleanText } from '../clean.ts'
 import { trainingInfo } from '../schema/index.ts'
@@ -7,7 +9,7 @@ import { acquireNamedLock, type Tx } from '../store.ts'
 export type TrainingInfo = Readonly<typeof trainingInfo.$inferSelect>
 
 /** The columns that the service's answer fills; null for a missing value. */
-export type TrainingInfoRow = Omit<TrainingInfo, 'accountId' | 'observedAt' | 'lastSeenAt' | 'raw'>
+export type TrainingInfoRow = Row<typeof TRAINING_INFO_FIELDS>
 
 /** Finds the newest training information of an account; undefined before the first. */
 export async function findTrainingInfo(tx: Tx, accountId: number): Promise<TrainingInfo | undefined> {

@@ -1,4 +1,6 @@
 import { and, eq, gt, isNull, lte, or } from 'drizzle-orm'
+import type { Row, SqlRow } from '../../fields/field.ts'
+import type { DEFINITION_FIELDS, WORKOUT_SET_FIELDS } from '../../fields/training-fields.ts'
 import { cleanJson, cleanNullable, cleanText } from '../clean.ts'
 import { workoutDefinitions, workoutSets } from '../schema/index.ts'
 import { acquireNamedLock, type Tx } from '../store.ts'
@@ -6,21 +8,10 @@ import { olderUntil } from './training-info-rows.ts'
 
 const KEY = [workoutDefinitions.accountId, workoutDefinitions.path]
 
-/** A row of `workout_sets`: watts and seconds. */
-type WorkoutSetRow = Readonly<
-  Pick<
-    typeof workoutSets.$inferSelect,
-    'name' | 'index' | 'power' | 'duration' | 'powerRest' | 'durationRest' | 'intervalCount'
-  >
->
-
 /** A workout as the service resolved it, with its sets (perhaps none); `raw` is the answer as sent. */
-export type WorkoutDefinition = Readonly<{
-  name: string | null
-  description: string | null
-  raw: unknown
-  sets: readonly WorkoutSetRow[]
-}>
+export type WorkoutDefinition = Readonly<
+  Row<typeof DEFINITION_FIELDS> & { raw: unknown; sets: ReadonlyArray<Row<typeof WORKOUT_SET_FIELDS>> }
+>
 
 /** A listed workout, with the time and the signature of its definition; null before the first. `failedAt`: of a fetch since then. */
 export type DefinitionState = Readonly<{
@@ -110,14 +101,7 @@ export type SavedWorkout = Readonly<{
   /** W; null where the signature of the definition is not known */
   ftp: number | null
   resolvedAt: Date
-  sets: ReadonlyArray<{
-    name: string | null
-    power: number | null
-    duration: number | null
-    power_rest: number | null
-    duration_rest: number | null
-    interval_count: number | null
-  }>
+  sets: ReadonlyArray<Omit<SqlRow<typeof WORKOUT_SET_FIELDS>, 'index'>>
 }>
 
 /** Finds the listed workouts of an account that have been resolved, with their sets in order, by path. */

@@ -1,3 +1,5 @@
+import type { SUMMARY_FIELDS } from '../../fields/activity-fields.ts'
+import type { SqlRow } from '../../fields/field.ts'
 import type { Tx } from '../store.ts'
 
 const READY = "a.absent_since is not null or a.samples_at is not null or a.detail_state = 'mirrored'"
@@ -30,8 +32,13 @@ export async function recordWaiting(tx: Tx, activities: ReadonlyArray<{ accountI
   )
 }
 
+const SCORES = [
+  ...(['duration', 'distance', 'xss', 'xlss', 'xhss', 'xpss', 'sig_ftp', 'sig_atc', 'sig_pp'] as const),
+  ...(['prev_sig_ftp', 'prev_sig_atc', 'prev_sig_pp', 'medal', 'breakthrough'] as const),
+]
+
 /** A new activity with samples and scores; units as in the columns of activities. */
-export type ReadyActivity = {
+export type ReadyActivity = Pick<SqlRow<typeof SUMMARY_FIELDS>, (typeof SCORES)[number]> & {
   account_id: number
   account: string
   activity_id: number
@@ -40,20 +47,6 @@ export type ReadyActivity = {
   activity_type: string | null
   started_at: Date | null
   elapsed_s: number | null
-  duration: number | null
-  distance: number | null
-  xss: number | null
-  xlss: number | null
-  xhss: number | null
-  xpss: number | null
-  sig_ftp: number | null
-  sig_atc: number | null
-  sig_pp: number | null
-  prev_sig_ftp: number | null
-  prev_sig_atc: number | null
-  prev_sig_pp: number | null
-  medal: number | null
-  breakthrough: number | null
   /** when samples and scores were recorded */
   ready_at: Date
   /** how many activities of the account were first seen within ten minutes of it; null for one that did not start lately */
@@ -70,8 +63,7 @@ export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): P
        delete from musette.webhook_waiting w using training.activities a
        where a.account_id = w.account_id and a.path = w.path and (${READY}) returning a.activity_id)
      select a.account_id, c.name as account, a.activity_id, a.path, a.name, a.activity_type, a.started_at, a.elapsed_s,
-       a.duration, a.distance, a.xss, a.xlss, a.xhss, a.xpss, a.sig_ftp, a.sig_atc, a.sig_pp,
-       a.prev_sig_ftp, a.prev_sig_atc, a.prev_sig_pp, a.medal, a.breakthrough, coalesce(a.fetched_at, a.updated_at) as ready_at,
+       ${SCORES.map((column) => `a.${column}`).join(', ')}, coalesce(a.fetched_at, a.updated_at) as ready_at,
        case when a.started_at > clock_timestamp() - $1 * interval '1 ms' then (
          select count(*)::int from training.activities o where o.account_id = a.account_id
            and o.first_seen_at between a.first_seen_at - interval '10 minutes' and a.first_seen_at + interval '10 minutes')

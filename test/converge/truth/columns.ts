@@ -1,38 +1,28 @@
+import { DETAIL_FIELDS } from '../../../src/fields/activity-fields.ts'
 import type { Truth } from './service.ts'
-
-const TOP = `xss xlss xhss xpss xep mep tws sp sfd focus specificity difficulty difficulty_rating distance duration medal
-  breakthrough total_grams_carbs total_grams_fat training_status freshness street_view activity_map chart_view`
-const SESSION = 'max_power avg_power max_cadence total_elevation_gain total_calories'
 
 /** What each column of an activity should hold, from the service's own answer. */
 export function expectedColumns(truth: Truth): Record<string, unknown> {
   const { name, description, summary } = truth.detail
-  const progression = member(summary, 'progression')
   return {
     name,
     description,
     activity_type: truth.activity_type,
     started_at: new Date(truth.started_at),
     ...zoneOf(truth),
-    ...picked(summary, TOP, ''),
-    ...picked(member(summary, 'session'), SESSION, ''),
-    ...picked(member(summary, 'sig'), 'ftp atc pp', 'sig_'),
-    ...picked(member(summary, 'prev_sig'), 'ftp atc pp ltp', 'prev_sig_'),
-    ...picked(member(progression, 'tl'), 'ftp hie pp', 'tl_'),
-    ...picked(member(progression, 'rl'), 'ftp hie pp', 'rl_'),
-    progression_date: progression.date ?? null,
-    form: progression.form ?? null,
+    ...Object.fromEntries(
+      Object.entries(DETAIL_FIELDS).map(([column, { path }]) => [column, memberAt(summary, path) ?? null]),
+    ),
     elapsed_s: elapsed(truth),
     ...placeOf(truth),
   }
 }
 
-function picked(from: Record<string, unknown>, fields: string, prefix: string): Record<string, unknown> {
-  return Object.fromEntries(fields.split(/\s+/).map((field) => [`${prefix}${field}`, from[field] ?? null]))
-}
-
-function member(of: Record<string, unknown>, name: string): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(of[name] ?? {}))
+/** The member of an object at a place such as `session.max_power`; undefined when it is not there. */
+export function memberAt(of: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => Object.entries(value ?? {}).find(([key]) => key === name)?.[1], of)
 }
 
 function placeOf(truth: Truth): Record<string, number | null> {

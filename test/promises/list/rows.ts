@@ -33,7 +33,7 @@ export const ROWS: readonly Breaking[] = [
     promise: '`summary` is what the service sent, with types and unknown fields',
     in: 'src/service/wire/wire-activity.ts',
     from: 'summaryAsSent: rest.summary,',
-    to: 'summaryAsSent: parsed.value.summary,',
+    to: 'summaryAsSent: parsed.value,',
   },
   {
     promise:
@@ -192,7 +192,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: 'Training info has a row for each visible change, with the whole answer',
-    in: 'src/normalize/training-info-row.ts',
+    in: 'src/normalize/same-training-info.ts',
     from: 'isSameTrainingInfo(before: unknown, now: unknown): boolean {',
     to: 'isSameTrainingInfo(before: unknown, now: unknown): boolean { if (before) return true',
   },

@@ -142,7 +142,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     [
       'Work',
       formatNumber(measures?.work_kj, 'kJ'),
-      noteOf(facts.energy_kcal, (kcal) => `${formatNumber(kcal, 'kcal')} by the service`),
+      noteOf(facts.total_calories, (kcal) => `${formatNumber(kcal, 'kcal')} by the service`),
     ],
     [
       'Best 20 min after 1,000 kJ',
@@ -151,7 +151,7 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     ],
     [
       'Climbed',
-      formatHeight(facts.elevation_gain_m ?? measures?.ascent_m),
+      formatHeight(facts.total_elevation_gain ?? measures?.ascent_m),
       noteOf(measures?.ascent_m, (metres) => `${formatHeight(metres)} by the samples`),
     ],
     [
@@ -193,8 +193,8 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
     [
       'Carbohydrate',
-      formatNumber(facts.carbs_g, 'g'),
-      noteOf(facts.fat_g, (fat) => `fat ${formatNumber(fat, 'g')}`),
+      formatNumber(facts.total_grams_carbs, 'g'),
+      noteOf(facts.total_grams_fat, (fat) => `fat ${formatNumber(fat, 'g')}`),
     ],
     ['Difficulty', formatNumber(facts.difficulty), facts.difficulty_rating ?? ''],
     ['Focus', facts.focus ?? '', facts.specificity ?? ''],

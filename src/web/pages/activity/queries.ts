@@ -1,4 +1,6 @@
 import type { App } from '../../../app/app.ts'
+import { SUMMARY_FIELDS } from '../../../fields/activity-fields.ts'
+import type { SqlRow } from '../../../fields/field.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
@@ -82,57 +84,36 @@ export async function findCompared(
 }
 
 /** Everything about one activity besides its samples. */
-export type ActivityFacts = ActivityLine & {
-  account_id: number
-  sport: string
-  path: string
-  description: string | null
-  timezone: string | null
-  started_at: Date | null
-  sample_count: number | null
-  max_power: number | null
-  max_cadence: number | null
-  elevation_gain_m: number | null
-  energy_kcal: number | null
-  xlss: number | null
-  xhss: number | null
-  xpss: number | null
-  focus: string | null
-  specificity: string | null
-  difficulty: number | null
-  difficulty_rating: string | null
-  sig_ftp: number | null
-  sig_atc: number | null
-  sig_pp: number | null
-  prev_sig_ftp: number | null
-  prev_sig_atc: number | null
-  prev_sig_pp: number | null
-  carbs_g: number | null
-  fat_g: number | null
-  /** of the last training info before the start, else of the first after it */
-  weight_kg: number | null
-  medal: number | null
-  freshness: string | null
-  /** the uploaded file of the drop folder */
-  file_name: string | null
-  /** whether its FIT file is kept */
-  has_fit: boolean
-  fetch_error: string | null
-  next_fetch_at: Date | null
-  absent_since: Date | null
-  fetched_at: Date | null
-  /** how often the service has changed it */
-  revisions: number
-}
+export type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
+  ActivityLine & {
+    account_id: number
+    sport: string
+    path: string
+    description: string | null
+    timezone: string | null
+    started_at: Date | null
+    sample_count: number | null
+    /** of the last training info before the start, else of the first after it */
+    weight_kg: number | null
+    /** the uploaded file of the drop folder */
+    file_name: string | null
+    /** whether its FIT file is kept */
+    has_fit: boolean
+    fetch_error: string | null
+    next_fetch_at: Date | null
+    absent_since: Date | null
+    fetched_at: Date | null
+    /** how often the service has changed it */
+    revisions: number
+  }
 
 /** Finds one activity, also an absent one; undefined for an unknown id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const { rows } = await tx.client.query<ActivityFacts>(
-    `select ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description, v.timezone, v.started_at, v.sample_count, v.max_power,
-       v.prev_sig_atc, v.prev_sig_pp, v.total_grams_carbs as carbs_g, v.total_grams_fat as fat_g,
-       v.max_cadence, v.total_elevation_gain as elevation_gain_m, v.total_calories as energy_kcal, v.xlss, v.xhss, v.xpss,
-       v.focus, v.specificity, v.difficulty, v.difficulty_rating, v.sig_ftp, v.sig_atc, v.sig_pp, v.prev_sig_ftp, v.medal,
-       v.freshness, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
+    `select ${Object.keys(SUMMARY_FIELDS)
+      .map((column) => `v.${column}`)
+      .join(', ')}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
+       v.timezone, v.started_at, v.sample_count, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
        (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
        exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)

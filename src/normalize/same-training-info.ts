@@ -1,19 +1,3 @@
-import type { WireTrainingInfo } from '../service/wire/wire-training-info.ts'
-import type { TrainingInfoRow } from '../store/training/training-info-rows.ts'
-import { pickFields } from './pick-fields.ts'
-
-/** Normalizes training info (service document, "Training info") to its row; null where a field is missing. */
-export function normalizeTrainingInfo(wire: WireTrainingInfo): TrainingInfoRow {
-  return {
-    ...pickFields(wire, ['status', 'source']),
-    weightKg: wire.weight ?? null,
-    ...pickFields(wire.signature, ['ftp', 'ltp', 'hie', 'pp']),
-    ...pickFields(wire.tl, ['low', 'high', 'peak', 'total'], 'tl'),
-    ...pickFields(wire.targetXSS, ['low', 'high', 'peak', 'total'], 'target'),
-    ...pickFields(wire.wotd, ['type', 'name', 'workoutId', 'description', 'difficulty', 'url'], 'wotd'),
-  }
-}
-
 /** A rider's signature in training info; null where a field is missing. */
 export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
 
@@ -30,7 +14,7 @@ const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
 /** Fields that differ between answers without a change of the rider: the outcome, and an address that may be signed. */
 const VOLATILE: ReadonlySet<string> = new Set(['success', 'wotd.url'])
 
-/** Tells whether two training infos, as sent, are the same; the order of keys and far digits of numbers do not matter. */
+/** Tells whether two training infos, or such parts of them, are the same; the order of keys and far digits of numbers do not matter. */
 export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
   return isSame(before, now, '')
 }
@@ -38,11 +22,6 @@ export function isSameTrainingInfo(before: unknown, now: unknown): boolean {
 /** Tells whether two signatures are the same as far as a person is shown them. */
 export function isSameSignature(before: unknown, now: unknown): boolean {
   return isSame(before, now, 'signature')
-}
-
-/** Tells whether a file of the workout of the day fits the present training info. */
-export function isSameMadeFor(before: unknown, now: unknown): boolean {
-  return isSame(before, now, '')
 }
 
 function isSame(a: unknown, b: unknown, path: string): boolean {
