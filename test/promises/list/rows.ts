@@ -32,8 +32,8 @@ export const ROWS: readonly Breaking[] = [
   {
     promise: '`summary` is what the service sent, with types and unknown fields',
     in: 'src/service/wire/wire-activity.ts',
-    from: 'summaryAsSent: rest.summary,',
-    to: 'summaryAsSent: parsed.value,',
+    from: 'summaryAsSent: rest.summary }',
+    to: 'summaryAsSent: parsed.value }',
   },
   {
     promise:
