@@ -50,9 +50,14 @@ export function camelCase<Name extends string>(column: Name): Camel<Name> {
   return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>
 }
 
+/** The names are known after the first time: to make them takes longer than the row of an activity. */
+const COLUMNS = new WeakMap<Fields, readonly string[]>()
+
 /** Lists the columns of fields, as the program names them. */
-export function columnsOf<L extends Fields>(fields: L): Array<keyof Row<L>> {
-  return Object.keys(fields).map(camelCase) as Array<keyof Row<L>>
+export function columnsOf<L extends Fields>(fields: L): ReadonlyArray<keyof Row<L>> {
+  const columns = COLUMNS.get(fields) ?? Object.keys(fields).map(camelCase)
+  COLUMNS.set(fields, columns)
+  return columns as ReadonlyArray<keyof Row<L>>
 }
 
 /** Makes the columns of a row from values, null where one is missing. */

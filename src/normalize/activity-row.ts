@@ -19,13 +19,13 @@ export function normalizeDetail(wire: WireActivity, samples: Samples, place: Pla
   // When clocks go back an hour occurs twice; the first sample decides.
   const start = normalizeDate(wire, samples.count > 0 ? samples.t[0] : undefined)
   return {
+    ...makeRow(DETAIL_FIELDS, wire),
+    elapsedS: elapsedSeconds(samples),
     // Of the fields that the list has too, one that is missing here keeps the list's value.
     ...(wire.name != null && { name: wire.name }),
     ...(wire.description !== undefined && { description: wire.description }),
     ...(wire.activityType != null && { activityType: wire.activityType }),
     ...(start && normalizeLocalStart(start, place)),
-    elapsedS: elapsedSeconds(samples),
-    ...makeRow(DETAIL_FIELDS, wire),
   }
 }
 
