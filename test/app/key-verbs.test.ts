@@ -188,7 +188,7 @@ describe('a key from the environment', () => {
     expect(existsSync(join(rig.dataDir, 'secret.key'))).toBe(false)
   })
 
-  it('is replaced by one of the user, but not by itself and not by a text that is not a key', async () => {
+  it('is replaced by a key of the user, but not by the same key or an invalid one', async () => {
     await writeFile(join(rig.dataDir, 'same.key'), env.MUSETTE_SECRET_KEY)
     await writeFile(join(rig.dataDir, 'letter.key'), 'Dear friend')
     await writeFile(join(rig.dataDir, 'own.key'), makeKeyText())

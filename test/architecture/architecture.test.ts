@@ -130,7 +130,7 @@ describe('the names in src', () => {
     expect(listRetiredNames(sources)).toEqual([])
   })
 
-  it('tell the cost of a function by its verb', () => {
+  it('show the cost of a function by its verb', () => {
     expect(listLyingVerbs(sources)).toEqual([])
   })
 

@@ -123,7 +123,7 @@ describe('a backup', () => {
     expect((await readFile(file)).equals(before)).toBe(true)
   })
 
-  it('that is killed leaves the older file as it was, and none under the name of a new one', async () => {
+  it('that is killed leaves the older file unchanged, and no new one', async () => {
     const folder = await openFolder()
     const path = join(folder, 'old.tar')
     await writeFile(path, 'old')

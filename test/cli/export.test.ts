@@ -23,7 +23,7 @@ describe('musette export', () => {
   })
   afterAll(() => rig.close())
 
-  it('writes to standard output, CSV unless told otherwise', async () => {
+  it('writes CSV to standard output by default', async () => {
     const csv = await rig.musette(['export', path])
     expect(csv).toMatchObject({ code: 0, stderr: '' })
     expect(csv.stdout.startsWith(`${EXPORT_COLUMNS.join(',')}\n`)).toBe(true)

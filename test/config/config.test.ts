@@ -296,7 +296,7 @@ describe('the key file', () => {
     expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600)
   })
 
-  it('is refused when it is damaged, and left as it is', () => {
+  it('is refused unchanged when it is damaged', () => {
     const dataDir = join(folder, 'damaged')
     readOrMakeSecretKey(dataDir)
     writeFileSync(join(dataDir, 'secret.key'), 'half a k')

@@ -47,7 +47,7 @@ describe('the Dockerfile', () => {
     expect(copiesOf(last).filter(({ sources }) => sources.join().includes('node_modules'))).toEqual([])
   })
 
-  it('names the port of the dashboard, for engines that publish ports by themselves', () => {
+  it('names the port of the dashboard, for engines that publish named ports', () => {
     expect([`127.0.0.1:${valuesOf(last, 'EXPOSE').join()}`]).toEqual([defaultOf('MUSETTE_HTTP')])
   })
 

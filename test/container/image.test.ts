@@ -64,7 +64,7 @@ describe('the files of the image, with none of the libraries for development', (
     expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining('signed in') })
   })
 
-  it('mirror, serve the dashboard and end well when they are told to', async () => {
+  it('mirror, serve the dashboard and stop at the signal', async () => {
     const daemon = startNode([main, 'start'], options)
     stop = () => daemon.kill('SIGKILL')
     const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/)) as { url: string }

@@ -34,7 +34,7 @@ describe('every library', () => {
     expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
   })
 
-  it('for development is named there, too', () => {
+  it('for development is also named there', () => {
     const [, sentence = ''] = /For development: ([\s\S]*)/.exec(section) ?? []
     const unnamed = namesOf('devDependencies').filter((name) => {
       if (name.startsWith('@types/')) return !sentence.includes('types of packages')

@@ -50,7 +50,7 @@ const faultHit = () =>
 const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
 
 // How a queue stops is shown on both kinds of it in test/jobs.
-describe('a daemon that is told to stop', () => {
+describe('a daemon that is stopped', () => {
   it('during a backfill leaves whole rides only, and the next one continues', async () => {
     await open({ activities: ACTIVITIES, queue: 'redis' })
     await signIn()
@@ -98,7 +98,7 @@ const MIRRORED = `select a.activity_id, sample_count, (select count(*)::int from
 const ORPHANS = `select activity_id from training.samples
   where activity_id not in (select activity_id from training.activities where detail_state = 'mirrored') limit 1`
 
-describe('a daemon that is told to stop during an upload', () => {
+describe('a daemon that is stopped during an upload', () => {
   let narrow: Narrow
   beforeEach(async () => {
     await open({ activities: 0 })
@@ -166,7 +166,7 @@ describe('a daemon that is told to stop during an upload', () => {
   })
 })
 
-describe('a daemon that is told to stop during a token refresh', () => {
+describe('a daemon that is stopped during a token refresh', () => {
   it('waits for the answer and stores the new pair, which the next one uses', async () => {
     await open({ activities: 2 })
     await signIn()

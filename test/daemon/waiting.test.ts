@@ -97,7 +97,7 @@ describeWithRedis('a daemon that starts before its servers', () => {
 })
 
 describe('a daemon whose database', () => {
-  it('never answers stops when it is told to', async () => {
+  it('never answers can be stopped', async () => {
     const silent = createServer((socket) => void socket.on('error', () => undefined))
     const port = await listen(silent)
     release.defer('server', async () => void silent.close())

@@ -271,7 +271,7 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
   })
 })
 
-it('what a library prints by itself is neither in the output nor in the log', async () => {
+it('messages of libraries are neither in the output nor in the log', async () => {
   const client = new Redis(at.redis.href)
   await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
   client.disconnect()

@@ -226,7 +226,7 @@ describe('a check that cannot be made', () => {
     expect((await type('curl -I', silent?.run)).printed).toMatch(/^HTTP.* 200 OK/)
   })
 
-  it('names Redis without its password, which redis-cli asks for', () => {
+  it('names Redis without its password, which redis-cli will request', () => {
     const config = readConfig({
       MUSETTE_DATA_DIR: dataDir,
       REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2',

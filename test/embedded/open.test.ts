@@ -109,7 +109,7 @@ describe('openEmbeddedPostgres', () => {
     await closeListener()
   })
 
-  it('says so when the port that was asked for is taken', async () => {
+  it('says so when the requested port is taken', async () => {
     const closeListener = await listenOn(0)
     const port = closeListener.port
     await expect(open(port)).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_port_taken' })

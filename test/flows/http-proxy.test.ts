@@ -64,7 +64,7 @@ it(
 )
 
 it(
-  'messages reach their receivers through the proxy, too',
+  'messages also reach their receivers through the proxy',
   async () => {
     const receiver: Receiver = await openReceiver()
     const toReceiver = await openHttpProxy(receiver.url)

@@ -10,7 +10,7 @@ it('expand writes a time filter as Grafana does', () => {
   )
 })
 
-it('expand quotes a variable that asks for it, and leaves the others alone', () => {
+it('expand quotes a variable on request, and not the others', () => {
   const values = { name: "d'Or", id: '7' }
   expect(expand(`\${name:sqlstring}, \${id}, $id`, values)).toBe("'d''Or', 7, 7")
 })

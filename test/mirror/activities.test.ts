@@ -35,7 +35,7 @@ describe('the mirror of the activities', () => {
     await expectMirrored(rig)
   })
 
-  it('keeps the answer as it was sent, a power curve, and the runs', async () => {
+  it('keeps the sent answer, a power curve, and the runs', async () => {
     await sync()
     const [document] = await rig.rows('select encoding, body from training.raw_documents limit 1')
     expect(unpack(document as { encoding: string; body: Buffer })).toMatchObject({ success: true })

@@ -84,7 +84,7 @@ it('a single value that a full summary no longer has becomes NULL, with a revisi
   expect(revision).toEqual({ xss: null })
 })
 
-it('an activity that never had a summary stays as it is, and is not a failure', async () => {
+it('an activity that never had a summary stays, and is not a failure', async () => {
   await rig.steer('POST', 'activities', { path: 'bare', seconds: 60 })
   await rig.steer('PATCH', 'activities/bare', { broken: 'empty-summary' })
   expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0 })

@@ -113,7 +113,7 @@ describe('training info', () => {
     expect(await rows()).toEqual([row])
   })
 
-  it('goes on after our clock was set back by hours', async () => {
+  it('continues after our clock was set back by hours', async () => {
     await scene.rows(`insert into training.training_info (account_id, observed_at, last_seen_at, raw, status)
       select account_id, now() + interval '5 hours', now() + interval '5 hours', '{}', 'Tired' from training.accounts`)
     expect(await scene.pollInfo()).toMatchObject({ changed: 1 })

@@ -45,7 +45,7 @@ const exchange = (code: string, redirect = REDIRECT, authorization = DEMO) =>
   client.token({ grant_type: 'authorization_code', code, redirect_uri: redirect }, authorization)
 
 describe('the browser flow', () => {
-  it('asks to sign in, then names the application and the data it wants', async () => {
+  it('shows a login, then names the application and the data it wants', async () => {
     const first = await browse(authorizePath())
     expect(first.page).toContain('name="password"')
     const { consent } = await openConsent()

@@ -137,7 +137,7 @@ describe('a 429', () => {
     ['with zero', { 'retry-after': '0' }, 1_000],
     ['with a year', { 'retry-after': '31536000' }, 86_400_000],
   ]
-  it.each(cases)('tells the caller how long to wait: %s', async (_name, headers, retryAfterMs) => {
+  it.each(cases)('says how long to wait: %s', async (_name, headers, retryAfterMs) => {
     const { account, requests } = openAccount({ status: 429, body: '', headers })
     expect(await errorOf(account.listWorkouts())).toMatchObject({ name: 'RateLimitedError', retryAfterMs })
     expect(requests).toHaveLength(1)

@@ -31,7 +31,7 @@ function makeReader(store: Store) {
   }
 }
 
-describe('the change feed tells', () => {
+describe('the change feed has', () => {
   it('a new activity with its values, a change with old and new ones, and changed samples', async () => {
     const { store } = await openTestStore()
     const read = makeReader(store)
@@ -356,7 +356,7 @@ describe('two transactions at the same time', () => {
     expect((await read(1)).map(({ kind }) => kind)).toEqual(['foreign'])
   })
 
-  it('a listener is told at the commit, once a transaction', async () => {
+  it('a listener is notified at the commit, once for each transaction', async () => {
     const { store, accountId, connect } = await open()
     const listener = await connect()
     const heard: string[] = []
