@@ -1,6 +1,4 @@
-import { key, name as nameField, number, text, within } from './field.ts'
-
-const UNTOLD = '; unit not told by the service'
+import { key, name as nameField, number, text, UNTOLD, within } from './field.ts'
 
 /** When an activity began: a serialised PHP DateTime (service document, "start_date object"), which has no column of its own. */
 export const START_FIELDS = {

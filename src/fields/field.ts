@@ -24,6 +24,9 @@ export const integer = makeField('integer')
 export const duration = makeField('duration')
 export const any = makeField('any')
 
+/** The end of a comment. */
+export const UNTOLD = '; unit not told by the service'
+
 export type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name

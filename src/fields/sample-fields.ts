@@ -1,6 +1,4 @@
-import { number, real } from './field.ts'
-
-const UNTOLD = '; unit not told by the service'
+import { number, real, UNTOLD } from './field.ts'
 
 /** The values of a sample (service document, "session_data entry fields"), beside its time. */
 export const SAMPLE_VALUE_FIELDS = {

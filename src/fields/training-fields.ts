@@ -1,6 +1,4 @@
-import { duration, identity, integer, key, name, number, text } from './field.ts'
-
-const UNTOLD = '; unit not told by the service'
+import { duration, identity, integer, key, name, number, text, UNTOLD } from './field.ts'
 
 /** The columns of training info (service document, "Training info"). */
 export const TRAINING_INFO_FIELDS = {

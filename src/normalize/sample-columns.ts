@@ -39,7 +39,8 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
   const numbers = (field: SampleField) => {
     const sent = numbersOf(wire.fields.get(field), field, note)
     if (!sent) return unknown
-    return withinRange(sent, wire.count, limitOf(field), (value) => {
+    const limit = SAMPLE_VALUE_FIELDS[field].kind === 'real' ? FLOAT4_LIMIT : Number.POSITIVE_INFINITY
+    return withinRange(sent, wire.count, limit, (value) => {
       lost.values++
       note(field, 'range', value)
     })
@@ -71,11 +72,6 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
     note(field, 'unknown', firstOf(sent, others, count))
   }
   return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
-}
-
-/** The limit below which the column of a field can hold a number. */
-function limitOf(field: SampleField): number {
-  return SAMPLE_VALUE_FIELDS[field].kind === 'real' ? FLOAT4_LIMIT : Number.POSITIVE_INFINITY
 }
 
 function makeUnknown(count: number): Float64Array {

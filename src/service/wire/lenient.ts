@@ -86,10 +86,14 @@ function readObject(tree: Tree, wire: object, prefix: string, read: Read = { val
 function readValue(kind: Kind, sent: unknown, note: (kind: Drift['kind']) => void): unknown {
   const value = sent === null ? null : READERS[kind](sent)
   if (value === undefined) note('type')
-  const limit = MAX_CHARACTERS[kind]
-  if (typeof value !== 'string' || limit === undefined || fitsIn(limit, value)) return value ?? null
+  const limit = MAX_CHARACTERS[kind] ?? Number.POSITIVE_INFINITY
+  // A character beyond the first 65,536 is two units of a string.
+  const fits = (text: string) =>
+    text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
+  if (typeof value !== 'string' || fits(value)) return value ?? null
   note('range')
-  return cutText(value, limit)
+  // A plain slice would keep the whole text in memory.
+  return Buffer.from(shorten(value, limit)).toString()
 }
 
 /** A list, of which one bad item never stops the others. */
@@ -128,16 +132,6 @@ function nameOf(item: unknown): { named?: string } {
   return named === undefined ? {} : { named: String(shortenExample(named)) }
 }
 
-/** Tells whether a text has so many characters at most; one beyond the first 65,536 is two units of a string. */
-function fitsIn(limit: number, text: string): boolean {
-  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
-}
-
-/** Cuts a text. A plain slice would keep the whole text in memory. */
-function cutText(text: string, limit: number): string {
-  return Buffer.from(shorten(text, limit)).toString()
-}
-
 /** The largest `integer` of Postgres. */
 const MAX_INTEGER = 2_147_483_647
 /**
@@ -172,7 +166,8 @@ const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
   },
   duration: (sent) => {
     const number = readNumber(sent)
-    return number === undefined && typeof sent === 'string' ? secondsOf(sent.trim()) : number
+    if (number !== undefined || typeof sent !== 'string' || !CLOCK.test(sent.trim())) return number
+    return sent.split(':').reduce((total, part) => total * 60 + Number(part), 0)
   },
   any: (sent) => sent,
 }
@@ -183,13 +178,6 @@ export function readNumber(sent: unknown): number | null | undefined {
   if (text === '') return null
   const number = text === undefined ? sent : parseDecimal(text)
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
-}
-
-/** Seconds of a clock such as `00:59:20` or `01:30`. */
-function secondsOf(clock: string): number | undefined {
-  return CLOCK.test(clock)
-    ? clock.split(':').reduce((total, part) => total * 60 + Number(part), 0)
-    : undefined
 }
 
 /** Reads a text; a number is written out as one. */

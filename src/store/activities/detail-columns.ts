@@ -1,5 +1,5 @@
-import type { DETAIL_FIELDS } from '../../fields/activity-fields.ts'
-import type { Row as FieldRow } from '../../fields/field.ts'
+import type { DETAIL_FIELDS, LISTED_FIELDS } from '../../fields/activity-fields.ts'
+import type { Row as FieldRow, SqlRow } from '../../fields/field.ts'
 import { cleanRow } from '../clean.ts'
 import type { Content } from '../samples/content.ts'
 import type { Samples } from '../samples/encode-samples.ts'
@@ -44,16 +44,14 @@ export function columnsOfDetail(
 }
 
 /** What a row holds of what the list and the detail both tell, before an answer is recorded; `started_at` as Postgres writes it in JSON. */
-export type KnownRow = Readonly<{
-  name: string | null
-  description: string | null
-  activity_type: string | null
-  started_at: string | null
-  start_lat: number | null
-  timezone_source: Row['timezoneSource']
-  list_fields: DetailFields | null
-  detail_fields: DetailFields | null
-}>
+export type KnownRow = Readonly<
+  SqlRow<typeof LISTED_FIELDS> &
+    Record<'list_fields' | 'detail_fields', DetailFields | null> & {
+      started_at: string | null
+      start_lat: number | null
+      timezone_source: Row['timezoneSource']
+    }
+>
 
 /** The SQL of the columns of KnownRow, of the activity `a`. */
 export const KNOWN_ROW = `a.name, a.description, a.activity_type, to_jsonb(a.started_at) #>> '{}' AS started_at, a.start_lat,
@@ -80,12 +78,7 @@ function withoutKnownStart(
 }
 
 /** The fields of a detail that the list also has; a missing one is left out. */
-export type DetailFields = Readonly<{
-  name?: string | null
-  description?: string | null
-  activity_type?: string | null
-  started_at?: string
-}>
+export type DetailFields = Readonly<Partial<SqlRow<typeof LISTED_FIELDS>> & { started_at?: string }>
 
 /** Returns the fields of a detail that the list also has. */
 export function fieldsOfDetail(row: ActivityDetailRow): DetailFields {

@@ -1,5 +1,8 @@
+import type { SUMMARY_FIELDS } from '../../fields/activity-fields.ts'
+import type { SqlRow } from '../../fields/field.ts'
+
 /** An activity as a line of a list. `started_at_local` is its own local time as ISO text without an offset. */
-export type ActivityLine = {
+export type ActivityLine = Pick<SqlRow<typeof SUMMARY_FIELDS>, 'avg_power' | 'xss' | 'breakthrough'> & {
   activity_id: number
   account: string
   name: string | null
@@ -8,9 +11,6 @@ export type ActivityLine = {
   detail_state: string
   elapsed_s: number | null
   distance_km: number | null
-  avg_power: number | null
-  xss: number | null
-  breakthrough: number | null
 }
 
 /**
