@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { isObject } from '../../kit/json.ts'
 import { DAY, SECOND } from '../../kit/time.ts'
 import { readNumber } from './lenient.ts'
 
@@ -15,16 +15,14 @@ export const MAX_LIFETIME_MS = 14 * DAY
 /** Visible ASCII without spaces: any other character could split a header or be refused in one. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-const tokenSchema = z.looseObject({ access_token: z.string().regex(TOKEN).optional().catch(undefined) })
-
 /**
  * Parses a token response by its content (service document, "Token response"); undefined without any token. A token is undefined when it is
  * missing, an access token also when a header cannot hold it; `expires_in` is in seconds, from 1 to 14 days.
  */
 export function parseToken(wire: unknown) {
-  const parsed = tokenSchema.safeParse(wire)
-  if (!parsed.success) return undefined
-  const { access_token, expires_in, refresh_token: sent } = parsed.data
+  if (!isObject(wire)) return undefined
+  const { access_token: access, expires_in, refresh_token: sent } = wire
+  const access_token = typeof access === 'string' && TOKEN.test(access) ? access : undefined
   const refresh_token = typeof sent === 'string' && sent !== '' ? sent : undefined
   if (access_token === undefined && refresh_token === undefined) return undefined
   return { access_token, refresh_token, expires_in: lifetimeOf(expires_in) }
