@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
+import { makeFacts } from '../app/findings/facts.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
 import { renewReaders } from '../app/reader.ts'
-import { findBackupStatus } from '../app/status-report.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
@@ -28,10 +28,10 @@ import { openCompletion } from './complete-derived.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeHealthReader, makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
+import { findConditions } from './said-findings.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 import { waitForServers } from './wait-for-servers.ts'
 import { openWatcher } from './watcher.ts'
-import { findConditions } from './webhook-conditions.ts'
 
 /** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
 const LONGEST_PAUSE_MS = 5 * SECOND
@@ -136,8 +136,7 @@ async function openParts(
     }
     if (input.roles.includes('worker') && config.mqtt) {
       const { openPublisher } = await import('../mqtt/publisher.ts')
-      const findBackupTime = async () =>
-        (await app.store.read((tx) => findBackupStatus(tx, config, new Date())))?.done_at ?? null
+      const findBackupTime = async () => (await makeFacts(app, new Date()).backups())?.newest?.doneAt ?? null
       const poll = async (accountId: number) => {
         for (const name of ['poll-activities', 'poll-training-info'] as const)
           await jobs.enqueue(name, [{ accountId }])

@@ -95,7 +95,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       return counts && { counts }
     },
     async 'send-heartbeat'(_payload, { signal }) {
-      const { sendRoundHeartbeat } = await import('./round-heartbeat.ts')
+      const { sendRoundHeartbeat } = await import('./said-findings.ts')
       await sendRoundHeartbeat(app, { startedAt, now: mirror.now(), signal })
       return undefined
     },

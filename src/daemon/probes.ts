@@ -1,15 +1,13 @@
 import { stat } from 'node:fs/promises'
 import type { App } from '../app/app.ts'
-import { freshMs } from '../app/status-report.ts'
-import { readNewestBackup } from '../backup/backup-folder.ts'
+import { collectFindings } from '../app/findings/collect-findings.ts'
+import { makeFacts } from '../app/findings/facts.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { findIdentity } from '../store/database-facts.ts'
-import { findAccountHealth, findHealthCounts } from '../store/health.ts'
+import { type AccountHealth, findAccountHealth, findHealthCounts } from '../store/health.ts'
 import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
-import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
 import { makeCachedProbe } from '../web/cached-probe.ts'
 import type { DatabaseHealth, HealthSnapshot } from '../web/gauges.ts'
 import type { Readiness } from '../web/health-routes.ts'
@@ -21,6 +19,8 @@ const KEEP_MS = 1 * SECOND
 const LONGEST_WALK_MS = 10 * MINUTE
 /** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
 const TIMEOUT_MS = 3 * SECOND
+
+const NOTHING = { identity: undefined, accounts: [], findings: [] }
 
 /**
  * Makes the readiness check: database, queue and disk answer, and every signed-in account was polled lately. Late polls make only
@@ -35,50 +35,48 @@ export function makeReadiness(
   },
   roles: readonly Role[],
 ): () => Promise<Readiness> {
-  const { store, config } = deps.app
+  const { config } = deps.app
   const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
-  const health = makeCachedProbe(() => store.read(findAccountHealth), options)
-  const identity = makeCachedProbe(() => store.read(findIdentity), options)
-  const waiting = makeCachedProbe(() => store.read(findWaitingFiles), options)
+  const database = makeCachedProbe(async () => {
+    const facts = makeFacts(deps.app, new Date())
+    const { identity } = await facts.identity()
+    return {
+      identity,
+      accounts: await facts.health(),
+      findings: await collectFindings(facts, { place: 'ready' }),
+    }
+  }, options)
   const counts = makeCachedProbe(() => deps.jobs.counts(), options)
   // Any answer will do: the probe looks for threads that hang on a pipe or a dead share.
   const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
   return async () => {
-    const probes = [health(), counts(), waiting(), files(), identity()] as const
-    const [database, queue, folder, disk, whose] = await Promise.allSettled(probes)
-    const oldest = Date.now() - freshMs(config)
-    const polls = (database.status === 'fulfilled' ? database.value : []).map((account) => ({
-      name: account.account,
-      late: !account.needs_login && (account.polled_at?.getTime() ?? 0) < oldest,
-      state: account.needs_login
-        ? 'needs login'
-        : `last poll: ${account.polled_at?.toISOString() ?? 'never'}`,
-    }))
-    const late = polls.filter((poll) => poll.late).length
+    const [found, queue, disk] = await Promise.allSettled([database(), counts(), files()] as const)
+    const { identity, accounts, findings } = found.status === 'fulfilled' ? found.value : NOTHING
+    const countOf = (check: string) => findings.filter((each) => each.check === check && each.code).length
+    const late = countOf('mirror')
     const parts: Record<string, string> = {
-      database: stateOf(database),
+      database: stateOf(found),
       queue: stateOf(queue),
       files: disk.status === 'fulfilled' ? 'ok' : 'the disk does not answer; restart the daemon',
     }
-    if (roles.includes('worker') && database.status === 'fulfilled') {
+    if (roles.includes('worker') && found.status === 'fulfilled')
       parts.polls =
-        late === 0 ? 'ok' : `${late} of ${polls.length} accounts not polled lately; run: musette status`
-    }
-    if (roles.includes('watcher') && folder.status === 'fulfilled') {
-      const isGone = folder.value.some(({ code }) => code === 'vanished')
+        late === 0 ? 'ok' : `${late} of ${accounts.length} accounts not polled lately; run: musette status`
+    if (roles.includes('watcher') && found.status === 'fulfilled') {
       const since = deps.dropFolder?.walkingSince()?.getTime() ?? Number.POSITIVE_INFINITY
       const isStuck = Date.now() - since > LONGEST_WALK_MS
-      parts.drop_folder = isGone
-        ? 'cannot be read; run: musette doctor'
-        : isStuck
-          ? `a scan does not end since ${new Date(since).toISOString()}; restart the daemon`
-          : 'ok'
+      const scan = isStuck
+        ? `a scan does not end since ${new Date(since).toISOString()}; restart the daemon`
+        : 'ok'
+      parts.drop_folder = countOf('waiting files') > 0 ? 'cannot be read; run: musette doctor' : scan
     }
+    const pollOf = ({ needs_login: isEnded, polled_at: at }: AccountHealth) =>
+      isEnded ? 'needs login' : `last poll: ${at?.toISOString() ?? 'never'}`
     return {
       ready: Object.values(parts).every((state) => state === 'ok'),
       parts,
-      identity: whose.status === 'fulfilled' ? whose.value.identity : undefined,
-      accounts: Object.fromEntries(polls.map((poll) => [poll.name, poll.state])),
+      identity,
+      accounts: Object.fromEntries(accounts.map((status) => [status.account, pollOf(status)])),
     }
   }
 }
@@ -107,15 +105,12 @@ export function makeHealthReader(
     const read = await store.read(async (tx) => ({
       accounts: await findAccountHealth(tx),
       counts: await findHealthCounts(tx),
-      database: await findIdentity(tx),
       runs: await findEndedRuns(tx, mark),
     }))
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
     // Age and size are those of the actual file, not of its row.
-    const { dir } = config.backup
-    const { line } = read.database
-    const file = dir === undefined ? undefined : await readNewestBackup({ dir, line }).catch(() => undefined)
+    const file = (await makeFacts(deps.app, new Date()).backups())?.newest
     const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
     const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
     const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null

@@ -1,3 +1,4 @@
+import { type Finding, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
@@ -8,7 +9,6 @@ import { type DatabaseFacts, findDatabaseFacts, findUnreadableTables } from '../
 import { checkServer } from '../store/migration/check-server.ts'
 import type { Store } from '../store/store.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, ok, problem, problemOf, warning } from './finding.ts'
 
 const MIN_VERSION = 14
 /** Free connections for `status`, `sync`, `sql`, a migration and the doctor while the daemon runs. */

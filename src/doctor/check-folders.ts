@@ -1,12 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSharedFolders } from '../app/report/shared-folders.ts'
+import { type Finding, ok, problem, warning } from '../app/findings/finding.ts'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
-import { formatCount, quoteShell } from '../kit/text.ts'
-import { findIdentity } from '../store/database-facts.ts'
-import { findOutdatedFit } from '../store/uploads/kept-fit.ts'
-import { findWaitingFiles } from '../store/uploads/waiting-files.ts'
+import { quoteShell } from '../kit/text.ts'
 import {
   deniedFinding,
   isAllowed,
@@ -14,8 +11,7 @@ import {
   readNearestFolder,
   readWritableFolder,
 } from './check-machine.ts'
-import type { DoctorContext, MirrorContext } from './doctor-context.ts'
-import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
+import type { DoctorContext } from './doctor-context.ts'
 
 /** Checks that files can be dropped, noticed and moved; `probe` is for tests. */
 export async function checkDropFolder(
@@ -67,52 +63,6 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
   }
   const found = `${dir}: the system does not tell of new files, as on network shares; they are found by a scan each minute`
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
-}
-
-/** Checks that no other database uses the folders of the settings. */
-export async function checkSharedFolders({ config, mirror }: MirrorContext): Promise<Finding[]> {
-  const database = await mirror()
-  if ('reason' in database) return [leftOut(database.reason)]
-  const shared = await readSharedFolders(config, await database.store.read(findIdentity))
-  if (shared.length === 0) return [ok('no other database uses the folders of this one')]
-  return shared.map(({ setting, found, run, unused }) =>
-    unused ? problem('configuration', `${setting}: ${found}`, run) : warning(`${setting}: ${found}`, run),
-  )
-}
-
-/** How many files are named; `musette status` names all. */
-const NAMED = 5
-
-/** Checks which files in the drop folder wait for a person, by the last report of the daemon that watches it. */
-export async function checkWaitingFiles({ mirror }: Pick<DoctorContext, 'mirror'>): Promise<Finding[]> {
-  const found = await mirror()
-  if ('reason' in found) return [leftOut(found.reason)]
-  const waiting = await found.store.read(findWaitingFiles)
-  if (waiting.length === 0) return [ok('no file in the drop folder waits for a person')]
-  const findings = waiting
-    .slice(0, NAMED)
-    .map(({ path, reason }) => warning(`${path} waits: ${reason}`, 'musette status'))
-  const more = waiting.length - NAMED
-  if (more > 0) findings.push(warning(`${more} more wait`, 'musette status'))
-  return findings
-}
-
-/** Checks that the tables have of each FIT file what this version reads. */
-export async function checkFitFiles({ mirror }: Pick<DoctorContext, 'mirror'>): Promise<Finding[]> {
-  const found = await mirror()
-  if ('reason' in found) return [leftOut(found.reason)]
-  const { kept, gone } = await found.store.read(findOutdatedFit)
-  if (kept === 0 && gone === 0) return [ok('all FIT files were read by this version')]
-  const findings: Finding[] = []
-  const missing = 'so fit_records and fit_messages lack them'
-  const filesOf = (count: number) => (count === 1 ? '1 FIT file' : `${formatCount(count)} FIT files`)
-  if (kept > 0)
-    findings.push(warning(`an earlier version read ${filesOf(kept)}, ${missing}`, 'musette rebuild'))
-  if (gone > 0) {
-    const reason = `an earlier version read ${filesOf(gone)} whose bytes are not kept, ${missing}`
-    findings.push(warning(`${reason}; files that are given again are read, not sent`, 'musette upload FILE…'))
-  }
-  return findings
 }
 
 /** Checks that workouts can be written as files. */

@@ -1,119 +1,58 @@
+import { NO_ACCOUNT } from '../app/findings/collect-findings.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { keysOf } from '../app/local-app.ts'
-import { describeLoginProblem, describeUtcDays, freshMs, homeCommandFor } from '../app/status-report.ts'
 import { commandFor } from '../kit/errors.ts'
-import { formatDuration } from '../kit/time.ts'
-import { type AccountStatus, findAccountStatuses, findSharedRiders } from '../store/account-status.ts'
+import { findAccounts } from '../store/account-rows.ts'
 import type { Store } from '../store/store.ts'
 import { readPendingIds, secretKeyPath } from '../vault/key-file.ts'
 import { findLoginFacts, type LoginFacts } from '../vault/login-facts.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
 import type { KeyOptions } from '../vault/vault.ts'
+import { findListed } from './check-listed.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
-/** A daemon refreshes a token by six tenths of its life at the latest; above this share of it none does. */
-const REFRESHED_BY = 0.7
-
-/** Checks that each account is signed in, and how old its tokens are. */
-export async function checkLogins({ config, mirror }: DoctorContext): Promise<Finding[]> {
-  const found = await mirror()
-  if ('reason' in found && !found.fresh) return [leftOut(found.reason)]
-  const statuses = 'reason' in found ? [] : await found.store.read(findAccountStatuses)
-  if (statuses.length === 0 || 'reason' in found) {
-    return [problem('credentials', 'there is no account yet', 'musette login')]
-  }
-  const logins = await findLogins(found.store, config)
-  return statuses.flatMap((status) => {
-    const login = logins.find(({ account }) => account === status.account)
-    const findings = [loginFinding(status, login), ...spoolFindings(status.account, login)]
-    return [...findings, ...addressFindings(status, config.service.baseUrl)]
+/** Checks that each account is signed in, how old its tokens are, and what waits for it in files. */
+export async function checkLogins(context: DoctorContext): Promise<Finding[]> {
+  const { config, mirror } = context
+  const database = await mirror()
+  if ('reason' in database) return [database.fresh ? NO_ACCOUNT : leftOut(database.reason)]
+  const logins = await findLogins(database.store, config)
+  const accounts = await database.store.read(findAccounts)
+  const listed = await findListed(context, 'login')
+  return listed.flatMap((finding) => {
+    const login = logins.find(({ account }) => account === finding.account)
+    const baseUrl = accounts.find(({ name }) => name === finding.account)?.baseUrl
+    const isShut = login && login.opens !== true && finding.state !== 'problem'
+    return [
+      isShut ? leftOut(`account "${login.account}": its login cannot be opened; see "secret key"`) : finding,
+      ...spoolFindings(login),
+      ...addressFindings(finding.account ?? '', baseUrl, config.service.baseUrl),
+    ]
   })
 }
 
-function loginFinding(status: AccountStatus, login: LoginFacts | undefined): Finding {
-  const { account } = status
-  const name = `account "${account}"`
-  const wrong = describeLoginProblem({ ...status, needs_login: status.needs_login || !login })
-  if (wrong?.code === 'token_refused') return warning(`${name} ${wrong.found}`, wrong.run)
-  if (wrong || !login) return problem('credentials', `${name} ${wrong?.found}`, wrong?.run)
-  if (login.opens !== true) return leftOut(`${name}: its login cannot be opened; see "secret key"`)
-  const now = Date.now()
-  const age = now - login.obtainedAt.getTime()
-  const left = login.expiresAt.getTime() - now
-  if (login.failures > 0) {
-    const next = login.notBefore ? `; the next attempt comes after ${login.notBefore.toISOString()}` : ''
-    return warning(`${name}: ${login.failures} refreshes in a row have failed${next}`, 'musette status')
-  }
-  if (left <= 0) {
-    const found = `${name}: its token ended ${formatDuration(-left)} ago; the next sync refreshes it`
-    return warning(found, commandFor('sync', account))
-  }
-  const found = `${name} is signed in; its token is ${formatDuration(age)} old and ends in ${formatDuration(left)}`
-  return age > REFRESHED_BY * (age + left)
-    ? warning(`${found}, so no daemon renews it`, 'musette start')
-    : ok(found)
-}
-
-function spoolFindings(account: string, login: LoginFacts | undefined): Finding[] {
-  if (login?.spool === 'waiting') {
-    const found = `account "${account}": newer tokens are in the spool file, because they could not be stored; the next sync stores them`
-    return [warning(found, commandFor('sync', account))]
-  }
+function spoolFindings(login: LoginFacts | undefined): Finding[] {
   if (!login || login.spool === 'none') return []
-  return [problemOf(login.spool, { run: commandFor('login', account) })]
+  const { account, spool } = login
+  if (spool !== 'waiting') return [problemOf(spool, { run: commandFor('login', account) })]
+  const found = `account "${account}": newer tokens are in the spool file, because they could not be stored; the next sync stores them`
+  return [warning(found, commandFor('sync', account))]
 }
 
-function addressFindings({ account, base_url }: AccountStatus, configured: string | undefined): Finding[] {
-  if (configured === undefined || configured === base_url) return []
-  const found = `account "${account}" is signed in to ${base_url}, and MUSETTE_BASE_URL is another address, which only counts at a login`
+function addressFindings(
+  account: string,
+  baseUrl: string | undefined,
+  configured: string | undefined,
+): Finding[] {
+  if (configured === undefined || baseUrl === undefined || configured === baseUrl) return []
+  const found = `account "${account}" is signed in to ${baseUrl}, and MUSETTE_BASE_URL is another address, which only counts at a login`
   return [warning(found, commandFor('login', account))]
 }
 
 /** Checks that each account was polled lately, and whether items of it could not be mirrored. */
-export async function checkMirrors({ config, mirror }: DoctorContext): Promise<Finding[]> {
-  const found = await mirror()
-  if ('reason' in found) return [leftOut(found.reason)]
-  const statuses = await found.store.read(findAccountStatuses)
-  if (statuses.length === 0) return [leftOut('there is no account yet')]
-  const shared = statuses.length > 1 ? await found.store.read(findSharedRiders) : []
-  return [
-    ...statuses.flatMap((status) => [
-      pollFinding(status, freshMs(config)),
-      ...failureFindings(status),
-      ...zoneFindings(status),
-    ]),
-    ...shared.map((accounts) =>
-      warning(
-        `the accounts ${accounts.map((name) => `"${name}"`).join(' and ')} have activities in common: they are one rider, whose rides count twice in the views, and each file may be sent for both`,
-        `musette logout ${accounts.at(-1)}`,
-      ),
-    ),
-  ]
-}
-
-function pollFinding({ account, polled_at, mirrored, activities }: AccountStatus, freshMs: number): Finding {
-  const name = `account "${account}"`
-  if (!polled_at) return warning(`${name} was never polled`, 'musette start')
-  const age = Date.now() - polled_at.getTime()
-  const found = `${name}: ${mirrored} of ${activities} activities are here; last good poll ${formatDuration(age)} ago`
-  return age > freshMs ? warning(found, 'musette start') : ok(found)
-}
-
-function failureFindings({ account, failed, reconcile_error }: AccountStatus): Finding[] {
-  const findings: Finding[] = []
-  if (failed > 0) {
-    const found = `account "${account}": ${failed} activities failed; they are asked for again by themselves`
-    findings.push(warning(found, 'musette status'))
-  }
-  if (reconcile_error) findings.push(warning(`account "${account}": ${reconcile_error}`, 'musette status'))
-  return findings
-}
-
-function zoneFindings(status: AccountStatus): Finding[] {
-  const found = describeUtcDays(status)
-  return found === null
-    ? []
-    : [warning(`account "${status.account}": ${found}`, homeCommandFor(status.account))]
+export async function checkMirrors(context: DoctorContext): Promise<Finding[]> {
+  const listed = await findListed(context, 'mirror')
+  return listed.length > 0 ? listed : [leftOut(NO_ACCOUNT.found)]
 }
 
 /** Checks that the present key opens every login. It makes no key. */

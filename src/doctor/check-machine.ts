@@ -1,12 +1,12 @@
 import type { Stats } from 'node:fs'
 import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type Finding, leftOut, ok, problem, warning } from '../app/findings/finding.ts'
 import { isReadableByOthers } from '../config/env-file.ts'
 import { errorCode } from '../kit/errors.ts'
 import { commandToUse } from '../kit/files.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, leftOut, ok, problem, warning } from './finding.ts'
 
 const LEAST = [20, 19] as const
 

@@ -1,3 +1,4 @@
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf } from '../app/remedy.ts'
 import {
   asQueueError,
@@ -13,7 +14,6 @@ import { systemClock } from '../kit/time.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import type { DoctorContext } from './doctor-context.ts'
-import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** Checks how much waits in the queue, and that every schedule exists. */
 export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {

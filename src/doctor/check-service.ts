@@ -1,3 +1,4 @@
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import { chooseFreePort } from '../embedded/access.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
@@ -11,7 +12,6 @@ import { findAccounts } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import type { DoctorContext, MirrorContext } from './doctor-context.ts'
 import { fetchReadiness, OTHER_PROGRAM } from './fetch-readiness.ts'
-import { type Finding, leftOut, ok, problem, problemOf, warning } from './finding.ts'
 
 /** A clock that the network keeps is off by less than a second, and a `Date` header has whole seconds. */
 const SKEW_WARNING_MS = 30 * SECOND

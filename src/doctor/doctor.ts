@@ -1,18 +1,12 @@
 import type { Logger } from 'pino'
+import { type Finding, leftOut, problem, problemOf } from '../app/findings/finding.ts'
 import { fitCommand, withRemedy } from '../app/remedy.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import { SECOND, within } from '../kit/time.ts'
 import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
-import { checkExport } from './check-export.ts'
-import {
-  checkDropFolder,
-  checkFitFiles,
-  checkSharedFolders,
-  checkWaitingFiles,
-  checkWorkoutFolder,
-} from './check-folders.ts'
-import { checkHeartbeat } from './check-heartbeat.ts'
+import { checkDropFolder, checkWorkoutFolder } from './check-folders.ts'
+import { checkExport, checkHeartbeat, checkMqtt, checkWebhooks, findListed } from './check-listed.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import {
   checkConfiguration,
@@ -21,12 +15,9 @@ import {
   checkNode,
   checkOtherUsers,
 } from './check-machine.ts'
-import { checkMqtt } from './check-mqtt.ts'
 import { checkQueue, checkRedis } from './check-queue.ts'
 import { checkDaemon, checkService } from './check-service.ts'
-import { checkWebhooks } from './check-webhooks.ts'
 import { type DoctorContext, openDoctorContext } from './doctor-context.ts'
-import { type Finding, leftOut, problem, problemOf } from './finding.ts'
 
 /** Checks one thing. Expected trouble and thrown errors become findings. */
 export type Check = Readonly<{
@@ -53,6 +44,9 @@ const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Che
   variables,
   run,
 })
+/** A check that has nothing to add to the list of findings. */
+const makeListed = (name: string, ...variables: string[]) =>
+  makeCheck(name, (context) => findListed(context, name), ...variables)
 
 /** All checks in the order of their output: each depends only on earlier ones. */
 export const CHECKS: readonly Check[] = [
@@ -68,10 +62,10 @@ export const CHECKS: readonly Check[] = [
   makeCheck('login', checkLogins, ...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'),
   makeCheck('mirror', checkMirrors, ...DATABASE, 'MUSETTE_POLL_EVERY'),
   makeCheck('drop folder', checkDropFolder, 'MUSETTE_DATA_DIR', ...DROPPING),
-  makeCheck('waiting files', checkWaitingFiles, ...DATABASE),
-  makeCheck('fit files', checkFitFiles, ...DATABASE),
+  makeListed('waiting files', ...DATABASE),
+  makeListed('fit files', ...DATABASE),
   makeCheck('workout folder', checkWorkoutFolder, 'MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'),
-  makeCheck('shared folders', checkSharedFolders, ...DATABASE, ...FOLDERS),
+  makeListed('shared folders', ...DATABASE, ...FOLDERS),
   makeCheck('export', checkExport, ...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'),
   makeCheck('backups', checkBackups, ...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'),
   makeCheck('webhooks', checkWebhooks, ...DATABASE, 'MUSETTE_WEBHOOKS'),
@@ -121,12 +115,15 @@ export async function runCheck(check: Check, context: DoctorContext): Promise<re
   }
 }
 
-/** Fits the commands of a finding to where the settings are. */
-function fitFinding({ run = '', ...finding }: Finding, config: DoctorContext['config']): Finding {
+/** Fits the commands of a finding to where the settings are. Here a calm one is a warning. */
+function fitFinding(finding: Finding, config: DoctorContext['config']): Finding {
+  const { run = '' } = finding
   const fitted = fitCommand(run, config)
   const [, variable = ''] = /^export (\w+)=/.exec(fitted) ?? []
   const isInShell = config.setIn[variable] === ''
   const hint = isInShell ? 'it comes from the environment: change it where that is written, too' : undefined
   const found = withRemedy(fitCommand(finding.found, config), { hint })
-  return { ...finding, found, ...(run !== '' && { run: fitted }) }
+  if (finding.state === 'problem') return problem(finding.kind, found, fitted || undefined)
+  const state = finding.state === 'calm' ? 'warning' : finding.state
+  return { state, found, ...(run !== '' && { run: fitted }) }
 }

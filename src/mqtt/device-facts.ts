@@ -30,14 +30,8 @@ export async function findDeviceFacts(
 ): Promise<DeviceFacts> {
   const { accountId, name } = account
   const { rows } = await tx.client.query<Facts>(FACTS, [accountId, name])
-  const facts = rows[0] ?? {
-    info: null,
-    activity: null,
-    load: null,
-    week_started_at: null,
-    waiting: 0,
-    refused: 0,
-  }
+  const [facts] = rows
+  if (!facts) throw new Error('a query without FROM has one row')
   const { info, activity, load } = facts
   const week = await findWeekDays(tx, accountId)
   const recommended = week.flatMap((day) => day.recommended_xss ?? [])

@@ -1,4 +1,4 @@
-import { FOUND_DIFFERENT, POLLED_AT } from './runs.ts'
+import { FOUND_DIFFERENT, LAST_RUN, POLLED_AT } from './runs.ts'
 import type { Tx } from './store.ts'
 
 /** The status of one account: login, number of activities by state, progress, and the last runs. */
@@ -102,10 +102,7 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
     ) n on true
     left join lateral (${POLLED_AT}) p on true
     left join lateral (${FOUND_DIFFERENT}) d on true
-    left join lateral (
-      select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
-      from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1
-    ) r on true
+    left join lateral (${LAST_RUN}) r on true
     left join lateral (
       select error from training.sync_runs
       where account_id = a.account_id and resource = 'activities' and kind = 'reconcile' and outcome <> 'running'

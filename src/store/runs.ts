@@ -165,14 +165,16 @@ export async function findEndedRuns(tx: Tx, mark: RunsMark): Promise<{ ended: En
   return { ended, mark: { runId, open } }
 }
 
-/** Counts the activities that scheduled comparisons of the last day could not compare. */
-export async function findUncompared(tx: Tx, now: Date): Promise<number> {
-  const { rows } = await tx.client.query<{ failed: number }>(
-    `select coalesce(sum(failed), 0)::int as failed from training.sync_runs
-     where resource = 'scrub' and started_at > $1::timestamptz - interval '1 day'`,
+/** Counts, for each account that has some, the activities that scheduled comparisons of the last day could not compare. */
+export async function findUncompared(tx: Tx, now: Date): Promise<Array<{ account: string; failed: number }>> {
+  const { rows } = await tx.client.query<{ account: string; failed: number }>(
+    `select a.name as account, sum(r.failed)::int as failed
+     from training.sync_runs r join training.accounts a using (account_id)
+     where r.resource = 'scrub' and r.started_at > $1::timestamptz - interval '1 day' and r.failed > 0
+     group by a.account_id order by a.account_id`,
     [now],
   )
-  return rows[0]?.failed ?? 0
+  return rows
 }
 
 /** Runs of one kind by outcome and error code, and how long they took, ms: half of them and nine in ten at most. */
@@ -208,3 +210,7 @@ export const FOUND_DIFFERENT = `select coalesce(sum(changed), 0)::int as differe
 export const POLLED_AT = `select finished_at as polled_at from training.sync_runs
   where account_id = a.account_id and resource = 'activities' and kind in ('poll', 'backfill')
     and outcome in ('done', 'partial') order by started_at desc limit 1`
+
+/** Finds, for an account `a`, the newest run of the activity list. */
+export const LAST_RUN = `select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
+  from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1`

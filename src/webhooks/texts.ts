@@ -109,29 +109,33 @@ export type Condition = Readonly<{
   account: Readonly<{ accountId: number; name: string }> | null
   /** `unknown` changes nothing */
   state: 'wrong' | 'well' | 'unknown'
-  /** the fault as a sentence, or the recovery */
+  /** the fault and the command that mends it or leads on */
   sentence: string
+  run: string | undefined
 }>
 
 const CONDITIONS = {
   mirror: {
-    wrong: { event: 'mirror.stale', title: 'The mirror is stale', end: '; run: musette status' },
-    well: { event: 'mirror.recovered', title: 'The mirror is up to date again', end: '' },
+    wrong: { event: 'mirror.stale', title: 'The mirror is stale' },
+    well: { event: 'mirror.recovered', title: 'The mirror is up to date again' },
   },
   backup: {
-    wrong: { event: 'backup.failed', title: 'The backup failed', end: '; run: musette doctor' },
-    well: { event: 'backup.recovered', title: 'The backups are made again', end: '' },
+    wrong: { event: 'backup.failed', title: 'The backup failed' },
+    well: { event: 'backup.recovered', title: 'The backups are made again' },
   },
 } as const
+const RECOVERED = { mirror: 'The service is polled again', backup: 'The last backup is complete' } as const
 
 /** Says that a fault began or ended. */
-export function formatCondition({ kind, account, sentence }: Condition, state: 'wrong' | 'well', at: Date) {
-  const { event, title, end } = CONDITIONS[kind][state]
-  return {
-    event,
-    at,
-    data: makeData(account?.name ?? null, title, `${shorten(sentence, LONGEST)}${end}`, {}),
-  }
+export function formatCondition(
+  { kind, account, sentence, run }: Condition,
+  state: 'wrong' | 'well',
+  at: Date,
+) {
+  const { event, title } = CONDITIONS[kind][state]
+  const wrong = `${shorten(sentence, LONGEST)}${run === undefined ? '' : `; run: ${run}`}`
+  const text = state === 'well' ? RECOVERED[kind] : wrong
+  return { event, at, data: makeData(account?.name ?? null, title, text, {}) }
 }
 
 function makeData(

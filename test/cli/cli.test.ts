@@ -74,7 +74,7 @@ describe('the command line', () => {
       `update training.activities set start_lat = null, start_lng = null, timezone = 'UTC', timezone_source = 'unknown',
          started_at_local = started_at at time zone 'UTC'`,
     )
-    const told = `${ACTIVITIES} activities have the days and hours of UTC`
+    const told = `${ACTIVITIES} activities with the days and hours of UTC`
     const command = 'musette accounts set default --timezone'
     expect((await rig.musette(['status'])).stdout).toContain(
       `${told}, because neither the service nor a position tells`,

@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Finding } from '../../src/app/findings/finding.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
-import { checkExport } from '../../src/doctor/check-export.ts'
-import type { Finding } from '../../src/doctor/finding.ts'
+import { checkExport } from '../../src/doctor/check-listed.ts'
 import { findHealthCounts } from '../../src/store/health.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -80,16 +80,6 @@ describe('the daemon with a folder for the export', () => {
       { state: 'ok', found: expect.stringMatching(/, exported .* ago$/) },
     ])
     expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeInstanceOf(Date)
-  })
-
-  it('is late for doctor after more than two intervals', async () => {
-    await rig.rows(
-      `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'
-       where resource = 'export'`,
-    )
-    expect(await diagnose()).toMatchObject([
-      { state: 'warning', found: expect.stringContaining('exported 3 h'), run: 'musette start' },
-    ])
   })
 
   it('leaves the job to another worker when this one has no folder', async () => {

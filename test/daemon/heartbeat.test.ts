@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { sendRoundHeartbeat } from '../../src/daemon/round-heartbeat.ts'
-import { checkHeartbeat } from '../../src/doctor/check-heartbeat.ts'
+import { sendRoundHeartbeat } from '../../src/daemon/said-findings.ts'
+import { checkHeartbeat } from '../../src/doctor/check-listed.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { pollActivities } from '../../src/mirror/poll-activities.ts'
 import { makeHeartbeatRequest, sendHeartbeat } from '../../src/webhooks/heartbeat.ts'
@@ -70,31 +70,13 @@ describe('the heartbeat of a round', () => {
       'a login that ended',
       'update training.accounts set needs_login = true',
       'update training.accounts set needs_login = false',
-      'account "default" needs a login; run: musette login',
+      'account "default" needs a login; nothing new is mirrored until then; run: musette login',
     ],
     [
       'a file that waits',
       `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at) values ('/d', 'a.fit', 'not_whole', 'it is not whole', now(), now())`,
       'delete from training.waiting_files',
-      '1 file waits in the drop folder (it is not whole); run: musette status',
-    ],
-    [
-      'a file that was refused',
-      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at) select account_id, 'x', 'a.fit', 1, 'refused', now() from training.accounts`,
-      `update training.uploads set seen_at = now() - interval '2 days'`,
-      '1 of the last day',
-    ],
-    [
-      'a file that is stuck',
-      `update training.uploads set state = 'unconfirmed', seen_at = now() - interval '7 hours'`,
-      'delete from training.uploads',
-      '1 files are not uploaded after hours',
-    ],
-    [
-      'an activity that could not be compared',
-      `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, failed) select account_id, 'scrub', 'schedule', now(), now(), 'partial', 1 from training.accounts`,
-      `delete from training.sync_runs where resource = 'scrub'`,
-      '1 activities could not be compared with the service',
+      'a.fit waits: it is not whole; run: musette status',
     ],
   ])('says in one sentence that there is %s', async (_, breaks, mends, sentence) => {
     answer = well
@@ -108,7 +90,7 @@ describe('the heartbeat of a round', () => {
 
   it('says that polls are late', async () => {
     const [late] = await round(2 * HOUR, new Date(Date.now() + HOUR))
-    expect(late).toEqual([fails[0], expect.stringContaining('No poll of the service was good for')])
+    expect(late).toEqual([fails[0], expect.stringContaining('no successful poll for')])
   })
 
   it('fails in one sentence without the address', async () => {

@@ -99,22 +99,17 @@ const PLAIN: readonly string[] = [
   'app/remedy.ts: name',
   'app/remedy.ts: value',
   'app/report/shared-folders.ts: own',
-  'app/status-report.ts: account',
   'backup/write-backup.ts: table.name',
   'cli/verbs/export.ts: format',
-  'cli/verbs/status.ts: webhook.webhook',
   "doctor/check-database.ts: ['public', ...plain].join(', ')",
   'doctor/check-database.ts: statement',
-  'doctor/check-logins.ts: accounts.at(-1)',
   'doctor/check-machine.ts: variable',
   'doctor/check-queue.ts: setting',
   'doctor/check-service.ts: free',
-  'doctor/check-webhooks.ts: name',
   'dropfolder/folder-report.ts: folder',
   'jobs/backend.ts: prefix',
   'kit/files.ts: give',
   'service/assert-rider.ts: login',
-  'web/pages/today/problems.ts: webhook',
 ]
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }

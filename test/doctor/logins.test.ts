@@ -38,24 +38,7 @@ describe('a login', () => {
     await queryOnce(rig.databaseUrl, `delete from training.activities where path = 'both'`)
   })
 
-  it('with old tokens or failed refreshes, or that has ended, is reported with the command', async () => {
-    const [before] = await queryOnce(
-      rig.databaseUrl,
-      'select obtained_at, expires_at from musette.credentials',
-    )
-    await setLogin(`obtained_at = now() - interval '6 days', expires_at = now() + interval '1 day'`)
-    expect((await doctor(rig)).of('login')[0]).toMatchObject({ state: 'warning', run: 'musette start' })
-    await setLogin(`expires_at = now() - interval '1 day'`)
-    const ended = await doctor(rig)
-    expect(ended.of('login')[0]).toMatchObject({ state: 'warning', run: 'musette sync' })
-    expect(ended.of('login')[0]?.found).toContain('ended 1 d ago')
-    await setLogin(`failures = 3, not_before = '2030-01-01T00:00:00Z'`)
-    expect((await doctor(rig)).of('login')[0]?.found).toContain('after 2030-01-01T00:00:00.000Z')
-    await queryOnce(
-      rig.databaseUrl,
-      'update musette.credentials set failures = 0, not_before = null, obtained_at = $1, expires_at = $2',
-      [before?.obtained_at, before?.expires_at],
-    )
+  it('that is refused or has ended is in doctor and status with the command', async () => {
     await setLogin(`refused_since = now() - interval '50 minutes'`)
     expect((await doctor(rig)).of('login')[0]?.state).toBe('ok')
     await setLogin(`refused_since = now() - interval '3 hours'`)
@@ -73,7 +56,7 @@ describe('a login', () => {
     expect(parked.code).toBe(3)
     expect(parked.of('login')[0]).toMatchObject({
       state: 'problem',
-      found: 'account "default" needs a login',
+      found: 'account "default" needs a login; nothing new is mirrored until then',
       run: 'musette login',
     })
     await queryOnce(rig.databaseUrl, 'update training.accounts set needs_login = false')
@@ -93,25 +76,5 @@ describe('a login', () => {
     expect(damaged.code).toBe(2)
     expect(damaged.of('login')[1]).toMatchObject({ state: 'problem', run: 'musette login' })
     await rename(spool, `${spool}.damaged`)
-  })
-})
-
-describe('a mirror', () => {
-  it('that is not polled, or lacks activities, is reported', async () => {
-    await queryOnce(
-      rig.databaseUrl,
-      `update training.sync_runs set started_at = started_at - interval '2 days', finished_at = finished_at - interval '2 days'`,
-    )
-    await queryOnce(
-      rig.databaseUrl,
-      `update training.activities set detail_state = 'failed'
-       where activity_id = (select min(activity_id) from training.activities)`,
-    )
-    const { code, of } = await doctor(rig)
-    expect(code).toBe(0)
-    expect(of('mirror')[0]).toMatchObject({ state: 'warning', run: 'musette start' })
-    expect(of('mirror')[0]?.found).toMatch(/1 of 2 activities are here; last good poll 2 d/)
-    expect(of('mirror')[1]?.found).toContain('1 activities failed')
-    await rig.musette(['sync', '--full'])
   })
 })

@@ -39,8 +39,8 @@ export function describeWebhooks(): string {
   const days = { first_day: '2026-01-01', last_day: '2026-05-03' }
   const file = { files: 1, file_name: 'a.fit', content_id: '01ab', reason: 'no record in it' }
   const restored = { up_to: 41, backup_made_at: '2026-05-01T00:00:00Z', identity: 'an id', line: 'a line' }
-  const mirror = { kind: 'mirror', account, state: 'unknown', sentence } as const
-  const backup = { kind: 'backup', account: null, state: 'unknown', sentence } as const
+  const mirror = { kind: 'mirror', account, state: 'unknown', sentence, run: 'musette sync' } as const
+  const backup = { kind: 'backup', account: null, state: 'unknown', sentence, run: 'musette sync' } as const
   const contents = [
     formatActivity(ACTIVITY),
     formatBreakthrough(ACTIVITY),
@@ -108,7 +108,8 @@ export async function describeMetrics(): Promise<string> {
   }
   const account = {
     ...{ account: 'default', needs_login: false, polled_at: AT, token_obtained_at: AT, token_expires_at: AT },
-    ...{ refresh_failures: 0, refused_since: null, other_rider: false },
+    ...{ refresh_failures: 0, refresh_not_before: null, refused_since: null, other_rider: false },
+    ...{ created_at: AT, last_run: null },
   }
   const page = await metrics.render({
     database: { accounts: [account], counts },

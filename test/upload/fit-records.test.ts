@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Decoder, Stream } from '@garmin/fitsdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
-import { checkFitFiles } from '../../src/doctor/check-folders.ts'
+import { findListed } from '../../src/doctor/check-listed.ts'
 import { FIT_READER_VERSION } from '../../src/store/uploads/kept-fit.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeRichFit } from '../fit/make-rich-fit.ts'
@@ -389,12 +389,14 @@ describe('the records and messages of a FIT file', () => {
   })
 
   it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {
-    const context = { mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) }
+    const { config, store } = rig.app
+    const diagnose = () =>
+      findListed({ config, mirror: async () => ({ store, url: rig.databaseUrl }) }, 'fit files')
     const bytes = makeRecordedFit({ seconds: 30 })
     // It is a version of files that were sent, which would wait for a person's word.
     await rig.rows('delete from training.uploads returning 1')
     await rig.importFile('given again.fit', bytes)
-    expect(await checkFitFiles(context)).toMatchObject([{ state: 'ok' }])
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
     const of = [idOf(bytes)]
     const older = [
       'delete from training.fit_records using training.fit_files f where f.file_id = fit_records.file_id and content_id = $1 returning 1',
@@ -402,13 +404,13 @@ describe('the records and messages of a FIT file', () => {
       'delete from training.fit_originals where content_id = $1 returning 1',
     ]
     for (const statement of older.slice(0, 2)) await rig.rows(statement, of)
-    expect(await checkFitFiles(context)).toMatchObject([
+    expect(await diagnose()).toMatchObject([
       { state: 'warning', run: 'musette rebuild', found: expect.stringContaining('1 FIT file,') },
     ])
     await rig.rows(older[2] ?? '', of)
-    expect(await checkFitFiles(context)).toMatchObject([{ state: 'warning', run: 'musette upload FILE…' }])
+    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette upload FILE…' }])
     await rig.importFile('given again.fit', bytes)
-    expect(await checkFitFiles(context)).toMatchObject([{ state: 'ok' }])
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
     await expectStored(bytes)
   })
 })

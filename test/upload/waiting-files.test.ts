@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
-import { checkWaitingFiles } from '../../src/doctor/check-folders.ts'
+import { findListed } from '../../src/doctor/check-listed.ts'
 import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
 import { makeFindToday } from '../../src/web/pages/today/queries.ts'
@@ -28,13 +28,16 @@ async function show(...waiting: WaitingReport['waiting']): Promise<void> {
   await rig.app.store.transaction((tx) => recordWaitingFiles(tx, report))
 }
 const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
-const context = () => ({ mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
+const diagnose = () => {
+  const { config, store } = rig.app
+  return findListed({ config, mirror: async () => ({ store, url: rig.databaseUrl }) }, 'waiting files')
+}
 
 it('status, doctor, metrics and dashboard show a waiting file until it no longer waits', async () => {
   await show(cut)
   const { waiting_files } = await findStatus(rig.app)
   expect(waiting_files).toMatchObject([{ path: 'may/ride.fit', account: 'default', size_bytes: 500 }])
-  expect(await checkWaitingFiles(context())).toMatchObject([
+  expect(await diagnose()).toMatchObject([
     { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
   ])
   const since = await rig.app.store.read(findRunsMark)
@@ -44,7 +47,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()
   expect((await findStatus(rig.app)).waiting_files).toEqual([])
-  expect(await checkWaitingFiles(context())).toMatchObject([{ state: 'ok' }])
+  expect(await diagnose()).toMatchObject([{ state: 'ok' }])
 })
 
 it('a replaced folder is forgotten when the watcher of the new one starts; folders of other machines stay', async () => {
@@ -55,7 +58,7 @@ it('a replaced folder is forgotten when the watcher of the new one starts; folde
   expect(await folders()).toEqual(['/new'])
   await rig.app.store.transaction((tx) => recordWaitingFiles(tx, at('/other', false)))
   expect(await folders()).toEqual(['/new', '/other'])
-  expect(await checkWaitingFiles(context())).toHaveLength(2)
+  expect(await diagnose()).toHaveLength(2)
 })
 
 it('a missing folder makes its watcher unready; a waiting file does not', async () => {

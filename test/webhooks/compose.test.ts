@@ -370,8 +370,14 @@ describe('what a person should know', () => {
     const account = { accountId, name: 'default' }
     const at = async (mirror: 'wrong' | 'well' | 'unknown', backup: 'wrong' | 'well') => {
       const conditions = [
-        { kind: 'mirror', account, state: mirror, sentence: 'No poll' } as const,
-        { kind: 'backup', account: null, state: backup, sentence: 'The disk is full' } as const,
+        { kind: 'mirror', account, state: mirror, sentence: 'No poll', run: undefined } as const,
+        {
+          kind: 'backup',
+          account: null,
+          state: backup,
+          sentence: 'The disk is full',
+          run: undefined,
+        } as const,
       ]
       await composeConditions({ store }, { webhooks: [HOME], conditions })
       const rows = await rowsOf(store, 'select event from musette.webhook_messages order by number')

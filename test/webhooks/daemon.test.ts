@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { findStatus } from '../../src/app/status-report.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { findConditions } from '../../src/daemon/webhook-conditions.ts'
-import { checkWebhooks } from '../../src/doctor/check-webhooks.ts'
-import { HOUR, MINUTE } from '../../src/kit/time.ts'
+import { checkWebhooks } from '../../src/doctor/check-listed.ts'
+import { HOUR } from '../../src/kit/time.ts'
 import { collectGarbage } from '../../src/service/read-body.ts'
 import { eventually } from '../kit/eventually.ts'
 import { END_CONNECTIONS } from '../kit/postgres.ts'
@@ -111,7 +110,7 @@ describe('a daemon with webhooks', () => {
       { webhook: 'phone', open: 0, delivered: 1 },
     ])
     expect(await diagnose()).toMatchObject([
-      { state: 'ok', found: expect.stringMatching(/^"home": last message delivered .* ago$/) },
+      { state: 'ok', found: expect.stringMatching(/^webhook "home": last message delivered .* ago$/) },
       { state: 'ok' },
     ])
     const page = await eventually(async () => {
@@ -127,58 +126,12 @@ describe('a daemon with webhooks', () => {
         expect(text.includes(secret), secret).toBe(false)
   })
 
-  it('is a finding of the doctor when messages wait, were given up or are not wanted, or others may read the file', async () => {
-    const set = (text: string) =>
-      rig.rows(`update musette.webhook_messages set ${text} where webhook = 'phone'`)
-    await set(
-      `state = 'open', created_at = now() - interval '2 hours', last_error = 'HTTP 500', next_try_at = 'infinity'`,
-    )
-    expect((await diagnose())[1]).toMatchObject({
-      state: 'warning',
-      found: '"phone": 1 messages wait for up to 2 h (HTTP 500)',
-      run: 'musette webhook test phone',
-    })
-    await set(`state = 'given_up', ended_at = now()`)
-    expect((await diagnose())[1]).toMatchObject({
-      state: 'problem',
-      found: '"phone": 1 messages were given up in the last week (HTTP 500)',
-    })
-    await rig.rows(`update musette.webhooks set gone_at = now() where name = 'phone'`)
-    expect((await diagnose())[1]).toMatchObject({
-      state: 'problem',
-      found: expect.stringContaining('410 Gone'),
-    })
+  it('is a finding of the doctor when others may read the file', async () => {
     await chmod(file, 0o644)
     expect((await diagnose(readConfig({ MUSETTE_WEBHOOKS: file })))[0]).toMatchObject({
       state: 'warning',
       run: `chmod 600 ${file}`,
     })
-  })
-})
-
-describe('a mirror', () => {
-  it('is stale when its last good poll is three intervals old, but not while it needs a login or the daemon just started', async () => {
-    const rig = await openRig({ activities: 1 })
-    try {
-      const now = new Date()
-      const startedAt = new Date(now.getTime() - 3 * HOUR)
-      const stateAt = async (at: Date, since = startedAt) =>
-        (await findConditions(rig.app, { startedAt: since, now: at })).map(({ state }) => state)
-      await rig.rows(`update training.accounts set created_at = now() - interval '1 day'`)
-      expect(await stateAt(now)).toEqual(['wrong'])
-      expect(await stateAt(now, now)).toEqual(['unknown'])
-      await rig.rows(
-        `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome)
-         select account_id, 'activities', 'poll', now(), now(), 'done' from training.accounts`,
-      )
-      expect(await stateAt(now)).toEqual(['well'])
-      const later = new Date(now.getTime() + 46 * MINUTE)
-      expect(await stateAt(later)).toEqual(['wrong'])
-      await rig.rows('update training.accounts set needs_login = true')
-      expect(await stateAt(later)).toEqual(['unknown'])
-    } finally {
-      await rig.close()
-    }
   })
 })
 

@@ -119,14 +119,20 @@ describe('the message of a digest', () => {
 })
 
 it.each<[Condition['kind'], 'wrong' | 'well', string, string, string]>([
-  ['mirror', 'wrong', 'mirror.stale', 'second: The mirror is stale', `${CUT}; run: musette status`],
-  ['mirror', 'well', 'mirror.recovered', 'second: The mirror is up to date again', CUT],
-  ['backup', 'wrong', 'backup.failed', 'The backup failed', `${CUT}; run: musette doctor`],
-  ['backup', 'well', 'backup.recovered', 'The backups are made again', CUT],
+  ['mirror', 'wrong', 'mirror.stale', 'second: The mirror is stale', `${CUT}; run: musette sync`],
+  [
+    'mirror',
+    'well',
+    'mirror.recovered',
+    'second: The mirror is up to date again',
+    'The service is polled again',
+  ],
+  ['backup', 'wrong', 'backup.failed', 'The backup failed', `${CUT}; run: musette sync`],
+  ['backup', 'well', 'backup.recovered', 'The backups are made again', 'The last backup is complete'],
 ])('the message about the condition %s that is %s', (kind, state, event, title, text) => {
   const account = kind === 'mirror' ? { accountId: 2, name: 'second' } : null
   const data = { title, text, ...(account && { account: account.name }) }
-  expect(formatCondition({ kind, account, state, sentence: LONG }, state, AT)).toEqual({
+  expect(formatCondition({ kind, account, state, sentence: LONG, run: 'musette sync' }, state, AT)).toEqual({
     event,
     at: AT,
     data,

@@ -1,5 +1,5 @@
+import type { ProblemKind } from '../../app/findings/finding.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
-import type { ProblemKind } from '../../doctor/finding.ts'
 import { EXIT } from '../context.ts'
 import { defineVerb, flag } from '../verb.ts'
 

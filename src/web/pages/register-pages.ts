@@ -1,5 +1,6 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { makeFacts } from '../../app/findings/facts.ts'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import { makeCachedProbe } from '../cached-probe.ts'
 import type { PageTokens } from '../page-token.ts'
@@ -13,7 +14,7 @@ import { registerRuns } from './runs/routes.ts'
 import { KEEP_MS } from './send-view.ts'
 import { registerDropZone } from './today/drop-routes.ts'
 import { registerHomeTimezone } from './today/home-routes.ts'
-import { findLoginProblem } from './today/problems.ts'
+import { collectProblems } from './today/problems.ts'
 import { registerToday, registerWorkoutFiles } from './today/routes.ts'
 
 /** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
@@ -72,10 +73,12 @@ export async function registerPages(
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
-      const findLogin = makeCachedProbe(() => app.store.read(findLoginProblem), { keepMs: KEEP_MS })
+      const findLogin = makeCachedProbe(() => collectProblems(makeFacts(app, new Date()), 'header'), {
+        keepMs: KEEP_MS,
+      })
       scope.addHook('onSend', async (_request, reply) => {
         // While the database is away, the page says so.
-        const login = await findLogin().catch(() => undefined)
+        const [login] = await findLogin().catch(() => [])
         if (login) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
       })
       for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)

@@ -160,10 +160,10 @@ describeWithBrowser('the page of today', () => {
     await scene.rows(
       `update training.sync_runs set started_at = started_at - interval '3 hours', finished_at = finished_at - interval '3 hours'`,
     )
-    const notice = page.locator('.notice', { hasText: 'The mirror is stale: the last good poll was 3 h' })
-    expect(await notice.locator('code').textContent()).toBe('musette doctor')
+    const notice = page.locator('.notice', { hasText: 'Account “default” had no successful poll for 3 h' })
+    expect(await notice.locator('code').textContent()).toBe('musette sync')
     await scene.rows(`update training.accounts set needs_login = true`)
-    const login = page.locator('.notice', { hasText: 'Account “default” needs a login.' })
+    const login = page.locator('.notice', { hasText: 'Account “default” needs a login; nothing new' })
     expect(await login.locator('code').textContent()).toBe('musette login')
     await scene.rows(`update training.accounts set needs_login = false`)
     await scene.rows(

@@ -1,6 +1,7 @@
 import type { App } from '../../../app/app.ts'
+import { makeFacts } from '../../../app/findings/facts.ts'
 import { lineOf, sortWorkouts } from '../../../app/saved-workouts.ts'
-import { findStatus, freshMs, type Status } from '../../../app/status-report.ts'
+import { findStatus, type Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { type Account, findAccountById, findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
@@ -23,7 +24,7 @@ import {
   findWorkoutOfDay,
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'
-import { makeProblems } from './problems.ts'
+import { collectProblems } from './problems.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
@@ -55,8 +56,9 @@ export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
 }
 
 async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
+  const facts = makeFacts(app, new Date())
   const [status, lines] = await Promise.all([
-    findStatus(app),
+    findStatus(app, facts),
     app.store.read(async (tx) => ({
       accounts: await findAccounts(tx),
       uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
@@ -65,8 +67,7 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
     })),
   ])
   const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
-  const now = new Date()
-  const problems = makeProblems({ status, uploads: lines.uploads, freshMs: freshMs(app.config), now })
+  const problems = await collectProblems(facts, 'page')
   return {
     accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
     problems,

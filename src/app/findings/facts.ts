@@ -1,0 +1,65 @@
+import type { Config } from '../../config/config.ts'
+import { errorLine } from '../../kit/errors.ts'
+import { findAccountStatuses } from '../../store/account-status.ts'
+import { findIdentity } from '../../store/database-facts.ts'
+import { findPublisherState } from '../../store/feed/mqtt-publisher.ts'
+import { findAccountHealth } from '../../store/health.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+import type { Tx } from '../../store/store.ts'
+import { findWaitingFiles } from '../../store/uploads/waiting-files.ts'
+import { findWebhookStates } from '../../store/webhooks/known-webhooks.ts'
+import type { App } from '../app.ts'
+
+/** The state of the database and of the folders at one moment. Each part is read when it is first used, and once. */
+export type Facts = ReturnType<typeof makeFacts>
+
+/** Makes the facts of the moment `now`; what only one query uses it reads by `read`. */
+export function makeFacts({ config, store }: Pick<App, 'config' | 'store'>, now: Date) {
+  const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
+  const identity = part(findIdentity)
+  return {
+    ...{ config, now, identity, read: store.read },
+    health: part(findAccountHealth),
+    statuses: part(findAccountStatuses),
+    waiting: part(findWaitingFiles),
+    export: part((tx) => findWholeWorkState(tx, 'export')),
+    heartbeat: part((tx) => findWholeWorkState(tx, 'heartbeat')),
+    mqtt: part(findPublisherState),
+    webhooks: part(findWebhookStates),
+    shared: once(async () => {
+      const { readSharedFolders } = await import('../report/shared-folders.ts')
+      return readSharedFolders(config, await identity())
+    }),
+    /** the backups that lie in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read */
+    backups: once(async () => {
+      const { dir } = config.backup
+      if (dir === undefined) return undefined
+      const { readNewestBackup, VERIFY_EVERY_MS } = await import('../../backup/backup-folder.ts')
+      const { line, lineBeganAt } = await identity()
+      let unreadable: string | undefined
+      const newest = await readNewestBackup({ dir, line }).catch((error: unknown) => {
+        unreadable = errorLine(error)
+        return undefined
+      })
+      const made = await store.read((tx) => findWholeWorkState(tx, 'backup'))
+      const verified = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
+      return { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs: VERIFY_EVERY_MS }
+    }),
+  }
+}
+
+/** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
+const FRESH_INTERVALS = 3
+
+/** Returns the age of the last good poll, ms, from which an account counts as late. */
+export function freshMs(config: Pick<Config, 'mirror'>): number {
+  return FRESH_INTERVALS * config.mirror.pollEveryMs
+}
+
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined
+  return () => {
+    found ??= find()
+    return found
+  }
+}
