@@ -154,7 +154,7 @@ from training.activities where absent_since is null order by started_at desc nul
   },
   {
     question: 'Load and fitness by year:',
-    sql: `select extract(year from started_at_local)::int as year, count(*)::int as activities,
+    sql: `select training.season_of(started_at_local::date) as year, count(*)::int as activities,
   round(sum(xss)::numeric) as xss, round(max(sig_ftp)::numeric) as best_ftp
 from training.activities where absent_since is null group by 1 order by 1`,
   },

@@ -1,130 +1,63 @@
-import type { SUMMARY_FIELDS } from '../fields/activity-fields.ts'
-import type { SqlRow } from '../fields/field.ts'
-import type { TRAINING_INFO_FIELDS } from '../fields/training-fields.ts'
 import { shorten } from '../kit/text.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { AccountHealth } from '../store/health.ts'
 import type { Tx } from '../store/store.ts'
-import { findWeekDays } from '../store/training/week-days.ts'
 
 /** What Home Assistant shows as the state of an entity at most. */
 const LONGEST_STATE = 255
 
 type Value = string | number | boolean | null
+type Values = Readonly<Record<string, Value>>
 
 /** An account's facts by the keys of the entities, and the attributes of its workout and its last activity; times are ISO 8601. */
-export type DeviceFacts = {
-  state: Readonly<Record<string, Value>>
-  workout: Readonly<Record<string, Value>>
-  activity: Readonly<Record<string, Value>>
-}
+export type DeviceFacts = { state: Values; workout: Values; activity: Values }
 
 /** Finds the present values of an account's device; unknown ones are null. */
 export async function findDeviceFacts(
   tx: Tx,
-  {
-    account,
-    health,
-    backupAt,
-  }: { account: Account; health: AccountHealth | undefined; backupAt: Date | null },
+  input: { account: Account; health: AccountHealth | undefined; backupAt: Date | null },
 ): Promise<DeviceFacts> {
-  const { accountId, name } = account
-  const { rows } = await tx.client.query<Facts>(FACTS, [accountId, name])
+  const { account, health, backupAt } = input
+  const { rows } = await tx.client.query<DeviceFacts>(FACTS, [
+    ...[account.accountId, account.name, account.needsLogin],
+    ...[health?.token_expires_at, health?.polled_at, backupAt],
+  ])
   const [facts] = rows
-  if (!facts) throw new Error('a query without FROM has one row')
-  const { info, activity, load } = facts
-  const week = await findWeekDays(tx, accountId)
-  const recommended = week.flatMap((day) => day.recommended_xss ?? [])
-  const sum = (numbers: number[]) => Math.round(10 * numbers.reduce((total, each) => total + each, 0)) / 10
-  const hasWorkout = info !== null && info.wotd_type?.toLowerCase() !== 'none'
-  return {
-    state: {
-      status: textOf(info?.status),
-      ...pick(info, ['ftp', 'ltp', 'hie', 'pp', 'weight_kg']),
-      ...pick(info, ['tl_low', 'tl_high', 'tl_peak', 'tl_total']),
-      ...pick(load, ['rl_low', 'rl_high', 'rl_peak', 'rl_total', 'form']),
-      freshness: textOf(load?.freshness),
-      ...pick(info, ['target_low', 'target_high', 'target_peak', 'target_total']),
-      workout: hasWorkout ? textOf(info.wotd_name) : null,
-      // Home Assistant takes "None" for a value that is not known.
-      workout_type: info && !hasWorkout ? 'No workout' : textOf(info?.wotd_type),
-      workout_difficulty: hasWorkout ? info.wotd_difficulty : null,
-      activity: textOf(activity?.name),
-      activity_at: instantOf(activity?.started_at),
-      ...{ activity_xss: activity?.xss ?? null, activity_seconds: activity?.elapsed_s ?? null },
-      activity_distance: activity?.distance_km ?? null,
-      activity_focus: textOf(activity?.focus),
-      activity_breakthrough: activity ? (activity.breakthrough ?? 0) > 0 : null,
-      week_xss: week.length > 0 ? sum(week.map(({ xss }) => xss)) : null,
-      week_started_at: instantOf(facts.week_started_at),
-      // A sum of only the known days would look like the sum of the week.
-      week_recommended: recommended.length === 7 ? sum(recommended) : null,
-      needs_login: account.needsLogin,
-      token_ends_at: instantOf(health?.token_expires_at),
-      polled_at: instantOf(health?.polled_at),
-      files_waiting: facts.waiting,
-      files_refused: facts.refused,
-      backup_at: instantOf(backupAt),
-    },
-    workout: hasWorkout
-      ? {
-          type: info.wotd_type,
-          description: info.wotd_description,
-          difficulty: info.wotd_difficulty,
-          workout_id: info.wotd_workout_id,
-        }
-      : {},
-    activity: activity
-      ? {
-          ...{
-            path: activity.path,
-            type: activity.activity_type,
-            started_at: instantOf(activity.started_at),
-          },
-          ...{ xss: activity.xss, focus: activity.focus, medal: activity.medal },
-          breakthrough: activity.breakthrough,
-        }
-      : {},
-  }
+  if (!facts) throw new Error('a query without conditions finds one row')
+  const shown = (value: Value) => (typeof value === 'string' ? shorten(value, LONGEST_STATE) || null : value)
+  const state = Object.entries(facts.state).map(([key, value]) => [key, shown(value)])
+  return { ...facts, state: Object.fromEntries(state) }
 }
 
-type Facts = {
-  info: SqlRow<typeof TRAINING_INFO_FIELDS> | null
-  activity:
-    | (Pick<SqlRow<typeof SUMMARY_FIELDS>, 'focus' | 'xss' | 'medal' | 'breakthrough'> &
-        Record<'name' | 'activity_type' | 'started_at', string | null> &
-        Record<'elapsed_s' | 'distance_km', number | null> & { path: string })
-    | null
-  load: (Record<string, number | null> & { freshness: string | null }) | null
-  week_started_at: Date | null
-  waiting: number
-  refused: number
-}
+const isoOf = (at: string) => `to_char(training.local_time(${at}, 'UTC'), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
+// Home Assistant takes "None" for a value that is not known.
 const FACTS = `
-  select
-    (select to_jsonb(i) - 'raw' from training.training_info i where account_id = $1 order by observed_at desc limit 1) as info,
-    (select jsonb_build_object('path', v.path, 'name', v.name, 'activity_type', v.activity_type, 'focus', v.focus,
-       'started_at', v.started_at, 'xss', v.xss, 'elapsed_s', v.elapsed_s, 'distance_km', v.distance, 'medal', v.medal,
-       'breakthrough', v.breakthrough)
-     from training.activities v where account_id = $1 and absent_since is null and started_at is not null
-     order by started_at desc, activity_id desc limit 1) as activity,
-    (select jsonb_build_object('rl_low', rl_ftp, 'rl_high', rl_hie, 'rl_peak', rl_pp, 'rl_total', rl_total, 'form', form,
-       'freshness', freshness)
-     from training.form_history where account_id = $1 and rl_total is not null order by at desc limit 1) as load,
-    (select date_trunc('week', day::timestamp) at time zone timezone from training.today where account_id = $1) as week_started_at,
-    (select count(*)::int from training.waiting_files where account_name = $2 or account_name is null) as waiting,
-    (select count(*)::int from training.uploads where account_id = $1 and state = 'refused') as refused`
-
-function pick(row: Record<string, unknown> | null, names: readonly string[]): Record<string, number | null> {
-  const numberOf = (value: unknown) => (typeof value === 'number' ? value : null)
-  return Object.fromEntries(names.map((name) => [name, numberOf(row?.[name])]))
-}
-
-function textOf(text: string | null | undefined): string | null {
-  return text ? shorten(text, LONGEST_STATE) : null
-}
-
-function instantOf(at: Date | string | null | undefined): string | null {
-  return at ? new Date(at).toISOString() : null
-}
+  select row_to_json(s) as state,
+    case when w.account_id is null then '{}' else json_build_object('type', w.wotd_type, 'description', w.wotd_description,
+      'difficulty', w.wotd_difficulty, 'workout_id', w.wotd_workout_id) end as workout,
+    case when a.account_id is null then '{}' else json_build_object('path', a.path, 'type', a.activity_type,
+      'started_at', s.activity_at, 'xss', a.xss, 'focus', a.focus, 'medal', a.medal, 'breakthrough', a.breakthrough) end as activity
+  from (select) one
+  left join training.today t on t.account_id = $1
+  left join training.form_now f on f.account_id = $1
+  left join lateral (select * from training.training_info where account_id = $1 order by observed_at desc limit 1) i on true
+  left join lateral (select i.* where lower(i.wotd_type) is distinct from 'none') w on true
+  left join lateral (
+    select * from training.activities where account_id = $1 and absent_since is null and started_at is not null
+    order by started_at desc, activity_id desc limit 1) a on true
+  cross join lateral (select
+    i.status, i.ftp, i.ltp, i.hie, i.pp, i.weight_kg, i.tl_low, i.tl_high, i.tl_peak, i.tl_total,
+    f.rl_ftp as rl_low, f.rl_hie as rl_high, f.rl_pp as rl_peak, f.rl_total, f.form, f.freshness,
+    i.target_low, i.target_high, i.target_peak, i.target_total, w.wotd_name as workout,
+    case lower(i.wotd_type) when 'none' then 'No workout' else i.wotd_type end as workout_type, w.wotd_difficulty as workout_difficulty,
+    a.name as activity, ${isoOf('a.started_at')} as activity_at, a.xss as activity_xss, a.elapsed_s as activity_seconds,
+    a.distance as activity_distance, a.focus as activity_focus,
+    case when a.account_id is not null then coalesce(a.breakthrough, 0) > 0 end as activity_breakthrough,
+    (select training.round(sum(d.xss), 1) from training.this_week d where d.account_id = $1) as week_xss,
+    ${isoOf('training.start_of_day(training.week_of(t.day), t.timezone)')} as week_started_at,
+    (select training.round(r.xss, 1) from training.recommended_weeks r where r.account_id = $1 and r.week = training.week_of(t.day)) as week_recommended,
+    $3::boolean as needs_login, ${isoOf('$4::timestamptz')} as token_ends_at, ${isoOf('$5::timestamptz')} as polled_at,
+    (select count(*) from training.waiting_files where account_name = $2 or account_name is null) as files_waiting,
+    (select count(*) from training.uploads where account_id = $1 and state = 'refused') as files_refused,
+    ${isoOf('$6::timestamptz')} as backup_at) s`

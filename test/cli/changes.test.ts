@@ -50,16 +50,6 @@ describe('musette changes', () => {
     expect(count('activity.new')).toBe(3)
     expect(count('activity.samples')).toBe(3)
     expect(count('login.restored')).toBe(1)
-    for (const line of lines)
-      expect(Object.keys(line)).toEqual([
-        'change_id',
-        'account_id',
-        'account',
-        'at',
-        'kind',
-        'path',
-        'detail',
-      ])
     expect(lines[0]?.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/)
   })
 

@@ -31,24 +31,13 @@ describe('the command line', () => {
     expect(await rig.musette(LOGIN, { input: 'rider\n' })).toMatchObject({ code: 0 })
     const first = await rig.musette(['sync', '--json'])
     expect(first.code).toBe(0)
-    const counts = JSON.parse(first.stdout)
-    expect(counts).toMatchObject({
+    expect(JSON.parse(first.stdout)).toMatchObject({
       account: 'default',
       listed: ACTIVITIES,
       fetched: ACTIVITIES,
       failed: 0,
       pending: 0,
     })
-    expect(Object.keys(counts)).toEqual([
-      'account',
-      'listed',
-      'fetched',
-      'unchanged',
-      'absent',
-      'failed',
-      'pending',
-      'duration_ms',
-    ])
     await rig.steer('POST', 'counts/reset')
     const second = await rig.musette(['sync', '--json'])
     expect(JSON.parse(second.stdout)).toMatchObject({ fetched: 0, failed: 0, pending: 0 })

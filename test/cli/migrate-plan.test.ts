@@ -55,7 +55,7 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0026_revisions, all of it or nothing: 11 migrations',
+      'migrate would bring the database from 0015_database_identity to 0027_days_and_weeks, all of it or nothing: 12 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
@@ -69,6 +69,7 @@ describe('migrate --plan', () => {
       expect.stringMatching(/^0024_column_comments +says in comments/),
       expect.stringMatching(/^0025_attached_files +lets files be attached/),
       expect.stringMatching(/^0026_revisions +lets the trigger/),
+      expect.stringMatching(/^0027_days_and_weeks +says once/),
     ])
     const cells = lines
       .filter((line) => /^(training|musette)\./.test(line))
@@ -93,7 +94,7 @@ describe('migrate --plan', () => {
       'training.training_info': 'writes, definition only',
     })
     expect(stdout).toMatch(
-      /^queries of views wait, too: training\.changes_settled, training\.fit_field_values, .+ and 2 more$/m,
+      /^queries of views wait, too: training\.changes_settled, training\.fit_field_values, .+ and 4 more$/m,
     )
     expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
     expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)
@@ -115,7 +116,7 @@ describe('migrate --plan', () => {
     ]
     const revisions = await sizeOf('training.activity_revisions')
     const read = (await sizeOf('training.accounts')) + (await sizeOf('training.uploads'))
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0026_revisions' })
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0027_days_and_weeks' })
     expect(plan.tables[0]).toEqual({
       name: 'training.fit_files',
       bytes: files,

@@ -7,7 +7,6 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { checkMqtt } from '../../src/doctor/check-listed.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
-import { findDeviceFacts } from '../../src/mqtt/device-facts.ts'
 import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { collectGarbage } from '../../src/service/read-body.ts'
@@ -105,23 +104,6 @@ describeWithBroker('the publisher by MQTT', () => {
       await publisher.close()
     }
     await eventually(() => newest(topics().availability) === 'offline', OFTEN)
-  })
-
-  it('publishes the recommendation of a week only when it is known for all days', async () => {
-    const facts = async (observedAt: string) => {
-      await rig.rows(`update training.training_info set observed_at = ${observedAt}`)
-      const input = { account: rig.account, health: undefined, backupAt: null }
-      return (await rig.app.store.read((tx) => findDeviceFacts(tx, input))).state.week_recommended
-    }
-    const week = `(select date_trunc('week', day::timestamp) at time zone timezone from training.today limit 1)`
-    const [info] = await rig.rows('select observed_at, target_total from training.training_info')
-    try {
-      expect(await facts(`${week} + interval '36 hours'`)).toBeNull()
-      const whole = await facts(`${week} - interval '12 hours'`)
-      expect(whole).toBeCloseTo(7 * Number(info?.target_total), 0)
-    } finally {
-      await rig.rows('update training.training_info set observed_at = $1', [info?.observed_at])
-    }
   })
 
   it('publishes changes at once, nothing without a change, and all when Home Assistant starts', async () => {

@@ -112,17 +112,6 @@ describe('the metrics of a daemon that mirrors', () => {
     expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
   })
 
-  it('are all called musette_… and explained', async () => {
-    const page = await fetchPage()
-    const names = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => match[1] ?? '')
-    expect(names.length).toBeGreaterThan(40)
-    for (const name of names) {
-      expect(name).toMatch(/^musette_/)
-      expect(page, name).toMatch(new RegExp(`^# HELP ${name} \\S+`, 'm'))
-    }
-    expect(names).toContain('musette_process_resident_memory_bytes')
-  })
-
   it('contain no token', async () => {
     const page = await fetchPage()
     const granted = await rig.steer('GET', 'tokens')

@@ -41,10 +41,10 @@ export const FITNESS: readonly Recipe[] = [
       select d.account, d.week, d.activities, round((w.elapsed_s / 3600)::numeric, 1) as hours, round(d.xss) as xss, round(d.low) as low,
         round(d.high) as high, round(d.peak::numeric, 1) as peak, round(f.form::numeric, 1) as form_after, f.freshness
       from (
-        select l.account_id, l.account, date_trunc('week', l.day)::date as week, sum(l.activities)::int as activities,
+        select l.account_id, l.account, training.week_of(l.day) as week, sum(l.activities)::int as activities,
           sum(xss) as xss, sum(low_xss) as low, sum(high_xss) as high, sum(peak_xss) as peak
         from training.daily_load l join training.today t using (account_id)
-        where l.day between date_trunc('week', t.day)::date - 35 and date_trunc('week', t.day)::date - 1
+        where l.day between training.week_of(t.day) - 35 and training.week_of(t.day) - 1
         group by 1, 2, 3
       ) d
       left join (
@@ -67,14 +67,14 @@ export const FITNESS: readonly Recipe[] = [
     question: "Is my best 20 minutes of this season better than last season's?",
     sql: `
       select b.account, b.sport, b.duration_s as seconds,
-        round(max(b.watts) filter (where b.season = s.season - 1)) as last_season_w,
-        max(b.day) filter (where b.season = s.season - 1) as ridden,
-        round(max(b.watts) filter (where b.season = s.season)) as this_season_w,
-        max(b.day) filter (where b.season = s.season) as ridden_now,
-        round((100 * (max(b.watts) filter (where b.season = s.season)
-          / nullif(max(b.watts) filter (where b.season = s.season - 1), 0) - 1))::numeric, 1) as change_pct
+        round(max(b.watts) filter (where b.season = t.season - 1)) as last_season_w,
+        max(b.day) filter (where b.season = t.season - 1) as ridden,
+        round(max(b.watts) filter (where b.season = t.season)) as this_season_w,
+        max(b.day) filter (where b.season = t.season) as ridden_now,
+        round((100 * (max(b.watts) filter (where b.season = t.season)
+          / nullif(max(b.watts) filter (where b.season = t.season - 1), 0) - 1))::numeric, 1) as change_pct
       from training.power_bests b
-      join (select account_id, date_part('year', day)::int as season from training.today) s using (account_id)
+      join (select account_id, training.season_of(day) as season from training.today) t using (account_id)
       where b.span = 'season' and b.duration_s in (5, 60, 300, 1200, 3600)
       group by 1, 2, 3 order by 1, 2, 3;`,
     reading: `

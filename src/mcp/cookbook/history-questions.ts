@@ -47,7 +47,7 @@ export const HISTORY: readonly Recipe[] = [
     name: 'weight_and_power',
     question: 'What do I weigh, and how many watts per kilogram?',
     sql: `
-      select t.account, (i.observed_at at time zone t.timezone)::date as as_of, i.weight_kg, round(i.ftp) as ftp_w,
+      select t.account, training.local_day(i.last_seen_at, t.timezone) as as_of, i.weight_kg, round(i.ftp) as ftp_w,
         round((i.ftp / nullif(i.weight_kg, 0))::numeric, 2) as ftp_w_per_kg,
         round((b.best_5_min / nullif(i.weight_kg, 0))::numeric, 2) as best_5_min_w_per_kg
       from training.today t
@@ -68,7 +68,7 @@ export const HISTORY: readonly Recipe[] = [
     name: 'this_year_so_far',
     question: 'How far did I get this year, against the years before?',
     sql: `
-      select t.account, date_part('year', a.started_at_local)::int as year, count(*)::int as activities, round(sum(a.distance)) as km,
+      select t.account, training.season_of(a.started_at_local::date) as year, count(*)::int as activities, round(sum(a.distance)) as km,
         round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss
       from training.activities a join training.today t using (account_id)
       where a.absent_since is null and to_char(a.started_at_local, 'MMDD') <= to_char(t.day, 'MMDD')

@@ -21,7 +21,7 @@ export const MIRROR: readonly Recipe[] = [
     name: 'dropped_file',
     question: 'What became of the file I dropped?',
     sql: `
-      select u.account, u.file_name, u.state, to_char(u.seen_at at time zone t.timezone, 'MM-DD HH24:MI') as seen, u.took, u.activity_name,
+      select u.account, u.file_name, u.state, to_char(training.local_time(u.seen_at, t.timezone), 'MM-DD HH24:MI') as seen, u.took, u.activity_name,
         round(u.xss) as xss, round(u.ftp_before::numeric, 1) as ftp_before, round(u.ftp_change::numeric, 1) as ftp_change, u.reason
       from training.today t
       cross join lateral (

@@ -27,7 +27,7 @@ export const MORE: readonly Recipe[] = [
       select t.account, w.*
       from training.today t
       cross join lateral (
-        select date_trunc('week', d.day)::date as week, count(*)::int as days, round(sum(r.xss)) as recommended_xss,
+        select training.week_of(d.day) as week, count(*)::int as days, round(sum(r.xss)) as recommended_xss,
           round(sum(d.xss)) as done_xss, round(sum(d.xss) - sum(r.xss)) as difference
         from training.daily_load d join training.recommended_load r using (account_id, day)
         where account_id = t.account_id and r.told_on = r.day
@@ -109,9 +109,9 @@ export const MORE: readonly Recipe[] = [
       from training.accounts c
       cross join lateral (
         with week as (
-          select distinct on (date_trunc('week', f.day)) date_trunc('week', f.day)::date as week, f.tl_total
+          select distinct on (week) training.week_of(f.day) as week, f.tl_total
           from training.form_history f where f.account_id = c.account_id and f.tl_total is not null
-          order by date_trunc('week', f.day), f.at desc, f.activity_id desc
+          order by week, f.at desc, f.activity_id desc
         )
         select week, training.round(tl_total, 1) as training_load,
           training.round(tl_total - lag(tl_total) over (order by week), 1) as ramp

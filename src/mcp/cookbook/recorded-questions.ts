@@ -17,7 +17,7 @@ export const RECORDED: readonly Recipe[] = [
         select temperature, power, hr from training.fit_records
         where fit_records.file_id = x.file_id and temperature is not null and power > 0 and hr > 0 offset 0
       ) r
-      where f.started_at > (t.day - 365)::timestamp at time zone t.timezone
+      where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
       Seconds of pedalling of the last year by the temperature at the head unit, in steps of 5 °C: \`watts_per_beat\` is W by beats a
@@ -38,7 +38,7 @@ export const RECORDED: readonly Recipe[] = [
         select fit_records.t, power, right_power_pct from training.fit_records
         where fit_records.file_id = x.file_id and right_power_pct is not null and power > 0 offset 0
       ) r
-      where f.started_at > (t.day - 365)::timestamp at time zone t.timezone
+      where f.started_at >= training.start_of_day(t.day - 364, t.timezone)
       group by 1, 2 order by 1, 2;`,
     reading: `
       The share of the right leg by half hours of the ride, over the last year, only seconds with power: \`right_power_pct\` of 50 is even.
@@ -86,7 +86,7 @@ export const RECORDED: readonly Recipe[] = [
         select account, activity_id, t, position, interval_s,
           interval_s - lag(interval_s) over (partition by activity_id order by position, place) as change
         from training.ride_rr_intervals join training.today using (account_id, account)
-        where interval_s between 0.3 and 2 and t > (day - 90)::timestamp at time zone timezone
+        where interval_s between 0.3 and 2 and t >= training.start_of_day(day - 89, timezone)
       ), stretch as (
         select account, activity_id, min(t) as from_t, count(*)::int as beats, 60 / avg(interval_s) as hr,
           1000 * sqrt(avg(change * change) filter (where abs(change) < 0.2 * interval_s)) as rmssd_ms

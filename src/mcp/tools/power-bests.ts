@@ -17,7 +17,7 @@ const BESTS = `
       select min(c.season) as first, max(c.season) as last from training.power_curves c where c.account_id = a.account_id
     ) known
     cross join lateral generate_series(
-      greatest(known.first, extract(year from $2::date)::int), least(known.last, extract(year from $3::date)::int)
+      greatest(known.first, training.season_of($2::date)), least(known.last, training.season_of($3::date))
     ) season
     cross join unnest($4::int[]) duration_s
     cross join unnest('{${SPORTS.join(',')}}'::text[]) with ordinality as kind (sport, place)

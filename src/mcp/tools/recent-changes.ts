@@ -12,7 +12,7 @@ const COUNTS = `select a.name as account, c.kind, count(*) as changes ${JOINS} $
 // What is new has all of its columns in the detail: those that name it are enough.
 const CHANGES = `
   select c.change_id, a.name as account,
-    to_char(c.at at time zone coalesce(t.timezone, 'UTC'), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
+    to_char(training.local_time(c.at, coalesce(t.timezone, 'UTC')), 'YYYY-MM-DD HH24:MI:SS') as at_local, c.kind,
     c.path as key, x.name, to_char(x.started_at_local, 'YYYY-MM-DD HH24:MI') as started_at_local,
     case when c.kind like '%.new' then null else c.detail end as detail
   ${JOINS} left join training.activities x on x.account_id = c.account_id and x.path = c.path

@@ -3,12 +3,12 @@ import { makeAnswer } from '../answer.ts'
 import { account, each, makeTool, number, text } from './tool.ts'
 
 const STATE = `
-  select a.name as account, t.day::text as today, (i.last_seen_at at time zone t.timezone)::text as as_of_local,
+  select a.name as account, t.day::text as today, training.local_time(i.last_seen_at, t.timezone)::text as as_of_local,
     i.weight_kg, i.ftp as ftp_w, i.ltp as ltp_w, i.hie as hie_kj, i.pp as pp_w,
     i.tl_total as training_load, i.tl_low as training_load_low, i.tl_high as training_load_high, i.tl_peak as training_load_peak,
     i.status as freshness, f.day::text as form_day, f.form, f.rl_total as recovery_load,
     i.target_total as target_xss, i.target_low as target_xss_low, i.target_high as target_xss_high,
-    i.target_peak as target_xss_peak, r.recommended_xss, r.week_recommended_xss, w.last_7_days_xss, w.last_28_days_xss,
+    i.target_peak as target_xss_peak, r.xss as recommended_xss, w.xss as week_recommended_xss, d.last_7_days_xss, d.last_28_days_xss,
     i.wotd_type as workout_type, i.wotd_name as workout_name, i.wotd_description as workout_description,
     i.wotd_difficulty as workout_difficulty,
     (select json_agg(json_build_object('name', s.name, 'times', s.interval_count, 'power_w', s.power, 'duration_s', s.duration,
@@ -18,16 +18,12 @@ const STATE = `
   left join training.today t using (account_id)
   left join lateral (
     select * from training.training_info i where i.account_id = a.account_id order by i.observed_at desc limit 1) i on true
-  left join lateral (
-    select sum(xss) filter (where r.day = t.day) as recommended_xss, sum(xss) as week_recommended_xss
-    from training.recommended_load r
-    where r.account_id = a.account_id and date_trunc('week', r.day) = date_trunc('week', t.day)) r on true
-  left join lateral (
-    select day, form, rl_total from training.form_history f
-    where f.account_id = a.account_id and f.form is not null order by f.at desc limit 1) f on true
+  left join training.recommended_load r on r.account_id = a.account_id and r.day = t.day
+  left join training.recommended_weeks w on w.account_id = a.account_id and w.week = training.week_of(t.day)
+  left join training.form_now f on f.account_id = a.account_id
   left join lateral (
     select sum(d.xss) filter (where d.day > t.day - 7) as last_7_days_xss, sum(d.xss) as last_28_days_xss
-    from training.daily_load d where d.account_id = a.account_id and d.day > t.day - 28) w on true
+    from training.daily_load d where d.account_id = a.account_id and d.day > t.day - 28) d on true
   where $1::text is null or a.name = $1
   order by a.name`
 

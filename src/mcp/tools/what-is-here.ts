@@ -6,9 +6,8 @@ const ACCOUNTS = `
   select a.name as account, t.day::text as today, min(x.started_at_local)::date::text as first_day,
     max(x.started_at_local)::date::text as last_day, count(x.activity_id) as activities,
     count(x.activity_id) filter (where x.detail_state = 'mirrored') as with_details,
-    to_char((select max(r.finished_at) from training.sync_runs r
-      where r.account_id = a.account_id and r.resource = 'activities' and r.outcome = 'done')
-      at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') as last_good_poll_utc,
+    (select to_char(training.local_time(h.at, 'UTC'), 'YYYY-MM-DD HH24:MI:SS"Z"') from training.mirror_health h
+      where h.account_id = a.account_id and h.item = 'last good poll') as last_good_poll_utc,
     a.needs_login, a.last_error
   from training.accounts a
   left join training.today t using (account_id)

@@ -51,12 +51,12 @@ export type PartitionContent = Readonly<{
   pages: AsyncIterable<ExportPage>
 }>
 
-const YEAR = "case when isfinite(v.started_at_local) then date_part('year', v.started_at_local)::int end"
+const YEAR = 'training.season_of(v.started_at_local::date)'
 const MONTH = "case when isfinite(v.started_at_local) then date_part('month', v.started_at_local)::int end"
-const yearOf = (moment: string) => `date_part('year', ${moment} at time zone 'UTC')::int`
+const yearOf = (moment: string) => `training.season_of(training.local_day(${moment}, 'UTC'))`
 const INFO_YEAR = yearOf('v.observed_at')
 const FILE_YEAR = yearOf('u.seen_at')
-const FILE_MONTH = `date_part('month', u.seen_at at time zone 'UTC')::int`
+const FILE_MONTH = `date_part('month', training.local_day(u.seen_at, 'UTC'))::int`
 
 /** Columns that change with every poll, or serve fetching only, would rewrite files for no reader. */
 const OF_FETCHING = [

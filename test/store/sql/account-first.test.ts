@@ -19,8 +19,8 @@ const LINES = 15
 const FILL = `
   insert into training.accounts (name, base_url) select 'rider ' || n, 'http://127.0.0.1:9' from generate_series(1, ${ACCOUNTS}) n;
   insert into training.activities (account_id, path, activity_type, started_at, timezone, started_at_local, detail_state, listed_at,
-    wanted_at, xss, sig_ftp)
-  select a, 'ride' || n, 'Cycling', s.at, 'UTC', s.at at time zone 'UTC', 'mirrored', now(), now(), n % 90, 250
+    wanted_at, xss, sig_ftp, form)
+  select a, 'ride' || n, 'Cycling', s.at, 'UTC', s.at at time zone 'UTC', 'mirrored', now(), now(), n % 90, 250, n % 9
   from generate_series(1, ${ACCOUNTS}) a
   cross join lateral generate_series(1, case a when ${BIG} then ${BIG_ACTIVITIES} else ${SMALL_ACTIVITIES} end) n
   cross join lateral (select date_trunc('day', now()) - (n / 3) * interval '3 days' as at) s
@@ -38,6 +38,9 @@ const FILL = `
   insert into training.sync_runs (account_id, resource, kind, started_at, outcome)
   select a, 'activities', kind, now() - n * interval '15 minutes', 'done'
   from generate_series(1, ${ACCOUNTS}) a, unnest('{poll, fetch, reconcile}'::text[]) as kind, generate_series(1, 100) n;
+  insert into training.training_info (account_id, observed_at, last_seen_at, target_total)
+  select a, now() - n * interval '2 days', now() - n * interval '2 days', 60
+  from generate_series(1, ${ACCOUNTS}) a, generate_series(1, 100) n;
   insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
   select account_id, 'file' || activity_id, 'ride.fit', 1, 'mirrored', activity_id, started_at from training.activities;
   insert into training.upload_copies (account_id, content_id, file_name, seen_at)
@@ -68,6 +71,9 @@ const VIEWS = [
   'zones_by_week',
   'mirror_health',
   'recalculations',
+  'recommended_weeks',
+  'this_week',
+  'form_now',
 ] as const
 
 let database: TestDatabase

@@ -118,7 +118,7 @@ async function findActivityFacets(tx: Tx): Promise<ActivityFacets> {
         from training.accounts) as accounts,
        coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
        coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
-     from (select activity_type, extract(year from started_at_local)::int as year from training.activities group by 1, 2) seen`,
+     from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`,
   )
   return rows[0] ?? { accounts: [], types: [], years: [] }
 }

@@ -67,7 +67,7 @@ async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> 
     accountId,
     from: `(select account_id, day, at, tl_total as training_load, rl_total as recovery_load, form from training.form_history
             union all
-            select account_id, (last_seen_at at time zone timezone)::date, last_seen_at, tl_total, null, null
+            select account_id, training.local_day(last_seen_at, timezone), last_seen_at, tl_total, null, null
             from training.training_info join training.today using (account_id)) known`,
   })
   const first = known.at[0] ?? 0
@@ -157,17 +157,12 @@ async function findWeekColumns(
   { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
 ) {
   const { rows } = await tx.client.query<[number, number, number, number, number, number, number | null]>({
-    text: `with weeks as (
-        select d.monday, coalesce(sum(w.activities), 0)::int as activities, coalesce(sum(w.low_xss), 0)::float8 as low,
-          coalesce(sum(w.high_xss), 0)::float8 as high, coalesce(sum(w.peak_xss), 0)::float8 as peak, coalesce(sum(w.xss), 0)::float8 as xss
-        from (select distinct date_trunc('week', day::timestamp) as monday from training.daily_load where account_id = $1) d
-        left join training.weekly_summary w on w.account_id = $1 and w.week = d.monday and $2 in ('all', w.sport) group by 1
-      ), recommended as (
-        select date_trunc('week', day::timestamp) as monday, sum(xss) as xss
-        from training.recommended_load where account_id = $1 group by 1 having count(*) = 7
-      )
-      select extract(epoch from w.monday)::float8, w.activities, w.low, w.high, w.peak, w.xss, r.xss
-      from weeks w left join recommended r using (monday) order by w.monday`,
+    text: `select extract(epoch from d.week)::float8, coalesce(sum(w.activities), 0)::int, coalesce(sum(w.low_xss), 0)::float8,
+        coalesce(sum(w.high_xss), 0)::float8, coalesce(sum(w.peak_xss), 0)::float8, coalesce(sum(w.xss), 0)::float8, min(r.xss)
+      from (select distinct training.week_of(day) as week from training.daily_load where account_id = $1) d
+      left join training.weekly_summary w on w.account_id = $1 and w.week = d.week and $2 in ('all', w.sport)
+      left join training.recommended_weeks r on r.account_id = $1 and r.week = d.week
+      group by d.week order by d.week`,
     values: [accountId, sport],
     rowMode: 'array',
   })

@@ -8,24 +8,36 @@ export type TodayOfAccount = { day: string; days_mirrored: number }
 export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
   // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
   const { rows } = await tx.client.query<TodayOfAccount>(
-    `with polled as (
+    `select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
+       - (count(*) filter (where not p.was and p.ago = 0))::int as days_mirrored
+     from training.today t cross join lateral (
        select n.ago, exists (
          select from training.sync_runs r
          where r.account_id = t.account_id and r.resource = 'activities' and r.kind in ('poll', 'backfill')
-           and r.outcome in ('done', 'partial') and r.started_at >= (t.day - n.ago)::timestamp at time zone t.timezone
-           and r.started_at < (t.day - n.ago + 1)::timestamp at time zone t.timezone
-       ) as was
-       from training.today t cross join generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago) where t.account_id = $1
-     ), latest as (
-       select case when was then 0 else 1 end as ago from polled where ago = 0
-     )
-     select t.day::text as day,
-       (select coalesce(min(p.ago), ${QUIET_KEPT_DAYS}) - l.ago from latest l left join polled p on not p.was and p.ago >= l.ago group by l.ago)
-         as days_mirrored
-     from training.today t where t.account_id = $1`,
+           and r.outcome in ('done', 'partial') and r.started_at >= training.start_of_day(t.day - n.ago, t.timezone)
+           and r.started_at < training.start_of_day(t.day - n.ago + 1, t.timezone)
+       ) as was from generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago)
+     ) p where t.account_id = $1 group by t.day`,
     [accountId],
   )
   return rows[0]
+}
+
+/** A day of the week: the load, and the recommended one, see the view this_week. */
+export type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
+  day: string
+  /** null before the first training info */
+  recommended_xss: number | null
+}
+
+/** Finds the seven days of an account's week, Monday first. */
+export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
+  const { rows } = await tx.client.query<WeekDay>(
+    `select day::text as day, activities, elapsed_s, distance as distance_km, xss, recommended_xss
+     from training.this_week where account_id = $1 order by day`,
+    [accountId],
+  )
+  return rows
 }
 
 /** The form after the last activity; the service sends loads and form without units. */
@@ -41,7 +53,7 @@ export type FormNow = {
 export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
   const { rows } = await tx.client.query<FormNow>(
     `select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
-     from training.form_history where account_id = $1 and form is not null order by at desc limit 1`,
+     from training.form_now where account_id = $1`,
     [accountId],
   )
   return rows[0]

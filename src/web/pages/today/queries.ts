@@ -5,7 +5,6 @@ import { findStatus, type Status } from '../../../app/status-report.ts'
 import { commandFor } from '../../../kit/errors.ts'
 import { type Account, findAccountById, findAccounts } from '../../../store/account-rows.ts'
 import type { Tx } from '../../../store/store.ts'
-import { findWeekDays } from '../../../store/training/week-days.ts'
 import { findSavedWorkouts } from '../../../store/training/workout-sets.ts'
 import { makeFileStem } from '../../../workoutfolder/file-name.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfolder/format-workout.ts'
@@ -21,6 +20,7 @@ import {
   findRunsOfDay,
   findSignatureTrend,
   findTodayOf,
+  findWeekDays,
   findWorkoutOfDay,
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'

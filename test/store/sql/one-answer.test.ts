@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { COOKBOOK } from '../../../src/mcp/cookbook/cookbook.ts'
+import { stateToday } from '../../../src/mcp/tools/state-today.ts'
+import type { Tool } from '../../../src/mcp/tools/tool.ts'
+import { whatIsHere } from '../../../src/mcp/tools/what-is-here.ts'
+import { findDeviceFacts } from '../../../src/mqtt/device-facts.ts'
+import { findAccounts } from '../../../src/store/account-rows.ts'
+import { findAccountHealth } from '../../../src/store/health.ts'
+import { findFitness } from '../../../src/web/pages/fitness/queries.ts'
+import { findFormNow } from '../../../src/web/pages/today/account-day.ts'
+import { openScene, type Row, type Scene } from './scene.ts'
+
+/** Asks all who tell the state of an account: the pages, Home Assistant, the tools of assistants, the cookbook. */
+async function askAll(scene: Scene) {
+  const rowsOf = async (tool: Tool) => {
+    const { structuredContent } = await tool.run({ query: scene.query } as never, {} as never)
+    return (structuredContent as { accounts: Row[] }).accounts[0] ?? {}
+  }
+  const recipe = async (name: string) => {
+    const { sql = '' } = COOKBOOK.find((each) => each.name === name) ?? {}
+    return (await scene.query(sql)) as Row[]
+  }
+  const { facts, form, health } = await scene.store.read(async (tx) => {
+    const [account] = await findAccounts(tx)
+    if (!account) throw new Error('there is an account')
+    const [health] = await findAccountHealth(tx)
+    const facts = await findDeviceFacts(tx, { account, health, backupAt: null })
+    return { facts, health, form: await findFormNow(tx, account.accountId) }
+  })
+  const fitness = await findFitness({ store: scene.store }, {})
+  const [state, here] = [await rowsOf(stateToday), await rowsOf(whatIsHere)]
+  return { home: facts.state, form, health, fitness, state, here, recipe }
+}
+
+const WEEK = `(select date_trunc('week', day::timestamp) from training.today limit 1)`
+
+async function openInTokyo() {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.query(`update training.accounts set timezone = 'Asia/Tokyo'`)
+  return { ...scene, accountId }
+}
+
+describe('one question has one answer, whoever is asked:', () => {
+  it.each([
+    ['from Tuesday on', `${WEEK} + interval '36 hours'`, null],
+    ['before the week', `${WEEK} - interval '12 hours'`, 420],
+  ])('what is recommended this week, told %s', async (_, told, expected) => {
+    const scene = await openInTokyo()
+    await scene.ride(scene.accountId, new Date().toISOString(), { zone: 'Asia/Tokyo', xss: 1 })
+    await scene.query(
+      `insert into training.training_info (account_id, observed_at, last_seen_at, target_total)
+       select $1, at, at, 60 from (select (${told}) at time zone 'Asia/Tokyo' as at) moment`,
+      [scene.accountId],
+    )
+    const { home, fitness, state } = await askAll(scene)
+    expect(home.week_recommended).toBe(expected)
+    expect(fitness?.weeks.recommended_xss.at(-1)).toBe(expected)
+    expect(state.week_recommended_xss).toBe(expected)
+  })
+
+  it('the form now, while the newest activity has none or no recovery load', async () => {
+    const scene = await openInTokyo()
+    const load = { tl_ftp: 1, tl_hie: 1, tl_pp: 1, rl_ftp: 10, rl_hie: 10, rl_pp: 10 }
+    await scene.ride(scene.accountId, '2026-05-01T06:00:00Z', { ...load, form: 5, freshness: 'Fresh' })
+    await scene.ride(scene.accountId, '2026-05-02T06:00:00Z', { ...load, rl_ftp: 80, freshness: 'Tired' })
+    const first = await askAll(scene)
+    expect(first.form).toMatchObject({ form: 5, recovery_load: 30, freshness: 'Fresh' })
+    expect(first.home).toMatchObject({ form: 5, rl_total: 30, freshness: 'Fresh' })
+    expect(first.state).toMatchObject({ form: 5, recovery_load: 30, form_day: '2026-05-01' })
+    await scene.ride(scene.accountId, '2026-05-03T06:00:00Z', { form: 7 })
+    const second = await askAll(scene)
+    expect(second.form).toMatchObject({ form: 7, recovery_load: null })
+    expect(second.home).toMatchObject({ form: 7, rl_total: null })
+    expect(second.state).toMatchObject({ form: 7, recovery_load: null, form_day: '2026-05-03' })
+  })
+
+  it('when the last poll ended well: a partial one did, and a reconcile is none', async () => {
+    const scene = await openInTokyo()
+    const run = (kind: string, outcome: string, hour: number) =>
+      scene.query(
+        `insert into training.sync_runs (account_id, resource, kind, outcome, started_at, finished_at)
+         select $1, 'activities', $2, $3, at, at from (select '2026-05-01 00:00Z'::timestamptz + $4 * interval '1 hour' as at) moment`,
+        [scene.accountId, kind, outcome, hour],
+      )
+    await run('poll', 'done', 1)
+    await run('poll', 'partial', 2)
+    await run('reconcile', 'done', 3)
+    const { home, here, health } = await askAll(scene)
+    expect(health?.polled_at?.toISOString()).toBe('2026-05-01T02:00:00.000Z')
+    expect(home.polled_at).toBe('2026-05-01T02:00:00.000Z')
+    expect(here.last_good_poll_utc).toBe('2026-05-01 02:00:00Z')
+  })
+
+  it('of which day the weight is: the last on which the service told it', async () => {
+    const scene = await openInTokyo()
+    await scene.query(
+      `insert into training.training_info (account_id, observed_at, last_seen_at, weight_kg, ftp)
+       values ($1, '2026-05-01T06:00:00Z', '2026-05-20T20:00:00Z', 70, 250)`,
+      [scene.accountId],
+    )
+    const { state, recipe } = await askAll(scene)
+    expect(state.as_of_local).toBe('2026-05-21 05:00:00')
+    expect(await recipe('weight_and_power')).toMatchObject([{ as_of: '2026-05-21', weight_kg: 70 }])
+  })
+
+  it('what the last 365 days are: today and the 364 before it', async () => {
+    const scene = await openInTokyo()
+    for (const ago of [364, 365]) {
+      const [{ noon } = {}] = await scene.query(
+        `select (day - ${ago} + time '12:00') at time zone timezone as noon from training.today`,
+      )
+      const at = (noon as Date).toISOString()
+      const ride = await scene.ride(scene.accountId, at, { zone: 'Asia/Tokyo', form: ago })
+      await scene.query(
+        `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
+         values ($1, $2, 'ride.fit', 1, 'mirrored', $3, now())`,
+        [scene.accountId, `${ago}`, ride],
+      )
+      await scene.query(
+        `insert into training.fit_files (account_id, content_id, started_at, size_bytes, parts, records, fields, read_at)
+         values ($1, $2, $3, 1, 1, 1, '{}', now())`,
+        [scene.accountId, `${ago}`, at],
+      )
+      await scene.query(
+        `insert into training.fit_records (file_id, position, t, temperature, power, hr)
+         select file_id, 1, started_at, 21, 200, 140 from training.fit_files where content_id = $1`,
+        [`${ago}`],
+      )
+    }
+    const { recipe } = await askAll(scene)
+    expect(await recipe('heat')).toMatchObject([{ rides: 1 }])
+    expect(await recipe('best_form')).toMatchObject([{ form: '364.0' }])
+  })
+})
