@@ -1,7 +1,8 @@
 import type { App } from '../app/app.ts'
 import { collectFindings } from '../app/findings/collect-findings.ts'
 import { makeFacts } from '../app/findings/facts.ts'
-import { formatFinding, isOpen, isSaid } from '../app/findings/finding.ts'
+import { isOpen, isSaid } from '../app/findings/finding.ts'
+import { withRemedy } from '../app/remedy.ts'
 import { TransientError } from '../kit/errors.ts'
 import { withRun } from '../mirror/mirror.ts'
 import { findAccounts } from '../store/account-rows.ts'
@@ -26,7 +27,8 @@ export async function sendRoundHeartbeat(
   const findings = await collectFindings(makeFacts(app, input.now), { place: 'heartbeat' })
   const wrong = findings.filter((finding) => isSaid(finding, input))
   if (wrong.length === 0 && findings.some((finding) => isOpen(finding, input))) return
-  const problem = wrong.length > 0 ? wrong.map(formatFinding).join('; ') : undefined
+  const problem =
+    wrong.length > 0 ? wrong.map(({ found, run }) => withRemedy(found, { run })).join('; ') : undefined
   const dispatcher = makeReceivers(config.proxies)
   try {
     await withRun(store, RUN, async (tally) => {

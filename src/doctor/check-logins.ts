@@ -22,11 +22,13 @@ export async function checkLogins(context: DoctorContext): Promise<Finding[]> {
   return listed.flatMap((finding) => {
     const login = logins.find(({ account }) => account === finding.account)
     const baseUrl = accounts.find(({ name }) => name === finding.account)?.baseUrl
+    const configured = baseUrl && (config.service.baseUrl ?? baseUrl)
+    const elsewhere = `account "${finding.account}" is signed in to ${baseUrl}, and MUSETTE_BASE_URL is another address, which only counts at a login`
     const isShut = login && login.opens !== true && finding.state !== 'problem'
     return [
       isShut ? leftOut(`account "${login.account}": its login cannot be opened; see "secret key"`) : finding,
       ...spoolFindings(login),
-      ...addressFindings(finding.account ?? '', baseUrl, config.service.baseUrl),
+      ...(baseUrl === configured ? [] : [warning(elsewhere, commandFor('login', finding.account ?? ''))]),
     ]
   })
 }
@@ -37,16 +39,6 @@ function spoolFindings(login: LoginFacts | undefined): Finding[] {
   if (spool !== 'waiting') return [problemOf(spool, { run: commandFor('login', account) })]
   const found = `account "${account}": newer tokens are in the spool file, because they could not be stored; the next sync stores them`
   return [warning(found, commandFor('sync', account))]
-}
-
-function addressFindings(
-  account: string,
-  baseUrl: string | undefined,
-  configured: string | undefined,
-): Finding[] {
-  if (configured === undefined || baseUrl === undefined || configured === baseUrl) return []
-  const found = `account "${account}" is signed in to ${baseUrl}, and MUSETTE_BASE_URL is another address, which only counts at a login`
-  return [warning(found, commandFor('login', account))]
 }
 
 /** Checks that each account was polled lately, and whether items of it could not be mirrored. */

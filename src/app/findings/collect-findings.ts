@@ -6,7 +6,7 @@ import { findOutdatedFit } from '../../store/uploads/kept-fit.ts'
 import { findUploadProblems } from '../../store/uploads/upload-problems.ts'
 import { fitCommand } from '../remedy.ts'
 import { type Facts, freshMs } from './facts.ts'
-import { FINDINGS, type Finding, type FindingCode, isShown, makeFinding, ok, type Place } from './finding.ts'
+import { FINDINGS, type Finding, type FindingCode, makeFinding, ok, type Place } from './finding.ts'
 
 /** The queries, in the order of the doctor's checks that they are parts of. */
 export const SOURCES: Readonly<
@@ -41,8 +41,8 @@ export async function collectFindings(facts: Facts, choice: { check: string } | 
   for (const [source, { check, judge }] of Object.entries(SOURCES)) {
     const isChosen = 'check' in choice ? check === choice.check : used.has(source)
     for (const finding of isChosen ? await judge(facts) : []) {
-      const { state, run } = finding
-      if (state !== 'ok' && !isShown(finding, place)) continue
+      const { code, run } = finding
+      if (code !== undefined && !FINDINGS[code].shown.includes(place)) continue
       found.push({ check, ...finding, ...(run !== undefined && { run: fitCommand(run, facts.config) }) })
     }
   }

@@ -166,16 +166,6 @@ function kindOf(error: unknown): ProblemKind {
   return error instanceof TransientError || error instanceof RateLimitedError ? 'unreachable' : 'unexpected'
 }
 
-/** Tells whether a finding is of the table and shown at a place. */
-export function isShown({ code }: Finding, place: Place): boolean {
-  return code !== undefined && FINDINGS[code].shown.includes(place)
-}
-
-/** Returns the sentence of a finding with its command. */
-export function formatFinding({ found, run }: Finding): string {
-  return withRemedy(found, { run })
-}
-
 /** A daemon that has just started makes up for what was missed while it was down. */
 const MADE_UP = ['polls', 'backups']
 const SETTLED_AFTER_MS = 10 * MINUTE
