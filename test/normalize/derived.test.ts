@@ -14,8 +14,7 @@ function derive(samples: readonly (Sample & { at: number })[], duration: number 
     samples.map(({ at, ...values }) => ({ unix_time: 1_000 * (START_S + at), ...values })),
   )
   if (!wire) throw new Error('too many samples')
-  const summary = { sig: { ftp: 200, atc: null, pp: null }, duration }
-  const { derived } = normalizeActivity({ session_data: wire, summary, drift: [] } as never)
+  const { derived } = normalizeActivity({ session_data: wire, sigFtp: 200, duration, drift: [] })
   return derived
 }
 

@@ -50,9 +50,9 @@ describe('the activity list', () => {
     expect(list.entries[0]).toEqual({ path: 'a', activityType: null, date: '5' })
     expect(list.drift).toEqual([
       { field: 'next_page', kind: 'unknown', example: 2 },
-      { field: 'activities[].activity_type', kind: 'type', example: '{"id":1}' },
       { field: 'activities[].load', kind: 'unknown', example: 7 },
       { field: 'activities[].start_date.zone', kind: 'unknown', example: 'x' },
+      { field: 'activities[].activity_type', kind: 'type', example: '{"id":1}' },
     ])
   })
 
@@ -184,9 +184,9 @@ describe('training info and workouts', () => {
     ])
     expect(wire.drift).toEqual([
       { field: 'workout[].index', kind: 'type', example: 1.5 },
+      { field: 'workout[].interval_count', kind: 'type', example: 2.5 },
       { field: 'workout[].duration', kind: 'type', example: 'xyz' },
       { field: 'workout[].duration_rest', kind: 'type', example: '1:2:3' },
-      { field: 'workout[].interval_count', kind: 'type', example: 2.5 },
     ])
   })
 })
