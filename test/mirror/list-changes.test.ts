@@ -35,8 +35,8 @@ function serve(of: Service) {
     const newest = within.toSorted((a, b) => String(b.at).localeCompare(String(a.at)))
     const entries = newest.slice(0, of.cap ?? newest.length).map(({ path, at }) => ({
       path,
-      ...{ name: path, description: null, activity_type: null },
-      start_date: at && { date: at.slice(0, 19).replace('T', ' '), timezone_type: 3, timezone: 'UTC' },
+      ...{ name: path, description: null, activityType: null },
+      ...(at && { date: at.slice(0, 19).replace('T', ' '), timezoneType: 3, timezone: 'UTC' }),
     }))
     return {
       ...{ requestedAt: of.requestedAt ?? NOW, serviceTime: 'serviceTime' in of ? of.serviceTime : NOW },

@@ -22,7 +22,7 @@ async function open() {
   const queries: Array<Date | undefined> = []
   const listActivities = async ({ updatedFrom }: { updatedFrom?: Date }) => {
     queries.push(updatedFrom)
-    const names = { name: 'Ride', description: null, activity_type: null, start_date: null }
+    const names = { name: 'Ride', description: null, activityType: null }
     const entries = at.paths.map((path) => ({ path, ...names }))
     return { requestedAt: at.ours, serviceTime: at.service, value: { entries, bad: [], drift: [] } }
   }
