@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { VERSION } from '../kit/program-folder.ts'
-import { addCompletionVerb } from './completion.ts'
+import { addCompletionVerbs } from './completion.ts'
 import { EXIT, exitFor, openContext, type Run } from './context.ts'
 import { addHelp } from './help.ts'
 import { escapeControls } from './output.ts'
@@ -54,7 +54,7 @@ const VERBS: readonly AddVerb[] = [
   addHealthcheckVerb,
   addSandboxVerb,
   addDemoVerb,
-  addCompletionVerb,
+  addCompletionVerbs,
 ]
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */

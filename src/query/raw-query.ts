@@ -1,9 +1,10 @@
 import pg from 'pg'
 import { isAbort } from '../kit/errors.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
-import { makeCatalogueQuery, noSuchTable, splitTyped } from './backslash-commands.ts'
+import { makeCatalogueQuery, noSuchTable } from './backslash-commands.ts'
 import { type Notice, openGuardedConnection, openWritableConnection } from './connection.ts'
 import { RejectedStatement } from './rejected-statement.ts'
+import { splitStatements } from './split-statements.ts'
 import type { Field, Part, Row } from './statement.ts'
 
 export type { Notice } from './connection.ts'
@@ -13,8 +14,8 @@ export type { Field, Part, Row } from './statement.ts'
 export type Queries = {
   /**
    * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the
-   * statement at the server and throws the signal's reason. The commands `\\d`, `\\dt` and `\\d NAME` of psql are answered from the
-   * catalogue. Throws RejectedStatement with Postgres's message about a statement, and the store's errors.
+   * statement at the server and throws the signal's reason. The commands `\\d` and `\\d NAME` of psql, alone in the text, are answered
+   * from the catalogue. Throws RejectedStatement with Postgres's message about a statement, and the store's errors.
    */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
   /** Rolls back uncommitted changes and closes the connection. Never throws. */
@@ -60,13 +61,9 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
   }
   return {
     async *run(text, signal) {
-      const typed = splitTyped(text)
+      if (text.trim().startsWith('\\')) return yield* answer(text.trim(), signal)
       // What is written in one text is one transaction.
-      const asOne = write && typed.every((part) => 'text' in part)
-      for (const part of asOne ? [{ text }] : typed) {
-        if ('command' in part) yield* answer(part.command, signal)
-        else yield* runOne(part.text, signal)
-      }
+      for (const part of write ? [text] : splitStatements(text)) yield* runOne(part, signal)
     },
     close: () => connection.close(),
   }

@@ -199,16 +199,11 @@ describe('musette sql', () => {
     const all = await sql(['--csv', '\\d'])
     expect(all.stdout).toMatch(/^training,accounts,table,/m)
     expect(all.stdout).toMatch(/^training,daily_load,view,/m)
-    const tables = (await sql(['--csv', '\\dt+;'])).stdout
-    expect(tables).not.toContain('daily_load')
-    const described = await sql([
-      '--csv',
-      '--',
-      '-- of a ride\n\\d Activities\n\\d training.accounts\nselect 7 as seven;',
-    ])
-    expect(described.stderr).toBe('')
-    expect(described.stdout).toMatch(/^column,type,nullable,default,comment\nactivity_id,integer,not null,/)
-    expect(described.stdout).toMatch(/\nbase_url,text,[\s\S]*\nseven\n7\n$/)
+    for (const command of ['\\d Activities', ' \\d+ training.activities;\n']) {
+      const described = await sql(['--csv', command])
+      expect(described.stderr).toBe('')
+      expect(described.stdout).toMatch(/^column,type,nullable,default,comment\nactivity_id,integer,not null,/)
+    }
     const missing = await sql(['\\d nothing'])
     expect([missing.code, missing.stderr]).toEqual([
       2,
