@@ -73,7 +73,7 @@ describe('the files of the image, with none of the libraries for development', (
     const get = (path: string, headers = {}) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
     const authorization = `Bearer ${token}`
     expect((await get('/')).status).toBe(401)
-    for (const path of ['/', '/queues', '/metrics']) {
+    for (const path of ['/', '/runs', '/metrics']) {
       expect((await get(path, { authorization })).status, path).toBe(200)
     }
     await eventually(async () => {

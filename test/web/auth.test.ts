@@ -11,7 +11,7 @@ describe('a web server beyond loopback', () => {
   })
   afterAll(() => rig.close())
 
-  const signIn = (headers: Record<string, string> = {}, next = '/queues', token = TOKEN) =>
+  const signIn = (headers: Record<string, string> = {}, next = '/runs', token = TOKEN) =>
     rig.ask('/login', {
       method: 'POST',
       headers: { origin: rig.url, 'content-type': 'application/x-www-form-urlencoded', ...headers },
@@ -33,9 +33,9 @@ describe('a web server beyond loopback', () => {
     for (const path of [
       '/',
       '/metrics',
-      '/queues',
-      '/api/queues',
-      '/assets/pages/queues/page.js',
+      '/runs',
+      '/api/runs',
+      '/assets/pages/runs/page.js',
       '/nothing',
     ]) {
       const answer = await rig.ask(path)
@@ -67,7 +67,7 @@ describe('a web server beyond loopback', () => {
       status: 429,
       headers: { 'retry-after': expect.stringMatching(/^\d$|^10$/) },
     })
-    const form = await signIn({}, '/queues', `${TOKEN}7`)
+    const form = await signIn({}, '/runs', `${TOKEN}7`)
     expect(form).toMatchObject({ status: 429 })
     expect(cookieOf(form)).toBe('')
     // Guesses do not hold up a request with the right token, not even from the same address.
@@ -88,13 +88,13 @@ describe('a web server beyond loopback', () => {
   })
 
   it('sends a browser to the login page, then to the page that it wanted', async () => {
-    const sent = await rig.ask('/queues', { headers: PAGE })
-    expect(sent).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fqueues' } })
+    const sent = await rig.ask('/runs', { headers: PAGE })
+    expect(sent).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fruns' } })
     const page = await rig.ask(String(sent.headers.location), { headers: PAGE })
     expect(page).toMatchObject({ status: 200 })
-    expect(page.body).toContain('name="next" value="/queues"')
+    expect(page.body).toContain('name="next" value="/runs"')
     const signedIn = await signIn()
-    expect(signedIn).toMatchObject({ status: 303, headers: { location: '/queues' } })
+    expect(signedIn).toMatchObject({ status: 303, headers: { location: '/runs' } })
     const cookie = cookieOf(signedIn)
     expect(cookie.split('; ').slice(1).sort()).toEqual([
       'HttpOnly',
@@ -102,7 +102,7 @@ describe('a web server beyond loopback', () => {
       'Path=/',
       'SameSite=Strict',
     ])
-    expect(await rig.ask('/queues', { headers: { cookie: cookie.split(';')[0] ?? '' } })).toMatchObject({
+    expect(await rig.ask('/runs', { headers: { cookie: cookie.split(';')[0] ?? '' } })).toMatchObject({
       status: 200,
     })
   })
@@ -177,9 +177,9 @@ describe('a web server beyond loopback', () => {
       await signIn(),
       await rig.askWithToken('/'),
       await rig.askWithToken('/metrics'),
-      await rig.askWithToken('/queues'),
+      await rig.askWithToken('/runs'),
       await rig.askWithToken('/nothing'),
-      await rig.askWithToken('/api/queues', { method: 'PUT' }),
+      await rig.askWithToken('/api/runs', { method: 'PUT' }),
       await rig.ask('/login', { method: 'POST', headers: { origin: rig.url }, body: `token=${TOKEN}` }),
     ]
     for (const word of [TOKEN, encodeURIComponent(TOKEN), Buffer.from(TOKEN).toString('base64')]) {

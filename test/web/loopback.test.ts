@@ -9,7 +9,7 @@ describe('a web server on loopback without a token', () => {
   afterAll(() => rig.close())
 
   it('answers everything without authentication', async () => {
-    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/queues']) {
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs']) {
       expect(await rig.ask(path), path).toMatchObject({ status: 200 })
     }
   })
@@ -20,14 +20,14 @@ describe('a web server on loopback without a token', () => {
       expect(await rig.ask('/metrics', { headers: { host } }), host).toMatchObject({ status: 200 })
     }
     for (const host of ['evil.test', `evil.test:${port}`, `127.0.0.1.evil.test:${port}`]) {
-      for (const path of ['/', '/healthz', '/metrics', '/api/queues', '/nothing']) {
+      for (const path of ['/', '/healthz', '/metrics', '/api/runs', '/nothing']) {
         expect(await rig.ask(path, { headers: { host } }), `${host} ${path}`).toMatchObject({ status: 403 })
       }
     }
   })
 
   it('answers HEAD with the headers alone', async () => {
-    for (const path of ['/', '/healthz', '/metrics', '/queues']) {
+    for (const path of ['/', '/healthz', '/metrics', '/runs']) {
       const answer = await rig.ask(path, { method: 'HEAD' })
       expect(answer, path).toMatchObject({ status: 200, body: '' })
       expect(Number(answer.headers['content-length']), path).toBeGreaterThan(0)
@@ -39,7 +39,7 @@ describe('a web server on loopback without a token', () => {
       await rig.ask('/'),
       await rig.ask('/healthz'),
       await rig.ask('/metrics'),
-      await rig.ask('/queues'),
+      await rig.ask('/runs'),
       await rig.ask('/nothing'),
       await rig.ask('/', { headers: { host: 'evil.test' } }),
     ]

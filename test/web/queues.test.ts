@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findQueues } from '../../src/web/pages/queues/queries.ts'
+import { findQueues, findRuns } from '../../src/web/pages/runs/queries.ts'
 import { describeWithRedis } from '../kit/redis.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 
@@ -10,8 +10,8 @@ type Queue = {
   jobs: Array<{ job: string; activity_id: number | null; has_failed: boolean; reason: string | null }>
 }
 
-describe('the page of the queues on postgres', () => pageTests('postgres'))
-describeWithRedis('the page of the queues on redis', () => pageTests('redis'))
+describe('the queues on the page of the runs, on postgres', () => pageTests('postgres'))
+describeWithRedis('the queues on the page of the runs, on redis', () => pageTests('redis'))
 
 function pageTests(queue: 'postgres' | 'redis') {
   let rig: WebRig
@@ -32,7 +32,7 @@ function pageTests(queue: 'postgres' | 'redis') {
   })
 
   const show = async (of: WebRig): Promise<Record<string, Queue>> => {
-    const { queues } = JSON.parse((await of.ask('/api/queues')).body) as { queues: Queue[] }
+    const { queues } = JSON.parse((await of.ask('/api/runs')).body) as { queues: Queue[] }
     return Object.fromEntries(queues.map((each) => [each.name, each]))
   }
 
@@ -62,8 +62,8 @@ function pageTests(queue: 'postgres' | 'redis') {
     const scheduled = new Proxy(polls, {
       get: (of, key) => (key === 'getJobSchedulers' ? async () => [work] : Reflect.get(of, key)),
     })
-    const { queues } = await findQueues(worker.daemon.app, [scheduled])
-    expect(queues[0]?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
+    const [queue] = await findQueues(worker.daemon.app, [scheduled])
+    expect(queue?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
   })
 
   it('shows a job that fails while the page reads once', async () => {
@@ -76,14 +76,23 @@ function pageTests(queue: 'postgres' | 'redis') {
           ? (_: unknown, ...range: [number, number]) => of.getJobs(['failed'], ...range)
           : Reflect.get(of, key),
     })
-    const { queues } = await findQueues(worker.daemon.app, [movesMeanwhile])
-    expect(queues[0]?.jobs).toMatchObject([{ job: 'poll-activities', has_failed: true }])
+    const [queue] = await findQueues(worker.daemon.app, [movesMeanwhile])
+    expect(queue?.jobs).toMatchObject([{ job: 'poll-activities', has_failed: true }])
+  })
+
+  it('shows the runs also while the queues cannot be read, and why', async () => {
+    const view = await findRuns(rig.daemon.app, () => Promise.reject(new Error('Redis is away')))
+    expect(view).toMatchObject({
+      runs: [],
+      queues: [],
+      queue_problem: expect.stringContaining('Redis is away'),
+    })
   })
 
   it('changes nothing by any method', async () => {
     const own = { headers: { origin: rig.url } }
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
-      for (const path of ['/queues', '/api/queues', '/api/queues/fetches'])
+      for (const path of ['/queues', '/runs', '/api/runs', '/api/runs/fetches'])
         expect((await rig.ask(path, { method, ...own })).status, `${method} ${path}`).toBeOneOf([400, 404])
     expect((await show(rig)).fetches).toMatchObject({ waiting: 2 })
   })

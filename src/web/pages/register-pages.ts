@@ -9,7 +9,6 @@ import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
 import { registerActivity, registerDownloads } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
-import { registerQueues } from './queues/routes.ts'
 import { registerRuns } from './runs/routes.ts'
 import { KEEP_MS } from './send-view.ts'
 import { registerDropZone } from './today/drop-routes.ts'
@@ -23,7 +22,6 @@ const PAGES: readonly Page[] = [
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
   { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
   { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
-  { title: 'Queues', path: '/queues', folder: 'queues', register: registerQueues },
 ]
 const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }
 const NO_SUCH_ACTIVITY: Page = {
@@ -66,6 +64,8 @@ export async function registerPages(
     const samples = facts && samplesPathOf(facts)
     return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
   })
+  // Bookmarks name the page that the queues had.
+  server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
   registerWorkoutFiles(server, app)
   registerDownloads(server, app)
   await registerDropZone(server, app, { tokens, isWatched })

@@ -71,7 +71,7 @@ describe.each(['postgres', 'redis'])('no secret gets out of a daemon with its qu
 
 /** What every page and address says, with the token and without, and with a wrong one. */
 async function lookAround(url: string): Promise<string> {
-  const paths = ['/', '/metrics', '/readyz', '/healthz', '/api/today', '/api/queues', '/login', '/none']
+  const paths = ['/', '/metrics', '/readyz', '/healthz', '/api/today', '/api/runs', '/login', '/none']
   const texts: string[] = []
   for (const authorization of [`Bearer ${SECRETS.httpToken}`, 'Bearer wrong', '']) {
     for (const path of paths) {

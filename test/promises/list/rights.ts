@@ -101,9 +101,9 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'no page changes the queue',
-    in: 'src/web/pages/queues/routes.ts',
-    from: "scope.get('/queues'",
-    to: "scope.all('/queues'",
+    in: 'src/web/pages/runs/routes.ts',
+    from: "scope.get('/runs'",
+    to: "scope.all('/runs'",
   },
   {
     promise: 'a queue paused by another program is resumed',

@@ -75,7 +75,7 @@ describeWithBrowser('the drop zone', () => {
 
   it('accepts a file dropped on any page, and calls a known one a duplicate', async () => {
     const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
-    for (const path of ['/runs', '/activities', '/fitness', '/queues']) {
+    for (const path of ['/runs', '/activities', '/fitness']) {
       const page = await scene.visit(path)
       await page.evaluate(`{
         const files = new DataTransfer()

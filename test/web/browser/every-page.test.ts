@@ -101,7 +101,7 @@ describeWithBrowser('every page, as wide as its window', () => {
       const page = await scene.visit('/nowhere', { viewport: { width: 390, height: HEIGHT } })
       scene.takeComplaints()
       await page.addInitScript(WATCH)
-      const paths = ['/', '/activities', '/fitness', '/runs', '/queues']
+      const paths = ['/', '/activities', '/fitness', '/runs']
       if (kind === KINDS[1]?.[0]) id = await scene.activityId()
       if (id) paths.push(`/activities/${id}`)
       const faults: string[] = []

@@ -22,7 +22,8 @@ describeWithBrowser('the frame of the pages', () => {
       expect(await page.locator('[aria-current="page"]').textContent()).toBe(name)
     }
     expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0)
-    await page.getByRole('link', { name: 'Queues' }).click()
+    await page.goto(`${scene.url}/queues`)
+    expect(page.url()).toBe(`${scene.url}/runs#queues`)
     await page.getByText('fetches').first().waitFor()
   })
 

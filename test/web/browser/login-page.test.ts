@@ -25,7 +25,7 @@ describeWithBrowser('the login page', () => {
     await signIn(TOKEN)
     await page.getByRole('heading', { level: 1, name: 'Fitness' }).waitFor()
 
-    await page.getByRole('link', { name: 'Queues' }).click()
+    await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByText('fetches').first().waitFor()
 
     await page.goto(`${scene.url}/runs`)

@@ -52,14 +52,7 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
     const page = await scene.visit('/')
     const notice = page.getByText('Account “default” needs a login').locator('code')
-    for (const path of [
-      '/runs',
-      '/queues',
-      '/activities',
-      '/fitness',
-      `/activities/${await scene.activityId()}`,
-      '/',
-    ]) {
+    for (const path of ['/runs', '/activities', '/fitness', `/activities/${await scene.activityId()}`, '/']) {
       await page.goto(`${scene.url}${path}`)
       expect([path, await notice.textContent()]).toEqual([path, 'musette login'])
       expect(await page.locator('#live').textContent()).toBe('Not live')

@@ -1,12 +1,15 @@
 import { FirstSteps } from '../../shared/first-steps.tsx'
-import { formatNumber } from '../../shared/format.ts'
+import { formatNumber, formatSpan } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
-import { Ago, Badge, type Mood, Waiting } from '../../shared/parts.tsx'
+import { Ago, Badge, Link, type Mood, Numbers, Section, Waiting } from '../../shared/parts.tsx'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
 type Run = View['runs'][number]
+type Queue = View['queues'][number]
+type Job = Queue['jobs'][number]
+type Schedule = Queue['schedules'][number]
 
 /** A run takes seconds. */
 const POLL_EVERY_MS = 3_000
@@ -27,12 +30,34 @@ const RUNS: readonly Column<Run>[] = [
   { title: 'Reason', wide: true, cell: ({ error }) => error },
 ]
 
+const JOBS: readonly Column<Job>[] = [
+  { title: 'Job', names: true, cell: (job) => <JobName {...job} /> },
+  {
+    title: 'State',
+    cell: ({ has_failed: failed }) => (
+      <Badge mood={failed ? 'bad' : 'busy'}>{failed ? 'failed' : 'running'}</Badge>
+    ),
+  },
+  { title: 'Since', cell: ({ at }) => at && <Ago at={at} /> },
+  { title: 'Attempts', number: true, cell: ({ attempts }) => formatNumber(attempts) },
+  { title: 'Reason', wide: true, cell: ({ reason }) => reason },
+]
+
+const SCHEDULES: readonly Column<Schedule>[] = [
+  { title: 'Job', names: true, cell: (schedule) => <JobName {...schedule} /> },
+  { title: 'Every', cell: ({ every_s: s }) => (s === null ? '' : formatSpan(s)) },
+  { title: 'Next', cell: ({ next_at: at }) => at && <Ago at={at} /> },
+]
+
 showPage(<Runs />)
 
-/** The last runs. */
+/** The last runs, and the queues of those to come. */
 function Runs() {
-  const view = useLive<View>('/api/runs', POLL_EVERY_MS)
+  const view = useLive<View>('/api/runs', POLL_EVERY_MS, ({ queue_problem: problem }) =>
+    problem === null ? undefined : { text: `Not now: ${problem}. To see more:`, command: 'musette doctor' },
+  )
   if (!view) return <Waiting />
+  const several = view.accounts > 1
   return (
     <>
       <h1>Runs</h1>
@@ -43,8 +68,21 @@ function Runs() {
           Nothing has run yet. To start, type: <code>musette sync</code>
         </p>
       ) : (
-        <Table caption="Newest first" columns={withAccount(RUNS, view.accounts > 1)} rows={view.runs} />
+        <>
+          <p>
+            <a href="#queues">To the queues</a>
+          </p>
+          <Table caption="Newest first" columns={withAccount(RUNS, several)} rows={view.runs} />
+        </>
       )}
+      <p class="quiet" id="queues">
+        The queues have the jobs of all processes. A failed job is kept for a week; what it was for is tried
+        again by the next scheduled one. Nothing can be changed here. To see what is wrong, type:{' '}
+        <code>musette doctor</code>
+      </p>
+      {view.queues.map((queue) => (
+        <QueueSection key={queue.name} queue={queue} several={several} />
+      ))}
     </>
   )
 }
@@ -67,4 +105,36 @@ function describe({ listed, changed, fetched, absent, failed, resource, kind, ou
   if (brought.length > 0) return brought.join(', ')
   if (isScrub) return <span class="quiet">{formatNumber(listed ?? 0)} compared, all the same</span>
   return <span class="quiet">{listed ? `nothing new in ${formatNumber(listed)} listed` : 'nothing new'}</span>
+}
+
+function QueueSection({ queue, several }: { queue: Queue; several: boolean }) {
+  const { name, jobs, schedules } = queue
+  return (
+    <Section id={`queue-${name}`} title={`Queue: ${name}`}>
+      <Numbers
+        numbers={[
+          ['waiting', formatNumber(queue.waiting)],
+          ['running', formatNumber(queue.active)],
+          ['waiting for their time', formatNumber(queue.delayed)],
+          ['failed in a week', formatNumber(queue.failed)],
+          ['done in the last hour', formatNumber(queue.completed)],
+        ]}
+      />
+      {jobs.length > 0 && (
+        <Table
+          caption="Running and failed jobs, newest first"
+          columns={withAccount(JOBS, several)}
+          rows={jobs}
+        />
+      )}
+      {schedules.length > 0 && (
+        <Table caption="Scheduled jobs" columns={withAccount(SCHEDULES, several)} rows={schedules} />
+      )}
+    </Section>
+  )
+}
+
+function JobName({ job, activity_id: id }: Pick<Job, 'job' | 'activity_id'>) {
+  const name = job.replaceAll('-', ' ')
+  return id === null ? name : <Link to={`/activities/${id}`}>{name}</Link>
 }
