@@ -56,7 +56,11 @@ function medianStep(seconds: Float64Array): number {
 }
 
 /** Chooses the power for computations: of each second (`p_raw`) if present, else the mean of 5 s (`power`). */
-export function powerSourceOf({ columns, count }: Samples): PowerSource {
+export function powerSourceOf(samples: {
+  count: number
+  columns: Pick<Samples['columns'], 'p_raw'>
+}): PowerSource {
+  const { columns, count } = samples
   return hasValue(columns.p_raw, count) ? 'p_raw' : 'power'
 }
 

@@ -45,7 +45,7 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   cli: ['app', 'daemon', 'doctor', 'mcp', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
   daemon: ['web', 'mcp', 'app', ...BELOW_APP],
   doctor: ['app', 'jobs', 'vault', 'store', 'service', 'embedded', 'dropfolder', 'mqtt', 'config'],
-  web: ['app', 'store', 'workoutfolder', 'fields'],
+  web: ['app', 'normalize', 'store', 'workoutfolder', 'fields'],
   mcp: ['query', 'store'],
   app: BELOW_APP,
   jobs: ['mirror', 'upload'],

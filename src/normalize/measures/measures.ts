@@ -35,23 +35,17 @@ export function normalizeMeasures(
     const spread = spreadOverSeconds(values, recorded)
     return spread && addUp(spread)
   }
-  const { speed, ...moved } = measureMovement(recorded)
-  const powerSums = sumsOf(recorded.power)
-  const { meanPower, workKj } = measureWork(recorded)
-  const weightedPower = powerSums ? measureWeightedPower(recorded, powerSums) : null
+  const { speed, powerSums, ...ridden } = measureEffort(recorded)
+  const { meanPower, weightedPower } = ridden
   const meanHr = meanOf(recorded, recorded.hr)
   const climbs = normalizeClimbs(recorded)
   return {
-    ...moved,
-    workKj,
-    meanPower,
-    weightedPower,
+    ...ridden,
     variability: ratio(weightedPower, meanPower),
     intensity: ratio(weightedPower, ftp),
     meanHr,
     efficiency: ratio(weightedPower, meanHr),
     ...measureDrift(recorded),
-    ...measureHeight(recorded.seconds, recorded.alt),
     ...columnsOfClimb(
       'longest',
       largest(climbs, ({ lengthM }) => lengthM),
@@ -64,6 +58,19 @@ export function normalizeMeasures(
     ...columnsOfBests(sumsOf(speed), ['bestSpeed', [1, 5, 20, 60], ''], { unit: MPS_TO_KMH }),
     ...measureAfterWork(powerSums),
     ...measureCadence(recorded),
+  }
+}
+
+/** Computes movement, work, weighted power and height, of an activity or a part of it; with the speeds and the sums of the power. */
+export function measureEffort(recorded: Recorded) {
+  const watts = spreadOverSeconds(recorded.power, recorded)
+  const powerSums = watts && addUp(watts)
+  return {
+    ...measureMovement(recorded),
+    ...measureWork(recorded),
+    weightedPower: powerSums ? measureWeightedPower(recorded, powerSums) : null,
+    ...measureHeight(recorded.seconds, recorded.alt),
+    powerSums,
   }
 }
 

@@ -21,12 +21,17 @@ export type Recorded = SampleSpacing &
     dist: Float64Array
   }>
 
+/** Samples with the columns that are measured. */
+type Measured = Pick<Samples, 't' | 'count'> & {
+  readonly columns: Pick<Samples['columns'], 'power' | 'p_raw' | 'hr' | 'cad' | 'alt' | 'dist'>
+}
+
 /**
  * Takes what curve and measures need out of samples. The next one follows without a gap when it is as many seconds later as one
  * lasts.
  */
 export function makeRecorded(
-  samples: Samples,
+  samples: Measured,
   { spacingS, seconds, heldS }: SampleSpacing = measureSampleSpacing(samples),
 ): Recorded {
   const { columns } = samples

@@ -8,7 +8,7 @@ import {
   pointAt,
 } from '../../../src/web/pages/activity/route.ts'
 import { modelOf } from '../../../src/web/pages/activity/signature-model.ts'
-import { type Samples, summarize, weightedOf } from '../../../src/web/pages/activity/summarize.ts'
+import { type Samples, summarize } from '../../../src/web/pages/activity/summarize.ts'
 
 const DAY_S = 86_400
 
@@ -33,21 +33,13 @@ const seconds = (length: number) => Array.from({ length }, (_, index) => index)
 
 describe('what is derived from the samples of an activity', () => {
   it('computes weighted power by the fourth power of 30 s means', () => {
-    expect(
-      weightedOf(
-        seconds(600),
-        seconds(600).map(() => 200),
-      ),
-    ).toBeCloseTo(200)
+    const weightedOf = (watts: number[]) =>
+      summarize(makeSamples({ elapsed_s: seconds(watts.length), power: watts })).weighted_w
+    expect(weightedOf(seconds(600).map(() => 200))).toBeCloseTo(200)
     // Half an hour at 100 W, then at 300 W: nearly the fourth root of (100⁴ + 300⁴) / 2.
     const halves = seconds(3_600).map((at) => (at < 1_800 ? 100 : 300))
-    expect(weightedOf(seconds(3_600), halves)).toBeCloseTo(((100 ** 4 + 300 ** 4) / 2) ** 0.25, -1)
-    expect(
-      weightedOf(
-        seconds(29),
-        seconds(29).map(() => 200),
-      ),
-    ).toBeNull()
+    expect(weightedOf(halves)).toBeCloseTo(((100 ** 4 + 300 ** 4) / 2) ** 0.25, -1)
+    expect(weightedOf(seconds(29).map(() => 200))).toBeNull()
   })
 
   it('leaves pauses out of work and moving time, and restarts the 30 s means after them', () => {
@@ -58,8 +50,8 @@ describe('what is derived from the samples of an activity', () => {
       dist: at.map((_, index) => (index < 60 ? index * 8 : 59 * 8)),
     })
     const summary = summarize(samples)
-    expect(summary).toMatchObject({ elapsed_s: 3_659, recorded_s: 118, moving_s: 59, distance_m: 472 })
-    expect(summary.work_kj).toBeCloseTo(11.9)
+    expect(summary).toMatchObject({ elapsed_s: 3_659, recorded_s: 120, moving_s: 59, distance_m: 472 })
+    expect(summary.work_kj).toBeCloseTo(12)
     expect(summary.weighted_w).toBeCloseTo(weightedOfHalves(60))
     expect(summary.speed_kmh.highest).toBeCloseTo(28.8)
   })
@@ -70,9 +62,9 @@ describe('what is derived from the samples of an activity', () => {
         (index) => index * every,
       )
       const summary = summarize(makeSamples({ elapsed_s: at, power: at.map(() => 100) }))
-      expect(summary).toMatchObject({ recorded_s: 118 * every })
-      expect(summary.work_kj).toBeCloseTo((118 * every * 100 + 100) / 1_000)
-      expect(summary.weighted_w).toBeCloseTo(weightedOfHalves(59 * every + 1))
+      expect(summary).toMatchObject({ recorded_s: 120 * every })
+      expect(summary.work_kj).toBeCloseTo((120 * every * 100) / 1_000)
+      expect(summary.weighted_w).toBeCloseTo(weightedOfHalves(60 * every))
     }
   })
 

@@ -1,16 +1,13 @@
-import { measureHeight } from '../../../kit/heights/climbed-height.ts'
+import { measureEffort } from '../../../normalize/measures/measures.ts'
+import { makeRecorded } from '../../../normalize/measures/recorded-seconds.ts'
 import type { Sent } from '../../shared/sent.ts'
-import type { findSampleColumns, SampledColumn } from './plotted-samples.ts'
+import type { findSampleColumns } from './plotted-samples.ts'
 
 export type Samples = Sent<typeof findSampleColumns>
 type Column = ReadonlyArray<number | null>
 
 /** With a sample each second, a longer gap is a pause. */
 const PAUSE_S = 10
-/** Below this speed, m/s, a rider stands still. */
-const SLOWEST_MPS = 0.5
-/** The window of the weighted mean power, s. */
-const WEIGHTED_WINDOW_S = 30
 /** The window of the speed: a mean, because distances are rounded. */
 const SPEED_REACH = 2
 const MPS_TO_KMH = 3.6
@@ -45,55 +42,40 @@ export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null>
   })
 }
 
-/** Sums up the samples from index `begin` to before `end`. */
+/** Sums up the samples from index `begin` to before `end`; what ride_measures has is measured as there. */
 export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
   const cut = (column: Column) => column.slice(begin, end)
   const at = samples.elapsed_s.slice(begin, end)
-  const pause = pauseOf(at)
-  const of = (name: SampledColumn) => cut(samples[name])
-  const watts = cut(wattsOf(samples))
-  const dist = of('dist')
-  const known = dist.filter((value) => value !== null)
+  const floats = (column: Column) => Float64Array.from(at, (_, index) => column[begin + index] ?? Number.NaN)
+  const recorded = makeRecorded({
+    count: at.length,
+    t: Float64Array.from(at, (moment) => moment * 1_000),
+    columns: {
+      power: floats(samples.power),
+      p_raw: floats(samples.p_raw),
+      hr: floats(samples.hr),
+      cad: floats(samples.cad),
+      alt: floats(samples.alt),
+      dist: floats(samples.dist),
+    },
+  })
+  const ridden = measureEffort(recorded)
+  const known = cut(samples.dist).filter((value) => value !== null)
   return {
     elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
     /** without pauses */
-    recorded_s: sumOfSteps(at, pause, (_, took) => took),
-    moving_s:
-      known.length === 0
-        ? null
-        : sumOfSteps(at, pause, (index, took) => (isMoving(dist, index, took) ? took : 0)),
+    recorded_s: recorded.heldS.reduce((sum, held) => sum + held, 0),
+    moving_s: ridden.movingS,
     distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
-    climbed_m: measureHeight(
-      at,
-      of('alt').map((height) => height ?? Number.NaN),
-    ).ascentM,
-    power: spreadOf(watts),
-    mpa: spreadOf(of('mpa')),
-    hr: spreadOf(of('hr')),
-    cad: spreadOf(of('cad')),
+    climbed_m: ridden.ascentM,
+    power: spreadOf(cut(wattsOf(samples))),
+    mpa: spreadOf(cut(samples.mpa)),
+    hr: spreadOf(cut(samples.hr)),
+    cad: spreadOf(cut(samples.cad)),
     speed_kmh: spreadOf(cut(speedsOf(samples))),
-    work_kj: workOf(at, watts, pause),
-    weighted_w: weightedOf(at, watts, pause),
+    work_kj: ridden.workKj,
+    weighted_w: ridden.weightedPower,
   }
-}
-
-/** Sums `value` over the steps between samples, except pauses; `took` is the step's length in s. */
-function sumOfSteps(
-  at: readonly number[],
-  pause: number,
-  value: (index: number, took: number) => number,
-): number {
-  let sum = 0
-  for (let index = 0; index + 1 < at.length; index++) {
-    const took = (at[index + 1] ?? 0) - (at[index] ?? 0)
-    if (took <= pause) sum += value(index, took)
-  }
-  return sum
-}
-
-function isMoving(dist: Column, index: number, took: number): boolean {
-  const [from, to] = [dist[index], dist[index + 1]]
-  return typeof from === 'number' && typeof to === 'number' && to - from > SLOWEST_MPS * took
 }
 
 /** Computes mean and extremes of a column, null without values; not by spreading into Math.max, which has a limit of arguments. */
@@ -109,36 +91,6 @@ export function spreadOf(column: Column) {
     if (lowest === null || value < lowest) lowest = value
   }
   return { mean: count === 0 ? null : sum / count, highest, lowest }
-}
-
-/** The work of a sample until the next one; the last one counts for a second. */
-function workOf(at: readonly number[], watts: Column, pause: number): number | null {
-  if (!watts.some((value) => value !== null)) return null
-  const last = watts.at(-1) ?? 0
-  return (sumOfSteps(at, pause, (index, took) => (watts[index] ?? 0) * took) + last) / 1_000
-}
-
-/**
- * Computes the weighted mean power, W, as `weighted_power` of ride_measures: the fourth root of the mean fourth power of the 30 s means at
- * each second with power. Pauses count as zero; null below 30 s.
- */
-export function weightedOf(at: readonly number[], watts: Column, pause = pauseOf(at)): number | null {
-  const seconds: Array<number | null> = []
-  at.forEach((moment, index) => {
-    const took = Math.round((at[index + 1] ?? moment + 1) - moment)
-    const held = took > pause ? 1 : took
-    for (let second = 0; second < held; second++) seconds.push(watts[index] ?? null)
-    // The mean stays zero after 30 s of a pause.
-    for (let second = held; second < Math.min(took, WEIGHTED_WINDOW_S); second++) seconds.push(null)
-  })
-  let [window, fourths, counted] = [0, 0, 0]
-  seconds.forEach((value, index) => {
-    window += (value ?? 0) - (seconds[index - WEIGHTED_WINDOW_S] ?? 0)
-    if (index < WEIGHTED_WINDOW_S - 1 || value === null) return
-    fourths += (window / WEIGHTED_WINDOW_S) ** 4
-    counted++
-  })
-  return counted === 0 ? null : (fourths / counted) ** 0.25
 }
 
 /** Finds the index of the first sample at or after a time in s, else the number of samples. */
