@@ -119,7 +119,7 @@ function makeExpandedRows(fields: readonly string[], columns?: number): (rows: r
   let number = 0
   const write = (row: Row): string => {
     number += 1
-    const title = padTitle(`─[ row ${number} ]`, Math.min(columns ?? TITLE_WIDTH, TITLE_WIDTH))
+    const title = `─[ row ${number} ]`.padEnd(Math.min(columns ?? TITLE_WIDTH, TITLE_WIDTH), '─')
     const lines = names.map((name, index) => {
       const [first = '', ...more] = linesOf(row[index] ?? '')
       const start = first === '' ? name : padTo(name, nameWidth, 'left') + GAP + first
@@ -128,10 +128,6 @@ function makeExpandedRows(fields: readonly string[], columns?: number): (rows: r
     return `${[title, ...lines].join('\n')}\n`
   }
   return (rows) => rows.map(write).join('')
-}
-
-function padTitle(title: string, width: number): string {
-  return title + '─'.repeat(Math.max(0, width - title.length))
 }
 
 /**

@@ -5,7 +5,7 @@ import { contentIdOf, type ReadFit, readFit, sourceOf, unpackDropped } from '../
 import { errorCode, errorLine } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
-import { sleep } from '../../kit/time.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
 import { normalizeListEntry } from '../../normalize/activity-row.ts'
 import type { Account } from '../../store/account-rows.ts'
 import { findUpload, type Upload } from '../../store/uploads/uploads.ts'
@@ -122,11 +122,8 @@ async function uploadOne(
     if (upload.state === 'seen' && error !== undefined) throw error
     again = 'never'
     input.onWait(upload)
-    await sleep(pauseUntil(upload.nextTryAt, app.mirror.now()), signal)
+    const pauseMs = (upload.nextTryAt?.getTime() ?? 0) - app.mirror.now().getTime()
+    // Another process may work on the row, too.
+    await sleep(Math.max(SECOND, pauseMs), signal)
   }
-}
-
-/** Returns the pause until a moment, ms: a second at least, also for a row that another process works on. */
-function pauseUntil(moment: Date | null, now: Date): number {
-  return Math.max(1_000, (moment?.getTime() ?? 0) - now.getTime())
 }

@@ -22,17 +22,14 @@ export const addChangesVerb = defineVerb({
     const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {
       for (const change of page) {
-        if (json) printJson(toJson(change))
+        const { changeId, accountId: account_id, ...rest } = change
+        if (json) printJson({ change_id: changeId, account_id, ...rest })
         else print(lineOf(change))
       }
     }
     return signal.aborted && !follow ? EXIT.interrupted : EXIT.done
   },
 })
-
-function toJson({ changeId, accountId, ...change }: Change) {
-  return { change_id: changeId, account_id: accountId, ...change }
-}
 
 function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
   const moment = at.slice(0, 19).replace('T', ' ')

@@ -65,7 +65,10 @@ function sentenceOf({ from, to, applied }: Migrated): string {
 
 async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, note, took } = tools
-  const to = file === '-' ? { write: makeOutputWriter(process.stdout) } : { path: file }
+  if (file === '-' && process.stdout.isTTY)
+    throw new ConfigError('bad_usage', 'a backup is not for a terminal; run: musette backup FILE')
+  const write = (bytes: Buffer) => writeTo(process.stdout, bytes)
+  const to = file === '-' ? { write } : { path: file }
   const { backUp, countManifestRows } = await import('../../app/backups.ts')
   const line = tools.beginProgress('backing up rows')
   const { manifest, bytes, leftOut, key } = await backUp(tools, { to, signal, onProgress: line.show })
@@ -123,12 +126,4 @@ async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undef
 
 function contentOf({ tables }: Manifest, rows: number): string {
   return `${tables.length} tables with ${formatCount(rows)} rows`
-}
-
-/** Returns writeTo for an output that is no terminal. */
-function makeOutputWriter(output: NodeJS.WriteStream): (bytes: Buffer) => Promise<void> {
-  if (output.isTTY) {
-    throw new ConfigError('bad_usage', 'a backup is not for a terminal; run: musette backup FILE')
-  }
-  return (bytes) => writeTo(output, bytes)
 }

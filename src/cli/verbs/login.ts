@@ -48,7 +48,11 @@ export const addLoginVerb = defineVerb({
     const { config, log, signal, print, note } = context
     return closeAfter(await openApp(config, log, { signal, byHand: true }), async (app) => {
       const plain = await findPlainAddress(app, name)
-      if (plain !== undefined) note(warningOf(plain, browser ? 'tokens' : 'your password and tokens'))
+      const secrets = browser ? 'tokens' : 'your password and tokens'
+      if (plain !== undefined)
+        note(
+          `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
+        )
       const { sameRider } = options
       const account = credentials
         ? await signInWithPassword(app, { name, ...credentials, keepPassword, sameRider, signal })
@@ -112,10 +116,6 @@ function parseHeartRate(text: string): number {
   const rate = Number(text)
   if (Number.isInteger(rate) && rate >= 20 && rate <= 250) return rate
   throw new InvalidArgumentError('A heart rate is a whole number from 20 to 250 a minute.')
-}
-
-function warningOf(address: string, what: string): string {
-  return `musette: ${address} is not https, so anybody on the way can read ${what}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`
 }
 
 function canAsk({ terminal }: Context): boolean {

@@ -33,7 +33,8 @@ export const addSyncVerb = defineVerb({
     const done = await asPass(app, { name, wait, signal, onWait: noteOnce(tools) }, () =>
       syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
-    line.finish(`account "${name}": ${done ? sentenceOf(name, done) : runningSentence(name)}`)
+    const running = `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
+    line.finish(`account "${name}": ${done ? sentenceOf(name, done) : running}`)
     const { listed, fetched, unchanged, absent, failed, pending, unfetched } = done ?? NO_COUNTS
     const result = { account: name, listed, fetched, unchanged, absent, failed, pending }
     if (json) tools.printJson({ ...result, duration_ms: tools.took(), ...(!done && { running: true }) })
@@ -42,10 +43,6 @@ export const addSyncVerb = defineVerb({
 })
 
 const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0, unfetched: 0 }
-
-function runningSentence(name: string): string {
-  return `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
-}
 
 /** Makes the function that says once that a pass waits. */
 function noteOnce(context: Pick<Context, 'note'>): () => void {

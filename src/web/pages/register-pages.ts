@@ -72,7 +72,11 @@ export async function registerPages(
   registerHomeTimezone(server, app, tokens)
   await server.register(
     async (scope) => {
-      scope.setErrorHandler((error, _request, reply) => sendUnavailable(error, reply))
+      scope.setErrorHandler((error, _request, reply) => {
+        // Errors that pass or that a person can fix; the server handles the others.
+        if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
+        return reply.code(503).send({ error: errorLine(error) })
+      })
       const findLogin = makeCachedProbe(() => collectProblems(makeFacts(app, new Date()), 'header'), {
         keepMs: KEEP_MS,
       })
@@ -101,13 +105,6 @@ async function findFacts(app: PagesApp, activityId: number) {
     if (error instanceof TransientError) return null
     throw error
   }
-}
-
-/** Sends the sentence of a temporary error or one that a person can fix; the server handles the others. */
-function sendUnavailable(error: unknown, reply: FastifyReply) {
-  if (error instanceof TransientError || error instanceof ConfigError)
-    return reply.code(503).send({ error: errorLine(error) })
-  throw error
 }
 
 function sendPage(reply: FastifyReply, page: Page, menu: Menu, data?: readonly string[]) {

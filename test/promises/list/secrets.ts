@@ -173,8 +173,8 @@ export const SECRETS: readonly Breaking[] = [
   {
     promise: 'a warning comes before a password is sent over plain http',
     in: 'src/cli/verbs/login.ts',
-    from: 'if (plain !== undefined) note(',
-    to: "if (plain === '') note(",
+    from: 'if (plain !== undefined)',
+    to: "if (plain === '')",
   },
   {
     promise: 'messages and logs cannot control a terminal',

@@ -15,7 +15,8 @@ export function keepPlace(firstShown: () => number): void {
   history.scrollRestoration = 'manual'
   let timer: ReturnType<typeof setTimeout> | undefined
   const record = () => {
-    const place: Place = { y: scrollY, first: current?.() ?? 0, activity: focusedActivity() }
+    const activity = document.activeElement?.getAttribute('href')?.match(/^\/activities\/\d+$/)?.[0]
+    const place: Place = { y: scrollY, first: current?.() ?? 0, activity }
     history.replaceState(place, '')
   }
   addEventListener('scroll', () => {
@@ -33,8 +34,4 @@ export function placeKept(): Place | undefined {
   if (typeof kept !== 'object' || kept === null || !('y' in kept) || !('first' in kept)) return undefined
   const activity = 'activity' in kept && typeof kept.activity === 'string' ? kept.activity : undefined
   return { y: Number(kept.y), first: Number(kept.first), activity }
-}
-
-function focusedActivity(): string | undefined {
-  return document.activeElement?.getAttribute('href')?.match(/^\/activities\/\d+$/)?.[0]
 }

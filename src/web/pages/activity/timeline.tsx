@@ -65,7 +65,10 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
     const lines = { ...linesOf(samples), ...Object.fromEntries(more) }
     const { places: samplePlaces, ...plotted } = withPauses(samples.elapsed_s, lines)
     const isRecorded = ({ key }: Line) => lines[key]?.some((value) => value !== null)
-    const lanes = [...LANES, ...[...more.keys()].map(laneOf)]
+    const further = [...more.keys()].map((field) =>
+      makeLane(110, [makeLine(field, field, '', 'text', { digits: 2 })]),
+    )
+    const lanes = [...LANES, ...further]
       .map((lane) => (lane === SPEED && sport === 'running' ? PACE : lane))
       .map((lane) => ({ ...lane, lines: lane.lines.filter(isRecorded) }))
       .filter((lane) => lane.lines.length > 0)
@@ -124,10 +127,6 @@ function linesOf(samples: Samples): Record<string, Values> {
     speed: speedsOf(samples).map((value) => value && value * UNITS.aKm),
     ...samples.recorded,
   }
-}
-
-function laneOf(field: string): Lane {
-  return makeLane(110, [makeLine(field, field, '', 'text', { digits: 2 })])
 }
 
 type FieldsProps = {
