@@ -30,14 +30,7 @@ describe('a web server beyond loopback', () => {
   })
 
   it('shows only its health without the token, not even its pages', async () => {
-    for (const path of [
-      '/',
-      '/metrics',
-      '/runs',
-      '/api/runs',
-      '/assets/pages/runs/page.js',
-      '/nothing',
-    ]) {
+    for (const path of ['/', '/metrics', '/runs', '/api/runs', '/assets/pages/runs/page.js', '/nothing']) {
       const answer = await rig.ask(path)
       expect(answer, path).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
       expect(answer.body, path).toContain('MUSETTE_HTTP_TOKEN')
