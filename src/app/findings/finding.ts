@@ -147,7 +147,7 @@ export function warning(found: string, run?: string): Finding {
 
 /** Makes a finding of what does not work. */
 export function problem(kind: ProblemKind, found: string, run?: string): Finding {
-  return { ...ok(found, run), state: 'problem', kind }
+  return { state: 'problem', kind, found, ...(run !== undefined && { run }) }
 }
 
 /** Makes the finding of a check that could not be made, and why. */
