@@ -4,8 +4,11 @@
  */
 export function describeShape(values: readonly unknown[], indent = ''): string[] {
   const objects = values.filter(isObject)
-  const keys = new Set(objects.flatMap((object) => Object.keys(object)))
-  return [...keys].flatMap((key) => {
+  const keys = [...new Set(objects.flatMap((object) => Object.keys(object)))]
+  const isOfAll = (key: string) => objects.every((object) => key in object)
+  // Which object comes first may differ from machine to machine.
+  const others = keys.filter((key) => !isOfAll(key)).toSorted()
+  return [...keys.filter(isOfAll), ...others].flatMap((key) => {
     const held = objects.filter((object) => key in object).map((object) => object[key])
     const mark = held.length < objects.length ? '?' : ''
     return [
