@@ -120,13 +120,19 @@ describe('the metrics of a daemon that mirrors', () => {
     for (const secret of secrets) expect(page).not.toContain(secret)
   })
 
-  it('show an account that needs a login, and one that was never polled', async () => {
-    await rig.rows(`update training.accounts set needs_login = true`)
+  it('show an account that needs a login, how long its new tokens are refused, and one that was never polled', async () => {
+    await rig.rows(
+      `with refused as (update musette.credentials set refused_since = now() - interval '1 hour')
+       update training.accounts set needs_login = true`,
+    )
     await rig.rows(`insert into training.accounts (name, base_url) values ('new', 'http://x')`)
     const seen = await eventually(async () => {
       const now = await scrape()
       return now.get('musette_account_needs_login{account="default"}') === 1 && now
     }, OFTEN)
+    const refused = seen.get('musette_token_refused_seconds{account="default"}')
+    expect(refused).toBeGreaterThanOrEqual(3_600)
+    expect(refused).toBeLessThan(4_000)
     expect(seen.get('musette_account_freshness_seconds{account="new"}')).toBe(Number.POSITIVE_INFINITY)
     expect(seen.has('musette_token_expires_seconds{account="new"}')).toBe(false)
   })
