@@ -1,7 +1,7 @@
 import type { App } from '../app/app.ts'
 import { collectFindings } from '../app/findings/collect-findings.ts'
 import { makeFacts } from '../app/findings/facts.ts'
-import { isOpen, isSaid } from '../app/findings/finding.ts'
+import { type Finding, isOpen, isSaid } from '../app/findings/finding.ts'
 import { withRemedy } from '../app/remedy.ts'
 import { TransientError } from '../kit/errors.ts'
 import { withRun } from '../mirror/mirror.ts'
@@ -27,8 +27,7 @@ export async function sendRoundHeartbeat(
   const findings = await collectFindings(makeFacts(app, input.now), { place: 'heartbeat' })
   const wrong = findings.filter((finding) => isSaid(finding, input))
   if (wrong.length === 0 && findings.some((finding) => isOpen(finding, input))) return
-  const problem =
-    wrong.length > 0 ? wrong.map(({ found, run }) => withRemedy(found, { run })).join('; ') : undefined
+  const problem = wrong.length > 0 ? describeToMonitor(wrong) : undefined
   const dispatcher = makeReceivers(config.proxies)
   try {
     await withRun(store, RUN, async (tally) => {
@@ -46,6 +45,15 @@ export async function sendRoundHeartbeat(
   } finally {
     await dispatcher.destroy()
   }
+}
+
+/** Says to a monitor, which others run, what is wrong: without names of files, folders and errors, because it may take this in its address. */
+function describeToMonitor(findings: readonly Finding[]): string {
+  const phrases = findings.map(({ code = '', account }) => {
+    const phrase = code.replaceAll('_', ' ')
+    return account === undefined ? phrase : `${phrase} (account "${account}")`
+  })
+  return withRemedy([...new Set(phrases)].join(', '), { run: 'musette status' })
 }
 
 /**

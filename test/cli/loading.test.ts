@@ -50,7 +50,21 @@ describe('a process of the command line', () => {
   it('reads the state of the mirror without the client of the service, the queue and the web server', async () => {
     expect(await loadedBy('status', '--json')).toEqual({
       packages: [...SETTINGS, 'commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino'].sort(),
-      rooms: ['app', 'cli', 'config', 'daemon', 'kit', 'log.ts', 'main.ts', 'query', 'store', 'vault'],
+      rooms: [
+        ...[
+          'app',
+          'cli',
+          'config',
+          'daemon',
+          'fields',
+          'kit',
+          'log.ts',
+          'main.ts',
+          'query',
+          'store',
+          'vault',
+        ],
+      ],
     })
   })
 

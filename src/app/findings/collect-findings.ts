@@ -2,7 +2,6 @@ import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatAge, formatDuration, HOUR, MINUTE } from '../../kit/time.ts'
 import { findSharedRiders } from '../../store/account-status.ts'
 import { findUncompared } from '../../store/runs.ts'
-import { findOutdatedFit } from '../../store/uploads/kept-fit.ts'
 import { findUploadProblems } from '../../store/uploads/upload-problems.ts'
 import { fitCommand } from '../remedy.ts'
 import { type Facts, freshMs } from './facts.ts'
@@ -190,6 +189,7 @@ async function judgeUploads({ read, now }: Facts): Promise<Finding[]> {
 }
 
 async function judgeFitFiles({ read }: Facts): Promise<Finding[]> {
+  const { findOutdatedFit } = await import('../../store/uploads/kept-fit.ts')
   const { kept, gone } = await read(findOutdatedFit)
   const filesOf = (count: number) => `an earlier version read ${countOf(count, 'FIT file', 'FIT files')}`
   const missing = 'so fit_records and fit_messages lack them'

@@ -58,12 +58,17 @@ function Runs() {
   )
   if (!view) return <Waiting />
   const several = view.accounts > 1
+  if (view.accounts === 0)
+    return (
+      <>
+        <h1>Runs</h1>
+        <FirstSteps />
+      </>
+    )
   return (
     <>
       <h1>Runs</h1>
-      {view.accounts === 0 ? (
-        <FirstSteps />
-      ) : view.runs.length === 0 ? (
+      {view.runs.length === 0 ? (
         <p>
           Nothing has run yet. To start, type: <code>musette sync</code>
         </p>
