@@ -57,6 +57,9 @@ describeWithBrowser('a page whose daemon or database is unreachable', () => {
       expect([path, await notice.textContent()]).toEqual([path, 'musette login'])
       expect(await page.locator('#live').textContent()).toBe('Not live')
     }
+    // Also after an answer that nothing has changed, which the page has taken when the next one comes.
+    for (const _ of [1, 2]) await page.waitForResponse((response) => response.status() === 304)
+    expect(await notice.textContent()).toBe('musette login')
     expect(await page.locator('.health').textContent()).toContain('look below')
     expect(await page.getByText('renewed by itself').count()).toBe(0)
     await scene.rows('update training.accounts set needs_login = false, last_error = null')
