@@ -13,7 +13,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly [times: number, reason: strin
   'store/export/partitions.ts': [2, 'the number of the month that names a folder'],
   'store/samples/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],
   'store/activities/zone-rows.ts': [4, 'writes started_at_local, from which all days come'],
-  'store/samples/content.ts': [2, 'fills the columns season and month, which an index needs'],
 }
 
 const sources = readSources()

@@ -147,7 +147,7 @@ export const DERIVED_TABLES: readonly DerivedTable[] = [
     isVersioned: true,
     ofActivity: {
       account_id: 'a.account_id',
-      season: `date_part('year', a.started_at_local)::int`,
+      season: 'training.season_of(a.started_at_local::date)',
       started_at_local: 'a.started_at_local',
       sport: 'a.sport',
     },
@@ -162,7 +162,7 @@ export const DERIVED_TABLES: readonly DerivedTable[] = [
     ofActivity: {
       account_id: 'a.account_id',
       day: 'a.started_at_local::date',
-      month: `coalesce(date_trunc('month', a.started_at_local)::date, '-infinity')`,
+      month: `coalesce(training.month_of(a.started_at_local::date), '-infinity')`,
       absent: 'a.absent_since IS NOT NULL',
     },
     rowsOf({ intensity }) {
