@@ -136,7 +136,8 @@ async function openParts(
     }
     if (input.roles.includes('worker') && config.mqtt) {
       const { openPublisher } = await import('../mqtt/publisher.ts')
-      const findBackupTime = async () => (await makeFacts(app, new Date()).backups())?.newest?.doneAt ?? null
+      const findBackupTime = async () =>
+        (await makeFacts(app, new Date()).newestBackup()).newest?.doneAt ?? null
       const poll = async (accountId: number) => {
         for (const name of ['poll-activities', 'poll-training-info'] as const)
           await jobs.enqueue(name, [{ accountId }])

@@ -110,7 +110,7 @@ export function makeHealthReader(
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
     // Age and size are those of the actual file, not of its row.
-    const file = (await makeFacts(deps.app, new Date()).backups())?.newest
+    const { newest: file } = await makeFacts(deps.app, new Date()).newestBackup()
     const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
     const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
     const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null

@@ -1,7 +1,6 @@
-import { formatBytes, formatCount } from '../../kit/text.ts'
+import { countOf, formatBytes } from '../../kit/text.ts'
 import { formatAge, formatDuration, HOUR, MINUTE } from '../../kit/time.ts'
 import { findSharedRiders } from '../../store/account-status.ts'
-import { findUncompared } from '../../store/runs.ts'
 import { findUploadProblems } from '../../store/uploads/upload-problems.ts'
 import { fitCommand } from '../remedy.ts'
 import { type Facts, freshMs } from './facts.ts'
@@ -138,8 +137,8 @@ async function judgeActivities({ statuses }: Facts): Promise<Finding[]> {
   })
 }
 
-async function judgeComparisons({ read, now }: Facts): Promise<Finding[]> {
-  return (await read((tx) => findUncompared(tx, now))).map(({ account, failed }) => {
+async function judgeComparisons({ uncompared }: Facts): Promise<Finding[]> {
+  return (await uncompared()).map(({ account, failed }) => {
     const what = countOf(failed, 'activity', 'activities')
     const found = `has ${what} that could not be compared with the service in the last day`
     return aboutAccount(account)('activities_not_compared', found)
@@ -338,8 +337,4 @@ async function judgeMqtt({ config, mqtt, now }: Facts): Promise<Finding[]> {
   return [
     ok(`the daemon is connected${at ? `; the last change was published ${formatAge(at, now)} ago` : ''}`),
   ]
-}
-
-function countOf(count: number, one: string, many: string): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`
 }

@@ -4,7 +4,7 @@ import { findAccountStatuses } from '../../store/account-status.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { findPublisherState } from '../../store/feed/mqtt-publisher.ts'
 import { findAccountHealth } from '../../store/health.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
+import { findUncompared, findWholeWorkState } from '../../store/runs.ts'
 import type { Tx } from '../../store/store.ts'
 import { findWaitingFiles } from '../../store/uploads/waiting-files.ts'
 import { findWebhookStates } from '../../store/webhooks/known-webhooks.ts'
@@ -17,10 +17,21 @@ export type Facts = ReturnType<typeof makeFacts>
 export function makeFacts({ config, store }: Pick<App, 'config' | 'store'>, now: Date) {
   const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
   const identity = part(findIdentity)
+  const newestBackup = once(async () => {
+    const { dir } = config.backup
+    if (dir === undefined) return { newest: undefined, unreadable: undefined }
+    const { readNewestBackup } = await import('../../backup/backup-folder.ts')
+    const { line } = await identity()
+    return await readNewestBackup({ dir, line }).then(
+      (newest) => ({ newest, unreadable: undefined }),
+      (error: unknown) => ({ newest: undefined, unreadable: errorLine(error) }),
+    )
+  })
   return {
     ...{ config, now, identity, read: store.read },
     health: part(findAccountHealth),
     statuses: part(findAccountStatuses),
+    uncompared: part((tx) => findUncompared(tx, now)),
     waiting: part(findWaitingFiles),
     export: part((tx) => findWholeWorkState(tx, 'export')),
     heartbeat: part((tx) => findWholeWorkState(tx, 'heartbeat')),
@@ -30,17 +41,15 @@ export function makeFacts({ config, store }: Pick<App, 'config' | 'store'>, now:
       const { readSharedFolders } = await import('../report/shared-folders.ts')
       return readSharedFolders(config, await identity())
     }),
-    /** the backups that lie in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read */
+    /** the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read */
+    newestBackup,
+    /** the same with the runs that make and verify backups */
     backups: once(async () => {
       const { dir } = config.backup
       if (dir === undefined) return undefined
-      const { readNewestBackup, VERIFY_EVERY_MS } = await import('../../backup/backup-folder.ts')
-      const { line, lineBeganAt } = await identity()
-      let unreadable: string | undefined
-      const newest = await readNewestBackup({ dir, line }).catch((error: unknown) => {
-        unreadable = errorLine(error)
-        return undefined
-      })
+      const { VERIFY_EVERY_MS } = await import('../../backup/backup-folder.ts')
+      const { lineBeganAt } = await identity()
+      const { newest, unreadable } = await newestBackup()
       const made = await store.read((tx) => findWholeWorkState(tx, 'backup'))
       const verified = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
       return { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs: VERIFY_EVERY_MS }

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { App } from '../../app/app.ts'
 import { ACCOUNT_NAMES, ConfigError, isAccountName } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import { formatCount } from '../../kit/text.ts'
+import { countOf } from '../../kit/text.ts'
 import { isTimeZone } from '../../kit/time.ts'
 import type { Account } from '../../store/account-rows.ts'
 import { type Context, noteUnreadableLogins } from '../context.ts'
@@ -192,7 +192,7 @@ export const addAccountsSetVerb = defineVerb({
     if (timezone !== undefined) {
       const home = timezone === NONE ? null : timezone
       const moved = await setHomeTimezone(app, { name, timezone: home })
-      const count = moved === 1 ? '1 activity has' : `${formatCount(moved)} activities have`
+      const count = countOf(moved, 'activity has', 'activities have')
       const set = home === null ? 'has no time zone of its own any more' : `has the time zone ${home}`
       print(`account "${name}" ${set}; ${count} another wall clock`)
     }

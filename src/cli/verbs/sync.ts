@@ -2,7 +2,7 @@ import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts, VerifyCounts } from '../../app/sync-account.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
-import { formatCount, shorten } from '../../kit/text.ts'
+import { countOf, formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import type { Verified } from '../../mirror/compare-activities.ts'
 import { type Context, EXIT } from '../context.ts'
@@ -78,7 +78,7 @@ function some(count: number, what: string): string[] {
 }
 
 function countActivities(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'activity' : 'activities'}`
+  return countOf(count, 'activity', 'activities')
 }
 
 export const addResyncVerb = defineVerb({
