@@ -161,7 +161,9 @@ export function listTwinNames(files: readonly SourceFile[]): string[] {
     const name = basename(path)
     // Each page has these, in a folder of its own.
     const isPages = /^web\/pages\/\w+\/(?:queries|routes|page)\.tsx?$/.test(path)
-    if (path.startsWith('cli/verbs/') || isPages) continue
+    // Each feature is a folder of its own.
+    const isFeatures = path.startsWith('features/')
+    if (path.startsWith('cli/verbs/') || isPages || isFeatures) continue
     byName.set(name, [...(byName.get(name) ?? []), path])
   }
   return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(' and '))
