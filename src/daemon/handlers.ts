@@ -1,7 +1,7 @@
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
-import { verifyScheduledBackup, writeScheduledBackup } from '../app/scheduled-backup.ts'
+import { verifyScheduledBackup, writeScheduledBackup } from '../features/backup/scheduled-backup.ts'
 import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 import type { Handlers, Jobs } from '../jobs/jobs.ts'
 import { scrubOf } from '../jobs/schedules.ts'

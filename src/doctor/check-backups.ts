@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { type Finding, ok, problem, warning } from '../app/findings/finding.ts'
-import { readBackupFault } from '../app/scheduled-backup.ts'
+import { readBackupFault } from '../features/backup/scheduled-backup.ts'
 import { quoteShell } from '../kit/text.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findListed } from './check-listed.ts'

@@ -69,7 +69,7 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
     throw new ConfigError('bad_usage', 'a backup is not for a terminal; run: musette backup FILE')
   const write = (bytes: Buffer) => writeTo(process.stdout, bytes)
   const to = file === '-' ? { write } : { path: file }
-  const { backUp, countManifestRows } = await import('../../app/backups.ts')
+  const { backUp, countManifestRows } = await import('../../features/backup/backups.ts')
   const line = tools.beginProgress('backing up rows')
   const { manifest, bytes, leftOut, key } = await backUp(tools, { to, signal, onProgress: line.show })
   line.close()
@@ -92,7 +92,7 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
 async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, print, took } = tools
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { countManifestRows, verifyBackup } = await import('../../app/backups.ts')
+  const { countManifestRows, verifyBackup } = await import('../../features/backup/backups.ts')
   const line = tools.beginProgress('restoring rows')
   const manifest = await verifyBackup(tools, { from, signal, onProgress: line.show })
   line.close()
@@ -105,7 +105,7 @@ async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefi
 async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, note, took } = tools
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { countManifestRows, restoreFrom } = await import('../../app/backups.ts')
+  const { countManifestRows, restoreFrom } = await import('../../features/backup/backups.ts')
   const line = tools.beginProgress('restoring rows')
   const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
   line.close()

@@ -307,7 +307,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… and the daemon verifies the newest scheduled one each week and tells a failure',
-    in: 'src/app/scheduled-backup.ts',
+    in: 'src/features/backup/scheduled-backup.ts',
     from: "outcome === 'done' && ageMs >= 0",
     to: 'outcome !== null && ageMs >= 0',
   },

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { writeBackupFile } from '../backup/backup-file.ts'
+import type { App } from '../../app/app.ts'
+import { writeBackupFile } from '../../backup/backup-file.ts'
 import {
   readBackupManifest,
   readBackupsOfOthers,
@@ -10,17 +11,16 @@ import {
   type Schedule,
   scheduledName,
   VERIFY_EVERY_MS,
-} from '../backup/backup-folder.ts'
-import { countManifestRows } from '../backup/manifest.ts'
-import { errorLine, TransientError } from '../kit/errors.ts'
-import { VERSION } from '../kit/program-folder.ts'
-import { type Clock, DAY } from '../kit/time.ts'
-import { withRun } from '../mirror/mirror.ts'
-import { findAccounts } from '../store/account-rows.ts'
-import { findIdentity } from '../store/database-facts.ts'
-import { findWholeWorkState } from '../store/runs.ts'
-import { withExclusiveWork } from '../store/store.ts'
-import type { App } from './app.ts'
+} from '../../backup/backup-folder.ts'
+import { countManifestRows } from '../../backup/manifest.ts'
+import { errorLine, TransientError } from '../../kit/errors.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { type Clock, DAY } from '../../kit/time.ts'
+import { withRun } from '../../mirror/mirror.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import { findIdentity } from '../../store/database-facts.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+import { withExclusiveWork } from '../../store/store.ts'
 import { verifyBackup } from './backups.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }

@@ -1,29 +1,29 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { readBackupFile, writeBackupFile } from '../backup/backup-file.ts'
-import { readBackupManifest } from '../backup/backup-folder.ts'
-import type { Manifest } from '../backup/manifest.ts'
-import { type Archive, openArchive } from '../backup/read-archive.ts'
-import { restoreBackup } from '../backup/restore-backup.ts'
-import { type BackupReport, writeBackup } from '../backup/write-backup.ts'
-import type { Config } from '../config/config.ts'
-import { ConfigError, errorCode } from '../kit/errors.ts'
-import { orNone } from '../kit/files.ts'
-import { VERSION } from '../kit/program-folder.ts'
-import { closeAfter } from '../kit/release-stack.ts'
-import { MINUTE, systemClock } from '../kit/time.ts'
-import { findAccounts } from '../store/account-rows.ts'
-import type { CopyProgress } from '../store/backup/copy-progress.ts'
-import { withTemporaryDatabase } from '../store/backup/temporary-database.ts'
-import { checkSchema, findVersion, otherVersion } from '../store/migration/schema-version.ts'
-import { openStore, type Store } from '../store/store.ts'
-import { readSecretKeys, secretKeyPath } from '../vault/key-file.ts'
-import { findKeyIds } from '../vault/rows.ts'
-import { keyIdOf } from '../vault/seal.ts'
-import { openDatabase, openUnmigrated } from './open-database.ts'
+import { openDatabase, openUnmigrated } from '../../app/open-database.ts'
+import { readBackupFile, writeBackupFile } from '../../backup/backup-file.ts'
+import { readBackupManifest } from '../../backup/backup-folder.ts'
+import type { Manifest } from '../../backup/manifest.ts'
+import { type Archive, openArchive } from '../../backup/read-archive.ts'
+import { restoreBackup } from '../../backup/restore-backup.ts'
+import { type BackupReport, writeBackup } from '../../backup/write-backup.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { orNone } from '../../kit/files.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { MINUTE, systemClock } from '../../kit/time.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import type { CopyProgress } from '../../store/backup/copy-progress.ts'
+import { withTemporaryDatabase } from '../../store/backup/temporary-database.ts'
+import { checkSchema, findVersion, otherVersion } from '../../store/migration/schema-version.ts'
+import { openStore, type Store } from '../../store/store.ts'
+import { readSecretKeys, secretKeyPath } from '../../vault/key-file.ts'
+import { findKeyIds } from '../../vault/rows.ts'
+import { keyIdOf } from '../../vault/seal.ts'
 
-export { countManifestRows } from '../backup/manifest.ts'
+export { countManifestRows } from '../../backup/manifest.ts'
 
 /** Which key opens the logins of a database, and whether this configuration has it. */
 export type KeyNeeds = {
@@ -142,7 +142,7 @@ async function withOwnServer<T>(
   signal: AbortSignal,
   work: (url: string) => Promise<T>,
 ): Promise<T> {
-  const { openEmbeddedPostgres } = await import('../embedded/embedded.ts')
+  const { openEmbeddedPostgres } = await import('../../embedded/embedded.ts')
   await removeLeft(config.dataDir)
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   const dataDir = await mkdtemp(join(config.dataDir, VERIFYING))
@@ -157,7 +157,7 @@ const VERIFYING = 'verify-'
 
 /** Removes the folders of processes that were killed. */
 async function removeLeft(dataDir: string): Promise<void> {
-  const { isLocked } = await import('../embedded/lock.ts')
+  const { isLocked } = await import('../../embedded/lock.ts')
   const names = await readdir(dataDir).catch(orNone)
   for (const name of names.filter((each) => each.startsWith(VERIFYING))) {
     const folder = join(dataDir, name)
@@ -170,7 +170,7 @@ async function removeLeft(dataDir: string): Promise<void> {
 
 /** Tells whether this install has the programs of the embedded Postgres: a container has not. */
 async function canEmbed(): Promise<boolean> {
-  const { resolveBinaryPackage } = await import('../embedded/binaries.ts')
+  const { resolveBinaryPackage } = await import('../../embedded/binaries.ts')
   try {
     return resolveBinaryPackage() !== ''
   } catch {
