@@ -18,7 +18,7 @@ export const addChangesVerb = defineVerb({
   needs: 'database',
   async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
     const { accountNamed } = await import('../../app/local-app.ts')
-    const { readChanges } = await import('../../app/change-feed.ts')
+    const { readChanges } = await import('../../features/changes/change-feed.ts')
     const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {
       for (const change of page) {
