@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { upsertReader } from '../../src/app/reader.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { upsertReader } from '../../src/features/reader/reader.ts'
 import { findForeignParts } from '../../src/store/backup/foreign-parts.ts'
 import { tablesInOrder } from '../../src/store/backup/tables.ts'
 import { limitToOneAccount } from '../../src/store/migration/one-account.ts'

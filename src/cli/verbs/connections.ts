@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import type { ReaderLogin } from '../../app/reader.ts'
 import type { Config } from '../../config/config.ts'
+import type { ReaderLogin } from '../../features/reader/reader.ts'
 import { parseDuration } from '../../kit/time.ts'
 import { readInput } from '../prompt.ts'
 import { defineVerb, flag, option } from '../verb.ts'
@@ -56,7 +56,7 @@ export const addReaderVerb = defineVerb({
     const password = passwordStdin
       ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
       : undefined
-    const { upsertReader } = await import('../../app/reader.ts')
+    const { upsertReader } = await import('../../features/reader/reader.ts')
     const reader = await upsertReader(config, log, { name, password, statementTimeoutMs, account, signal })
     note(
       `musette: login "${name}" reads ${account === undefined ? 'schema training' : `the rows of account "${account}" in schema training`}; its password stands in this URL and is not shown again`,

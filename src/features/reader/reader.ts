@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Config } from '../config/config.ts'
-import { ConfigError, errorLine } from '../kit/errors.ts'
-import { findAccountId } from '../query/assistant-login.ts'
-import { findOpenRights } from '../query/reader-limits.ts'
+import type { App } from '../../app/app.ts'
+import { openDatabase } from '../../app/open-database.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError, errorLine } from '../../kit/errors.ts'
+import { findAccountId } from '../../query/assistant-login.ts'
+import { findOpenRights } from '../../query/reader-limits.ts'
 import {
   findWritableSchemas,
   readerUrl,
   renewReaderLogins,
   upsertReaderLogin,
-} from '../query/reader-login.ts'
-import { sqlstateOf } from '../store/database-errors.ts'
-import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../store/migration/one-account.ts'
-import { checkSchema } from '../store/migration/schema-version.ts'
-import { openStore } from '../store/store.ts'
-import type { App } from './app.ts'
-import { openDatabase } from './open-database.ts'
+} from '../../query/reader-login.ts'
+import { sqlstateOf } from '../../store/database-errors.ts'
+import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../../store/migration/one-account.ts'
+import { checkSchema } from '../../store/migration/schema-version.ts'
+import { openStore } from '../../store/store.ts'
 
 export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
