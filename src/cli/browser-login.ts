@@ -2,10 +2,10 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline/promises'
 import { beginBrowserLogin } from '../app/sign-in.ts'
+import type { Context } from '../frame/context.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { type JoinedSignal, joinSignals, MINUTE, SECOND } from '../kit/time.ts'
-import type { Context } from './context.ts'
 
 /** Long enough to find a password manager and read the consent screen. */
 const WAIT_MS = 10 * MINUTE

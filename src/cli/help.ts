@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { VARIABLES } from '../config/variables.ts'
-import { EXIT } from './context.ts'
+import { EXIT } from '../frame/context.ts'
 
 type Variable = keyof typeof VARIABLES
 

@@ -1,8 +1,8 @@
 import type { DatabasePlan } from '../app/open-database.ts'
+import type { Context } from '../frame/context.ts'
+import { printTable } from '../frame/output.ts'
 import { formatBytes } from '../kit/text.ts'
 import { formatDuration, SECOND } from '../kit/time.ts'
-import type { Context } from './context.ts'
-import { printTable } from './output.ts'
 
 const WAITING = {
   none: 'nothing',

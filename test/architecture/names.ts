@@ -107,7 +107,7 @@ function functionsOf({ path, text }: SourceFile): Declared[] {
   return declared
 }
 
-const NETWORK_ROOMS = ['service', 'mirror', 'upload', 'jobs', 'doctor', 'web', 'cli', 'sandbox']
+const NETWORK_ROOMS = ['service', 'mirror', 'upload', 'jobs', 'doctor', 'web', 'cli', 'frame', 'sandbox']
 /** The handles of the database, of the queue, and of the ledger in it. */
 const DATABASE =
   /\b(?:tx|store|Tx|Store|client|queries|database|vault|cluster|pool|queue)\b|\b(?:find|upsert|record)[A-Z]/

@@ -43,7 +43,7 @@ const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('app') + 1)
 
 /** The rooms whose code each room may run, besides itself and kit. */
 export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
-  main: ['cli'],
+  main: ['cli', 'frame'],
   cli: [
     'features',
     'frame',
@@ -108,7 +108,7 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'pg-copy-streams': ['store'],
   chokidar: ['dropfolder'],
   yauzl: ['fit'],
-  commander: ['cli'],
+  commander: ['cli', 'frame', 'features'],
   fastify: ['web'],
   'prom-client': ['web'],
   '@fastify/cookie': ['web'],

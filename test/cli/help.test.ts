@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT } from '../../src/cli/context.ts'
 import { EXIT_MEANINGS, HELP, verbsOf } from '../../src/cli/help.ts'
 import { defaultOf, VARIABLES } from '../../src/config/variables.ts'
+import { EXIT } from '../../src/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
 
 const program = makeProgram(async () => undefined)

@@ -41,7 +41,7 @@ describe('a process of the command line', () => {
   it('loads no verb that it does not run, for its help and its version', async () => {
     const light = {
       packages: ['commander', 'fast-string-width'],
-      rooms: ['app', 'cli', 'daemon', 'kit', 'main.ts'],
+      rooms: ['app', 'cli', 'daemon', 'frame', 'kit', 'main.ts'],
     }
     for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
     expect(await loadedBy('sync', '--help')).toEqual(light)
@@ -57,6 +57,7 @@ describe('a process of the command line', () => {
           'config',
           'daemon',
           'fields',
+          'frame',
           'kit',
           'log.ts',
           'main.ts',
@@ -95,7 +96,7 @@ describe('a process of the command line', () => {
 
   it('names lines of src in the stack trace of a log line', async () => {
     const script = `
-      const { cutTo } = await import('${modulePath('cli/output')}')
+      const { cutTo } = await import('${modulePath('frame/output')}')
       const { openLog } = await import('${modulePath('log')}')
       try {
         cutTo(undefined, 1)
@@ -105,8 +106,8 @@ describe('a process of the command line', () => {
       }`
     const { stderr } = await runNode(['--input-type=module', '--eval', script])
     const stack: string = JSON.parse(stderr).error.cause.stack
-    const [, line] = /widthOf \(file:\S+\/src\/cli\/output\.ts:(\d+):\d+\)/.exec(stack) ?? []
-    const source = await readFile('src/cli/output.ts', 'utf8')
+    const [, line] = /widthOf \(file:\S+\/src\/frame\/output\.ts:(\d+):\d+\)/.exec(stack) ?? []
+    const source = await readFile('src/frame/output.ts', 'utf8')
     expect(source.split('\n')[Number(line) - 1], stack).toContain('line.length')
   })
 

@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander'
 import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT } from '../../src/cli/context.ts'
 import { EXIT_MEANINGS, exitsOf, HELP, verbsOf } from '../../src/cli/help.ts'
 import { IN_DATA_DIR } from '../../src/config/env-file.ts'
 import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { EXIT } from '../../src/frame/context.ts'
 
 /** The data directory differs between a clone, where this is generated, and an installed package. */
 const DATA_DIR_DEFAULT = '$XDG_DATA_HOME/musette or the like of the platform; ./.musette in a clone'

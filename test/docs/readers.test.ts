@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { runCli } from '../../src/cli/cli.ts'
-import { EXIT } from '../../src/cli/context.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { EXIT } from '../../src/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
 
 const PAGES = [

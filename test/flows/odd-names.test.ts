@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeProgressLine } from '../../src/cli/progress.ts'
+import { makeProgressLine } from '../../src/frame/progress.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'

@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
 import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT } from '../../src/cli/context.ts'
 import { EXIT_MEANINGS, verbsOf } from '../../src/cli/help.ts'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
 import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { EXIT } from '../../src/frame/context.ts'
 
 /** Describes the verbs by their help, the variables and the exit codes. */
 export function describeProgram(): string {

@@ -1,7 +1,7 @@
+import { EXIT } from '../../frame/context.ts'
+import { wholeNumber } from '../../frame/output.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import type { Change } from '../../store/feed/change-rows.ts'
-import { EXIT } from '../context.ts'
-import { wholeNumber } from '../output.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 /** As many columns of a change as are shown with their values. */
 const SHOWN = 3

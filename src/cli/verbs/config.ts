@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/config.ts'
-import { type Context, EXIT } from '../context.ts'
-import { printTable } from '../output.ts'
-import { defineVerb, flag } from '../verb.ts'
+import { type Context, EXIT } from '../../frame/context.ts'
+import { printTable } from '../../frame/output.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
 
 /** A setting as printed: a secret `value` is masked. */
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander'
 import type { Config } from '../../config/config.ts'
 import type { ReaderLogin } from '../../features/reader/reader.ts'
+import { readInput } from '../../frame/prompt.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { parseDuration } from '../../kit/time.ts'
-import { readInput } from '../prompt.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 export const addDbUrlVerb = defineVerb({
   name: 'db-url',

@@ -1,12 +1,12 @@
 import { addAbortSignal } from 'node:stream'
 import type { Manifest } from '../../backup/manifest.ts'
+import { writeTo } from '../../frame/standard-streams.ts'
+import { defineVerb, flag, type Tools } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 import { countMigrations, nothingToDo, printMigrationPlan } from '../print-plan.ts'
-import { writeTo } from '../standard-streams.ts'
-import { defineVerb, flag, type Tools } from '../verb.ts'
 
 export const addMigrateVerb = defineVerb({
   name: 'migrate',

@@ -1,7 +1,7 @@
 import type { ProblemKind } from '../../app/findings/finding.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
-import { EXIT } from '../context.ts'
-import { defineVerb, flag } from '../verb.ts'
+import { EXIT } from '../../frame/context.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
 
 /** The kinds of problem in the order of repair: without a configuration no other check is possible. */
 const GRAVEST_FIRST: ReadonlyArray<[kind: ProblemKind, code: number]> = [

@@ -1,11 +1,11 @@
 import type { ExportCounts } from '../../app/export/export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
+import { EXIT } from '../../frame/context.ts'
+import { printTable } from '../../frame/output.ts'
+import { writeTo } from '../../frame/standard-streams.ts'
+import { defineVerb, flag, option, type Tools } from '../../frame/verb.ts'
 import { ConfigError, commandFor, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
-import { EXIT } from '../context.ts'
-import { printTable } from '../output.ts'
-import { writeTo } from '../standard-streams.ts'
-import { defineVerb, flag, option, type Tools } from '../verb.ts'
 
 export const addExportVerb = defineVerb({
   name: 'export [path]',

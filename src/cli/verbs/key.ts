@@ -1,6 +1,6 @@
 import type { Rotation } from '../../app/key-rotation.ts'
-import { EXIT } from '../context.ts'
-import { defineVerb, option } from '../verb.ts'
+import { EXIT } from '../../frame/context.ts'
+import { defineVerb, option } from '../../frame/verb.ts'
 
 export const addKeyRotateVerb = defineVerb({
   group: { name: 'key', description: 'manage the key that seals the tokens' },

@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from 'commander'
 import type { App } from '../../app/app.ts'
+import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
+import { printTable } from '../../frame/output.ts'
+import { promptForSecret, promptForText, readInput } from '../../frame/prompt.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ACCOUNT_NAMES, ConfigError, isAccountName } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { countOf } from '../../kit/text.ts'
 import { isTimeZone } from '../../kit/time.ts'
 import type { Account } from '../../store/account-rows.ts'
-import { type Context, noteUnreadableLogins } from '../context.ts'
-import { printTable } from '../output.ts'
-import { promptForSecret, promptForText, readInput } from '../prompt.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 const TIMEZONE = 'the time zone of your home, such as Europe/Berlin, for activities without a known zone'
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { InvalidArgumentError } from 'commander'
+import { wholeNumber } from '../../frame/output.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
-import { wholeNumber } from '../output.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 type Client = { id: string; secret: string }
 

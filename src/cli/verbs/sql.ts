@@ -1,13 +1,13 @@
+import { EXIT } from '../../frame/context.ts'
+import { widthOf } from '../../frame/output.ts'
+import { readInput } from '../../frame/prompt.ts'
+import { writeTo } from '../../frame/standard-streams.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
-import { EXIT } from '../context.ts'
-import { widthOf } from '../output.ts'
-import { readInput } from '../prompt.ts'
 import type { Printer } from '../sql-formats.ts'
-import { writeTo } from '../standard-streams.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 export const addSqlVerb = defineVerb({
   name: 'sql [query]',

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { ROLES, type Role } from '../../daemon/roles.ts'
+import { EXIT } from '../../frame/context.ts'
+import { defineVerb, option } from '../../frame/verb.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
-import { EXIT } from '../context.ts'
-import { defineVerb, option } from '../verb.ts'
 
 /** Longer than a token request may take, because it is never cancelled; shorter than a container's grace of a minute. */
 const STOP_WITHIN_MS = 55 * SECOND

@@ -1,10 +1,10 @@
 import { withRemedy } from '../../app/remedy.ts'
 import type { Status } from '../../app/status-report.ts'
+import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
+import { printTable } from '../../frame/output.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
 import { formatCount } from '../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../kit/time.ts'
-import { type Context, noteUnreadableLogins } from '../context.ts'
-import { printTable } from '../output.ts'
-import { defineVerb, flag } from '../verb.ts'
 
 export const addStatusVerb = defineVerb({
   name: 'status',

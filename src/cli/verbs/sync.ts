@@ -1,12 +1,12 @@
 import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts, VerifyCounts } from '../../app/sync-account.ts'
+import { type Context, EXIT } from '../../frame/context.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { countOf, formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import type { Verified } from '../../mirror/compare-activities.ts'
-import { type Context, EXIT } from '../context.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 export const addSyncVerb = defineVerb({
   name: 'sync [account]',

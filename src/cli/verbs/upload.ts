@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { AttachedFile } from '../../app/files/attach-files.ts'
 import type { HandUpload } from '../../app/files/upload-files.ts'
+import { type Context, EXIT } from '../../frame/context.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount } from '../../kit/text.ts'
-import { type Context, EXIT } from '../context.ts'
-import { defineVerb, flag, option } from '../verb.ts'
 
 export const addUploadVerb = defineVerb({
   name: 'upload <file...>',

@@ -1,9 +1,9 @@
 import type { Webhook } from '../../config/webhooks-file.ts'
+import { type Context, EXIT } from '../../frame/context.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import type { Answer } from '../../webhooks/send.ts'
-import { type Context, EXIT } from '../context.ts'
-import { defineVerb, flag } from '../verb.ts'
 
 export const addWebhookTestVerb = defineVerb({
   group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },

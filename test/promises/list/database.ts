@@ -384,7 +384,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A command whose output does not fit on the disk never ends with 0',
-    in: 'src/cli/standard-streams.ts',
+    in: 'src/frame/standard-streams.ts',
     from: 'if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole',
     to: 'if (fstatSync(stdout.fd).isSocket()) stdout._write = writeWhole',
   },

@@ -228,7 +228,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'names of activities cannot control a terminal',
-    in: 'src/cli/output.ts',
+    in: 'src/frame/output.ts',
     from: 'return nameControls(text).replace(',
     to: 'return text.replace(',
   },
