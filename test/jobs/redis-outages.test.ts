@@ -151,7 +151,8 @@ describeWithRedis('a queue in Redis', () => {
     await jobs.keepSchedules()
     const before = await schedulesOf(jobs)
     expect(before).toBeGreaterThan(0)
-    await redis.set(`{musette-${IDENTITY}}:${LINE}:polls:meta`, 'x')
+    const foreign = `{musette-${IDENTITY}}:${LINE}:polls:meta`
+    await redis.set(foreign, 'x')
     const error = await open(server.url).catch((error: unknown) => error)
     expect(error).toMatchObject({ name: 'ConfigError', code: 'queue_foreign_key' })
     const { message } = error as Error
@@ -161,6 +162,7 @@ describeWithRedis('a queue in Redis', () => {
     await redis.set(`{musette-${IDENTITY}}:${OTHER}:polls:id`, '1')
     const command = /; run: (.*)$/.exec(message)?.[1] ?? ''
     await promisify(execFile)('sh', ['-c', command], { env: { ...process.env, REDIS_URL: server.url } })
+    expect(await redis.get(foreign).catch(() => 'a hash again')).not.toBe('x')
     await eventually(async () => (await schedulesOf(jobs).catch(() => 0)) === before, {
       what: 'the schedules',
     })

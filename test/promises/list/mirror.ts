@@ -107,9 +107,9 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… it leaves all views but the change feed',
-    in: 'drizzle/0000_schema.sql',
-    from: 'WHERE absent_since IS NULL AND (medal > 0 OR breakthrough > 0);',
-    to: 'WHERE medal > 0 OR breakthrough > 0;',
+    in: 'drizzle/0019_main_runs_and_sports.sql',
+    from: 'WHERE v.absent_since IS NULL AND (v.medal > 0 OR v.breakthrough > 0);',
+    to: 'WHERE v.medal > 0 OR v.breakthrough > 0;',
   },
   {
     promise: '… it comes back when listed again',
