@@ -65,14 +65,14 @@ const { metafile } = await build({
 const browser = await build({
   absWorkingDir: root,
   entryPoints: [
-    ...readdirSync(`${root}src/web/pages`)
+    ...readdirSync(`${root}src/features/dashboard/pages`)
       .filter((name) => !name.includes('.'))
-      .map((name) => `src/web/pages/${name}/page.tsx`),
-    'src/web/shared/text-page.tsx',
-    'src/web/shared/styles/styles.css',
-    'src/web/shared/styles/icon.svg',
+      .map((name) => `src/features/dashboard/pages/${name}/page.tsx`),
+    'src/features/dashboard/shared/text-page.tsx',
+    'src/features/dashboard/shared/styles/styles.css',
+    'src/features/dashboard/shared/styles/icon.svg',
   ],
-  outbase: 'src/web',
+  outbase: 'src/features/dashboard',
   outdir: 'dist/web',
   chunkNames: 'chunks/[name]-[hash]',
   loader: { '.svg': 'copy' },

@@ -6,6 +6,8 @@ import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
+import type { HttpServer } from '../features/mcp/http.ts'
+import { makeMetrics } from '../features/metrics/metrics.ts'
 import { renewReaders } from '../features/reader/reader.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
@@ -14,13 +16,11 @@ import { errorCode, errorLine } from '../kit/errors.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { SECOND, sleep, systemClock } from '../kit/time.ts'
-import type { HttpServer } from '../mcp/http.ts'
 import { makeGuardedReader } from '../query/guarded-reader.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
 import { makeCachedProbe } from '../web/cached-probe.ts'
-import { makeMetrics } from '../web/metrics.ts'
 import { assertNotExposed, openWeb, type WebDeps } from '../web/web.ts'
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { openAccountWatch } from './account-watch.ts'
@@ -199,7 +199,7 @@ function makeDaemonMcp({
   }
   let made: Promise<HttpServer> | undefined
   const make = () =>
-    import('../mcp/http.ts').then(({ makeHttpServer }) =>
+    import('../features/mcp/http.ts').then(({ makeHttpServer }) =>
       makeHttpServer({ log, version: VERSION, makeReader }),
     )
   return {

@@ -35,14 +35,20 @@ describe('the rooms of src', () => {
   it('keep each page to its folder, and Node out of the browser', () => {
     expect(listPageViolations(sources)).toEqual([])
     const planted = [
-      parseSource('web/pages/runs/planted.tsx', `import type { View } from '../today/page.tsx'\n`),
-      parseSource('web/shared/planted.ts', `import { openStore } from '../../store/store.ts'\n`),
-      parseSource('web/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`),
+      parseSource(
+        'features/dashboard/pages/runs/planted.tsx',
+        `import type { View } from '../today/page.tsx'\n`,
+      ),
+      parseSource(
+        'features/dashboard/shared/planted.ts',
+        `import { openStore } from '../../../store/store.ts'\n`,
+      ),
+      parseSource('features/dashboard/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`),
     ]
     expect(listPageViolations(planted)).toEqual([
-      'web/pages/runs/planted.tsx imports web/pages/today/page.tsx',
-      'web/shared/planted.ts imports store/store.ts',
-      'web/pages/runs/page.tsx imports web/pages/runs/queries.ts',
+      'features/dashboard/pages/runs/planted.tsx imports features/dashboard/pages/today/page.tsx',
+      'features/dashboard/shared/planted.ts imports store/store.ts',
+      'features/dashboard/pages/runs/page.tsx imports features/dashboard/pages/runs/queries.ts',
     ])
   })
 
@@ -91,7 +97,9 @@ describe('the rooms of src', () => {
   it('combine signals and timeouts only with joinSignals, because Node 20 collects those of AbortSignal', () => {
     const forgets = /AbortSignal\.(?:any|timeout)\(/
     // In a browser nothing is forgotten.
-    const strays = sources.filter(({ path, text }) => forgets.test(text) && !path.startsWith('web/shared/'))
+    const strays = sources.filter(
+      ({ path, text }) => forgets.test(text) && !path.startsWith('features/dashboard/shared/'),
+    )
     expect(strays.map((file) => file.path)).toEqual([])
     expect(forgets.test('const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])')).toBe(true)
   })
@@ -117,11 +125,13 @@ describe('the rooms of src', () => {
     expect(at(0.5)).toBeLessThanOrEqual(150)
   })
 
-  it('are not deep: at most 15 files a folder and two levels of folders in a room', () => {
+  it('are not deep: at most 15 files a folder and two levels of folders in a room or a feature', () => {
     const folders = new Map<string, number>()
     for (const { path } of sources) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1)
     expect([...folders].filter(([, files]) => files > 15)).toEqual([])
-    expect([...folders.keys()].filter((folder) => folder.split('/').length > 3)).toEqual([])
+    const roots = /^(?:features\/[^/]+|[^/]+)\/?/
+    const depthOf = (folder: string) => folder.replace(roots, '').split('/').length
+    expect([...folders.keys()].filter((folder) => depthOf(folder) > 2)).toEqual([])
   })
 })
 

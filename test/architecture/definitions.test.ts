@@ -9,7 +9,7 @@ const RECKONING =
 /** How often each file may have such words at most, and why. */
 const EXCEPTIONS: Readonly<Record<string, readonly [times: number, reason: string]>> = {
   'query/guarded-reader.ts': [1, 'a comment says whose day current_date is'],
-  'mcp/tools/run-query.ts': [1, 'a sentence says whose day current_date is'],
+  'features/mcp/tools/run-query.ts': [1, 'a sentence says whose day current_date is'],
   'store/export/partitions.ts': [2, 'the number of the month that names a folder'],
   'store/samples/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],
   'store/activities/zone-rows.ts': [4, 'writes started_at_local, from which all days come'],
@@ -37,11 +37,11 @@ it('days, weeks and seasons are asked of the functions and views of schema train
 it('a page, an assistant or a dashboard that reckoned by itself would be caught', () => {
   const planted = [
     parseSource(
-      'web/pages/today/planted.ts',
+      'features/dashboard/pages/today/planted.ts',
       `const WEEK = "select date_trunc('week', day) from training.today"\n`,
     ),
     parseSource(
-      'mcp/tools/planted.ts',
+      'features/mcp/tools/planted.ts',
       `const DAY = "select (t at TIME ZONE 'UTC')::date, extract(year from t)"\n`,
     ),
     parseSource('store/samples/export-rows.ts', 'date_trunc '.repeat(3)),
@@ -51,8 +51,8 @@ it('a page, an assistant or a dashboard that reckoned by itself would be caught'
     },
   ]
   expect(listReckoning(planted)).toEqual([
-    'web/pages/today/planted.ts: date_trunc',
-    'mcp/tools/planted.ts: at TIME ZONE, extract(year',
+    'features/dashboard/pages/today/planted.ts: date_trunc',
+    'features/mcp/tools/planted.ts: at TIME ZONE, extract(year',
     'store/samples/export-rows.ts: date_trunc, date_trunc, date_trunc',
     'config/grafana/dashboards/planted.json: date_part, current_date',
   ])

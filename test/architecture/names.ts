@@ -107,7 +107,18 @@ function functionsOf({ path, text }: SourceFile): Declared[] {
   return declared
 }
 
-const NETWORK_ROOMS = ['service', 'mirror', 'upload', 'jobs', 'doctor', 'web', 'cli', 'frame', 'sandbox']
+const NETWORK_ROOMS = [
+  'service',
+  'mirror',
+  'upload',
+  'jobs',
+  'doctor',
+  'features',
+  'web',
+  'cli',
+  'frame',
+  'sandbox',
+]
 /** The handles of the database, of the queue, and of the ledger in it. */
 const DATABASE =
   /\b(?:tx|store|Tx|Store|client|queries|database|vault|cluster|pool|queue)\b|\b(?:find|upsert|record)[A-Z]/
@@ -159,11 +170,9 @@ export function listTwinNames(files: readonly SourceFile[]): string[] {
   const byName = new Map<string, string[]>()
   for (const { path } of files) {
     const name = basename(path)
-    // Each page has these, in a folder of its own.
-    const isPages = /^web\/pages\/\w+\/(?:queries|routes|page)\.tsx?$/.test(path)
     // Each feature is a folder of its own.
     const isFeatures = path.startsWith('features/')
-    if (path.startsWith('cli/verbs/') || isPages || isFeatures) continue
+    if (path.startsWith('cli/verbs/') || isFeatures) continue
     byName.set(name, [...(byName.get(name) ?? []), path])
   }
   return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(' and '))

@@ -13,7 +13,6 @@ export const ROOMS = [
   'doctor',
   'features',
   'web',
-  'mcp',
   'frame',
   'app',
   'jobs',
@@ -44,20 +43,8 @@ const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('app') + 1)
 /** The rooms whose code each room may run, besides itself and kit. */
 export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   main: ['cli', 'frame'],
-  cli: [
-    'features',
-    'frame',
-    'app',
-    'daemon',
-    'doctor',
-    'mcp',
-    'webhooks',
-    'config',
-    'log',
-    'sandbox',
-    'embedded',
-  ],
-  daemon: ['features', 'web', 'mcp', 'frame', 'app', ...BELOW_APP],
+  cli: ['features', 'frame', 'app', 'daemon', 'doctor', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
+  daemon: ['features', 'web', 'frame', 'app', ...BELOW_APP],
   doctor: [
     'features',
     'frame',
@@ -71,9 +58,8 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
     'mqtt',
     'config',
   ],
-  features: ['web', 'mcp', 'frame', 'app', ...BELOW_APP],
-  web: ['frame', 'app', 'normalize', 'store', 'workoutfolder', 'fields'],
-  mcp: ['query', 'store'],
+  features: ['web', 'frame', 'app', ...BELOW_APP],
+  web: ['features', 'frame', 'app', 'normalize', 'store', 'workoutfolder', 'fields'],
   frame: ['app', ...BELOW_APP],
   app: BELOW_APP,
   jobs: ['mirror', 'upload'],
@@ -109,16 +95,16 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chokidar: ['dropfolder'],
   yauzl: ['fit'],
   commander: ['cli', 'frame', 'features'],
-  fastify: ['web'],
-  'prom-client': ['web'],
+  fastify: ['web', 'features'],
+  'prom-client': ['features'],
   '@fastify/cookie': ['web'],
   '@fastify/helmet': ['web'],
   '@fastify/rate-limit': ['web'],
-  '@fastify/static': ['web'],
-  uplot: ['web'],
-  preact: ['web'],
-  '@tanstack/virtual-core': ['web'],
-  '@modelcontextprotocol/server': ['mcp'],
+  '@fastify/static': ['features'],
+  uplot: ['features'],
+  preact: ['features'],
+  '@tanstack/virtual-core': ['features'],
+  '@modelcontextprotocol/server': ['features'],
   // Its agreement does not allow passing it on, so it is a tool of tests.
   '@garmin/fitsdk': [],
 }
@@ -200,15 +186,17 @@ export function findCycle(files: readonly SourceFile[]): string[] | undefined {
   return undefined
 }
 
+const IN_A_PAGE = /^features\/dashboard\/pages\/\w+\//
+
 /** Lists the imports of a page that are another page's, and those of the browser's files that run what only Node can. */
 export function listPageViolations(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path, imports }) => {
-    const page = path.match(/^web\/pages\/\w+\//)?.[0]
-    const isBrowsers = path.startsWith('web/shared/') || path.endsWith('.tsx')
+    const page = path.match(IN_A_PAGE)?.[0]
+    const isBrowsers = path.startsWith('features/dashboard/shared/') || path.endsWith('.tsx')
     return imports
       .filter(({ target, typeOnly }) => {
-        const isOther = page !== undefined && /^web\/pages\/\w+\//.test(target) && !target.startsWith(page)
-        const isNodes = /\/(?:queries|routes)\.ts$/.test(target) || !target.startsWith('web/')
+        const isOther = page !== undefined && IN_A_PAGE.test(target) && !target.startsWith(page)
+        const isNodes = /\/(?:queries|routes)\.ts$/.test(target) || !target.startsWith('features/dashboard/')
         return isOther || (isBrowsers && !typeOnly && /\.tsx?$/.test(target) && isNodes)
       })
       .map(({ target }) => `${path} imports ${target}`)

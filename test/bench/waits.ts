@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
+import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { openBrowser } from '../kit/chromium.ts'
 import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 

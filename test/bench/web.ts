@@ -1,4 +1,4 @@
-import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
+import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { openBrowser } from '../kit/chromium.ts'
 import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 

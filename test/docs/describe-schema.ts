@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { describeSchema as describeCatalog } from '../../src/mcp/schema-text.ts'
+import { describeSchema as describeCatalog } from '../../src/features/mcp/schema-text.ts'
 
 const ORIGIN =
   'This file is written by `npm run docs` from the comments in the database; a test fails when the two differ. `psql` ' +

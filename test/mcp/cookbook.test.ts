@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
+import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { collectResults, openQueries } from '../../src/query/raw-query.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import type { TestDatabase } from '../kit/postgres.ts'

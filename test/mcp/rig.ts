@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
-import { makeHttpServer } from '../../src/mcp/http.ts'
+import { makeHttpServer } from '../../src/features/mcp/http.ts'
 import { makeGuardedReader } from '../../src/query/guarded-reader.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { distPath } from '../kit/processes.ts'

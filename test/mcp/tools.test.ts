@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { countTokens } from '../../src/mcp/tokens.ts'
+import { countTokens } from '../../src/features/mcp/tokens.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { openScene, type Scene } from '../store/sql/scene.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COOKBOOK } from '../../src/mcp/cookbook/cookbook.ts'
+import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { mirrorHistory } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { makeSilentLog } from '../kit/log.ts'

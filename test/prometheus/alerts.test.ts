@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { makeMetrics } from '../../src/web/metrics.ts'
+import { makeMetrics } from '../../src/features/metrics/metrics.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 

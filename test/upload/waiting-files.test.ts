@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
 import { findListed } from '../../src/doctor/check-listed.ts'
+import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
-import { makeFindToday } from '../../src/web/pages/today/queries.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 let rig: Rig

@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest'
+import {
+  findActivityCalendar,
+  findActivityPage,
+} from '../../src/features/dashboard/pages/activities/queries.ts'
+import { findFitness } from '../../src/features/dashboard/pages/fitness/queries.ts'
+import { findRunsOfDay, findTodayOf } from '../../src/features/dashboard/pages/today/account-day.ts'
+import {
+  describeProgress,
+  describeRecommended,
+  describeRuns,
+} from '../../src/features/dashboard/pages/today/sentences.ts'
+import { describeMissing, formatDay } from '../../src/features/dashboard/shared/format.ts'
 import { findAccountStatuses } from '../../src/store/account-status.ts'
-import { findActivityCalendar, findActivityPage } from '../../src/web/pages/activities/queries.ts'
-import { findFitness } from '../../src/web/pages/fitness/queries.ts'
-import { findRunsOfDay, findTodayOf } from '../../src/web/pages/today/account-day.ts'
-import { describeProgress, describeRecommended, describeRuns } from '../../src/web/pages/today/sentences.ts'
-import { describeMissing, formatDay } from '../../src/web/shared/format.ts'
 import { makeAccount, openTestStore } from '../store/open.ts'
 
 test('days with a good poll are counted back from today, or yesterday before the first poll of today', async () => {

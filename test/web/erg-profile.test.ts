@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseErgProfile } from '../../src/web/pages/today/erg-profile.ts'
+import { parseErgProfile } from '../../src/features/dashboard/pages/today/erg-profile.ts'
 
 const head = '[COURSE HEADER]\r\nMINUTES WATTS\r\n[END COURSE HEADER]\r\n[COURSE DATA]\r\n'
 

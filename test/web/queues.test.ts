@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findQueues, findRuns } from '../../src/web/pages/runs/queries.ts'
+import { findQueues, findRuns } from '../../src/features/dashboard/pages/runs/queries.ts'
 import { describeWithRedis } from '../kit/redis.ts'
 import { openWebRig, type WebRig } from './rig.ts'
 

@@ -55,7 +55,7 @@ export const addMcpVerb = defineVerb({
   needs: 'nothing',
   async run({ config, log, signal }, { account }): Promise<undefined> {
     const { makeAssistantReader } = await import('../../app/open-database.ts')
-    const { serveStandardStreams } = await import('../../mcp/stdio.ts')
+    const { serveStandardStreams } = await import('../../features/mcp/stdio.ts')
     await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
       serveStandardStreams({ log, reader, version: VERSION }, signal),
     )

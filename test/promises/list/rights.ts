@@ -101,7 +101,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'no page changes the queue',
-    in: 'src/web/pages/runs/routes.ts',
+    in: 'src/features/dashboard/pages/runs/routes.ts',
     from: "scope.get('/runs'",
     to: "scope.all('/runs'",
   },
@@ -150,7 +150,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'texts by anybody are marked as data for assistants',
-    in: 'src/mcp/answer.ts',
+    in: 'src/features/mcp/answer.ts',
     from: "const mark = randomBytes(6).toString('hex')",
     to: "const mark = 'mark'",
   },

@@ -12,14 +12,14 @@ export const ROWS: readonly Breaking[] = [
   {
     promise:
       "Every day on a page of the dashboard is the rider's, whatever zone the daemon and the browser are in",
-    in: 'src/web/pages/fitness/queries.ts',
+    in: 'src/features/dashboard/pages/fitness/queries.ts',
     from: 'text: `select extract(epoch from day)::float8, ${',
     to: "text: `select max(extract(epoch from date_trunc('day', at)))::float8, ${",
   },
   {
     promise:
       'An assistant gets an error, and never an empty answer, for an account, table, type, duration, change or cursor that does not exist',
-    in: 'src/mcp/server.ts',
+    in: 'src/features/mcp/server.ts',
     from: 'return names.includes(account) ? undefined',
     to: 'return names ? undefined',
   },
@@ -95,13 +95,13 @@ export const ROWS: readonly Breaking[] = [
   {
     promise:
       'Accounts never mix: each view names the account of a row, and each question of the cookbook gives the answer of a mirror of that account alone',
-    in: 'src/mcp/cookbook/activity-questions.ts',
+    in: 'src/features/mcp/cookbook/activity-questions.ts',
     from: 'over (partition by t.account), 1) as pct',
     to: 'over (), 1) as pct',
   },
   {
     promise: 'Each question of the cookbook has one answer, also with equal rides and in any order of rows',
-    in: 'src/mcp/cookbook/more-questions.ts',
+    in: 'src/features/mcp/cookbook/more-questions.ts',
     from: 'order by account, started_at desc nulls last, activity_id desc',
     to: 'order by account, started_at desc nulls last',
   },

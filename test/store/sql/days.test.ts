@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
 import type { Tx } from '../../../src/store/store.ts'
-import { findWeekDays } from '../../../src/web/pages/today/account-day.ts'
 import { dayAfter } from './expected.ts'
 import { openScene, type Row } from './scene.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { findFitness } from '../../../src/web/pages/fitness/queries.ts'
-import { findWeekDays } from '../../../src/web/pages/today/account-day.ts'
+import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
+import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
 import { openScene } from './scene.ts'
 
 it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findFitness } from '../../../src/web/pages/fitness/queries.ts'
+import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { openScene } from './scene.ts'
 
 it.each<[sport: string, types: readonly (string | null)[]]>([

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { makeLocalClock, makeSteps, withPauses } from '../../../src/web/pages/activity/recording.ts'
-import { cut } from '../../../src/web/pages/fitness/queries.ts'
+import {
+  makeLocalClock,
+  makeSteps,
+  withPauses,
+} from '../../../src/features/dashboard/pages/activity/recording.ts'
+import { cut } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import {
   formatDay,
   formatNumber,
@@ -8,7 +12,7 @@ import {
   formatStopwatch,
   formatWallClock,
   lastOfMonths,
-} from '../../../src/web/shared/format.ts'
+} from '../../../src/features/dashboard/shared/format.ts'
 
 const HOUR_S = 3_600
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { parseTime } from '../../../src/web/pages/activity/recording.ts'
+import { parseTime } from '../../../src/features/dashboard/pages/activity/recording.ts'
 import {
   makePart,
   makeRoute,
   makeTiles,
   nearestPoint,
   pointAt,
-} from '../../../src/web/pages/activity/route.ts'
-import { modelOf } from '../../../src/web/pages/activity/signature-model.ts'
-import { type Samples, summarize } from '../../../src/web/pages/activity/summarize.ts'
+} from '../../../src/features/dashboard/pages/activity/route.ts'
+import { modelOf } from '../../../src/features/dashboard/pages/activity/signature-model.ts'
+import { type Samples, summarize } from '../../../src/features/dashboard/pages/activity/summarize.ts'
 
 const DAY_S = 86_400
 

@@ -1,0 +1,190 @@
+import type { App } from '../../../../app/app.ts'
+import { makeFoldedSql } from '../../../../store/activities/fold-text.ts'
+import type { Tx } from '../../../../store/store.ts'
+import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+
+export type SortKey = 'started' | 'name' | 'time' | 'distance' | 'power' | 'xss'
+
+const SORT_KEYS: Readonly<Record<Exclude<SortKey, 'name'>, string>> = {
+  started: 'v.started_at_local',
+  time: 'v.elapsed_s',
+  distance: 'v.distance',
+  power: 'v.avg_power',
+  xss: 'v.xss',
+}
+
+/** The filters of a list of activities; undefined ones do not count. */
+export type ActivityFilter = {
+  /** words that must each be in the name or the description */
+  search?: string | undefined
+  account?: number | undefined
+  type?: string | undefined
+  /** of the local start */
+  year?: number | undefined
+  /** of the local start, `2026-03-10` */
+  day?: string | undefined
+  leastS?: number | undefined
+  belowS?: number | undefined
+  breakthrough?: boolean | undefined
+  power?: boolean | undefined
+  /** also activities that the service no longer lists */
+  absent?: boolean | undefined
+}
+
+/**
+ * The order of a list; an activity without the value is last in both directions. `language` of the rider, such as `sv`, decides the
+ * alphabet.
+ */
+export type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
+
+/** A part of a list of activities, and the sums of all of it. */
+export type ActivityPage = {
+  total: number
+  /** matching activities that the service no longer lists */
+  absent: number
+  /** activities that are still to be fetched, and not in the sums */
+  to_fetch: number
+  elapsed_s: number
+  distance_km: number
+  xss: number
+  lines: ListedLine[]
+}
+type ListedLine = ActivityLine & { absent: boolean; description: string | null }
+
+/** Finds the lines of a filtered list from `offset` on, and sums of all of it. */
+export async function findActivityPage(
+  tx: Tx,
+  input: { filter: ActivityFilter; order: ActivityOrder; offset: number; limit: number },
+): Promise<ActivityPage> {
+  const { filter, order, offset, limit } = input
+  const { conditions, values } = makeConditions(filter)
+  const direction = order.descending ? 'desc' : 'asc'
+  const key =
+    order.sort === 'name'
+      ? `v.name collate ${await findCollation(tx, order.language)}`
+      : SORT_KEYS[order.sort]
+  const { rows } = await tx.client.query<ActivityPage>(
+    // The rows are wide: narrow ones are sorted, and only the page's are read again.
+    `with matched as materialized (
+       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${key} as key, v.elapsed_s, v.distance, v.xss
+       from training.activities v where ${conditions}
+     ), shown as (
+       select * from matched where not gone or ${filter.absent === true}
+     ), page as (
+       select activity_id, row_number() over (order by key ${direction} nulls last, activity_id ${direction}) as place
+       from (
+         select activity_id, key from shown order by key ${direction} nulls last, activity_id ${direction}
+         limit $${values.length + 1} offset $${values.length + 2}
+       ) part
+     )
+     select count(*)::int as total, count(*) filter (where unfetched)::int as to_fetch, coalesce(sum(elapsed_s), 0)::float8 as elapsed_s, coalesce(sum(distance), 0)::float8 as distance_km,
+       coalesce(sum(xss), 0)::float8 as xss, (select count(*)::int from matched where gone) as absent,
+       (select coalesce(json_agg(line order by place), '[]') from (
+          select p.place, row_to_json(l) as line from page p cross join lateral (
+            select ${ACTIVITY_LINE}, v.absent_since is not null as absent, v.description
+            from training.activities v join training.accounts a using (account_id) where v.activity_id = p.activity_id
+          ) l
+        ) ordered) as lines
+     from shown`,
+    [...values, limit, offset],
+  )
+  if (!rows[0]) throw new Error('sums return a row')
+  return rows[0]
+}
+
+/** Finds the quoted collation of a language, or the general one when Postgres lacks it. */
+async function findCollation(tx: Tx, language: string | undefined): Promise<string> {
+  const { rows } = await tx.client.query<{ name: string }>(
+    `select quote_ident(collname) as name from pg_collation
+     where collprovider = 'i' and collname in ($1, 'und-x-icu') order by collname = 'und-x-icu' limit 1`,
+    [`${language}-x-icu`],
+  )
+  // Some builds of Postgres lack ICU's alphabets.
+  return rows[0]?.name ?? '"default"'
+}
+
+/** The choices of the filters. */
+export type ActivityFacets = {
+  accounts: Array<{ account_id: number; account: string }>
+  types: string[]
+  years: number[]
+}
+
+/** Finds the choices of the filters: accounts, types, and the years with their number of activities. */
+async function findActivityFacets(tx: Tx): Promise<ActivityFacets> {
+  const { rows } = await tx.client.query<ActivityFacets>(
+    `select
+       (select coalesce(json_agg(json_build_object('account_id', account_id, 'account', name) order by account_id), '[]')
+        from training.accounts) as accounts,
+       coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
+       coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
+     from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`,
+  )
+  return rows[0] ?? { accounts: [], types: [], years: [] }
+}
+
+/** The days of a year with activities, one array for each quantity. */
+export type CalendarColumns = {
+  days: string[]
+  activities: number[]
+  elapsed_s: Array<number | null>
+  xss: Array<number | null>
+}
+
+/** Finds the days of a year with activities of a filtered list, and their sums; `xss` is null where none has one. */
+async function findCalendar(
+  tx: Tx,
+  input: { filter: ActivityFilter; year: number },
+): Promise<CalendarColumns> {
+  const { conditions, values } = makeConditions({ ...input.filter, year: input.year, day: undefined })
+  const { rows } = await tx.client.query<CalendarColumns>(
+    `select coalesce(json_agg(day::text order by day), '[]') as days, coalesce(json_agg(activities order by day), '[]') as activities,
+       coalesce(json_agg(elapsed_s order by day), '[]') as elapsed_s, coalesce(json_agg(xss order by day), '[]') as xss
+     from (
+       select v.started_at_local::date as day, count(*)::int as activities, sum(v.elapsed_s) as elapsed_s, sum(v.xss) as xss
+       from training.activities v
+       where ${conditions} and (v.absent_since is null or ${input.filter.absent === true})
+       group by 1
+     ) d`,
+    values,
+  )
+  return rows[0] ?? { days: [], activities: [], elapsed_s: [], xss: [] }
+}
+
+const SEARCHED = makeFoldedSql(`concat_ws(' ', v.name, v.description)`)
+
+/** Makes the condition of a filter on activities `v`, and its values. Every word must be in the name or the description. */
+function makeConditions(filter: ActivityFilter): { conditions: string; values: unknown[] } {
+  const values: unknown[] = []
+  const conditions = ['true']
+  const add = (condition: (place: string) => string, value: unknown) => {
+    values.push(value)
+    conditions.push(condition(`$${values.length}`))
+  }
+  for (const word of (filter.search ?? '').split(/\s+/).filter(Boolean))
+    add((place) => `strpos(${SEARCHED}, ${makeFoldedSql(place)}) > 0`, word)
+  if (filter.account !== undefined) add((place) => `v.account_id = ${place}`, filter.account)
+  if (filter.type !== undefined) add((place) => `v.activity_type = ${place}`, filter.type)
+  const start = (part: string) => (place: string) =>
+    `v.started_at_local >= ${place}::date
+    and v.started_at_local < ${place}::date + interval '1 ${part}'`
+  if (filter.year !== undefined) add(start('year'), `${filter.year}-01-01`)
+  if (filter.day !== undefined) add(start('day'), filter.day)
+  if (filter.leastS !== undefined) add((place) => `v.elapsed_s >= ${place}`, filter.leastS)
+  if (filter.belowS !== undefined) add((place) => `v.elapsed_s < ${place}`, filter.belowS)
+  if (filter.breakthrough) conditions.push('v.breakthrough > 0')
+  if (filter.power === true) conditions.push('(v.avg_power > 0 or v.max_power > 0)')
+  if (filter.power === false)
+    conditions.push('coalesce(v.avg_power, 0) <= 0 and coalesce(v.max_power, 0) <= 0')
+  return { conditions: conditions.join(' and '), values }
+}
+
+/** Finds the choices of the filters, and the days of the chosen or else the newest year. */
+export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
+  return await store.read(async (tx) => {
+    const facets = await findActivityFacets(tx)
+    const year = filter.year ?? facets.years.at(-1) ?? null
+    const none: CalendarColumns = { days: [], activities: [], elapsed_s: [], xss: [] }
+    return { ...facets, year, calendar: year === null ? none : await findCalendar(tx, { filter, year }) }
+  })
+}

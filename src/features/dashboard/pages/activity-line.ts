@@ -1,0 +1,22 @@
+import type { SUMMARY_FIELDS } from '../../../fields/activity-fields.ts'
+import type { SqlRow } from '../../../fields/field.ts'
+
+/** An activity as a line of a list. `started_at_local` is its own local time as ISO text without an offset. */
+export type ActivityLine = Pick<SqlRow<typeof SUMMARY_FIELDS>, 'avg_power' | 'xss' | 'breakthrough'> & {
+  activity_id: number
+  account: string
+  name: string | null
+  activity_type: string | null
+  started_at_local: string | null
+  detail_state: string
+  elapsed_s: number | null
+  distance_km: number | null
+}
+
+/**
+ * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would convert them to
+ * this machine's zone.
+ */
+export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
+  to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
+  v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`

@@ -1,0 +1,126 @@
+import { hasValue } from '../../../../kit/floats.ts'
+import { SECOND } from '../../../../kit/time.ts'
+import { findStoredSamples, IN_MAIN_RUN } from '../../../../store/samples/stored-samples.ts'
+import type { Tx } from '../../../../store/store.ts'
+
+/** The columns that a page always plots, with their visible decimals, because a day has 86,400 seconds. */
+const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
+const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
+/** A larger value is not a measurement and would flatten a plot. */
+const LARGEST = 1e9
+/** The columns of samples that a page plots on demand. */
+const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
+/** The samples of the main run of the activity `$1`. */
+export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
+  where activity_id = $1 and ${IN_MAIN_RUN}`
+
+export type SampledColumn = keyof typeof PLOTTED
+
+/** The columns of the FIT file's records that a page plots where they were recorded; units as in training.fit_records. */
+const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
+export type RecordedColumn = (typeof RECORDED)[number]
+/** An older record belongs to another moment than the sample. */
+const RECORD_REACH_S = 5
+
+/**
+ * One array for each quantity, of equal length, or empty when nothing was recorded. `elapsed_s` counts from the first sample and ascends;
+ * watts and beats are whole. Units as in training.samples.
+ */
+export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
+  elapsed_s: number[]
+  /** the names of further fields, which are fetched separately */
+  fields: string[]
+  /** columns that only the FIT file has, of the same length, without empty ones */
+  recorded: Partial<Record<RecordedColumn, Array<number | null>>>
+}
+
+/**
+ * Finds an activity's samples as columns for a plot, and the names of its further fields; leaves out samples without a time. A column
+ * without values is empty.
+ */
+export async function findSampleColumns(tx: Tx, activityId: number): Promise<SampleColumns> {
+  const { count, t, columns } = await findStoredSamples(tx, activityId, { withoutStrays: true })
+  const first = t[0] ?? 0
+  const elapsed = Array.from(t.subarray(0, count), (moment) => (moment - first) / SECOND)
+  const plotted = NAMES.map((name) => [name, plotValues(columns[name], count, PLOTTED[name])] as const)
+  return {
+    elapsed_s: elapsed,
+    ...(Object.fromEntries(plotted) as Record<SampledColumn, Array<number | null>>),
+    fields: [
+      ...ON_DEMAND.filter((name) => hasValue(columns[name], count)),
+      ...(await findExtraNames(tx, activityId)),
+    ],
+    recorded: await findRecorded(tx, activityId, elapsed),
+  }
+}
+
+/** Returns values rounded to these decimals, and null for those that cannot be plotted; empty when all are null. */
+function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
+  const factor = 10 ** decimals
+  const plotted = Array.from(values.subarray(0, count), (value) =>
+    Math.abs(value) <= LARGEST ? Math.round(value * factor) / factor : null,
+  )
+  return plotted.some((value) => value !== null) ? plotted : []
+}
+
+/** Finds the plotted columns of the FIT file: for each sample the value of the last record before it. */
+async function findRecorded(
+  tx: Tx,
+  activityId: number,
+  elapsed: readonly number[],
+): Promise<SampleColumns['recorded']> {
+  const { rows } = await tx.client.query<Array<number | null>>({
+    text: `select extract(epoch from t - (select min(t) ${PLOTTED_SAMPLES}))::float8,
+             ${RECORDED.map((name) => `round(${name}::numeric, 2)::float8`).join(', ')}
+           from training.ride_records where activity_id = $1 and t is not null and num_nonnulls(${RECORDED.join(', ')}) > 0
+           order by t, position`,
+    values: [activityId],
+    rowMode: 'array',
+  })
+  let next = 0
+  const places = elapsed.map((moment) => {
+    while ((rows[next]?.[0] ?? Number.POSITIVE_INFINITY) <= moment) next++
+    const row = rows[next - 1]
+    return row && moment - (row[0] ?? 0) <= RECORD_REACH_S ? row : undefined
+  })
+  const columns = RECORDED.map(
+    (name, index) => [name, places.map((row) => row?.[index + 1] ?? null)] as const,
+  )
+  return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
+}
+
+async function findExtraNames(tx: Tx, activityId: number): Promise<string[]> {
+  const { rows } = await tx.client.query<{ field: string }>(
+    'select field from training.sample_extras where activity_id = $1 order by field',
+    [activityId],
+  )
+  return rows.map(({ field }) => field)
+}
+
+/** Finds one further field of an activity, in the order of findSampleColumns; undefined when it does not exist. */
+export async function findSampleField(tx: Tx, input: { activityId: number; field: string }) {
+  const column = ON_DEMAND.find((name) => name === input.field)
+  if (column) {
+    const { rows } = await tx.client.query<[number | null]>({
+      text: `select case when s.${column} between -1e15 and 1e15 then s.${column}::float8 end ${PLOTTED_SAMPLES} order by t, ordinal, s.ctid`,
+      values: [input.activityId],
+      rowMode: 'array',
+    })
+    const values = rows.map(([value]) => value)
+    return values.some((value) => value !== null) ? { field: column, values } : undefined
+  }
+  // They are in the order of time, first samples without one.
+  const { rows } = await tx.client.query<{ values: Array<number | null>; before: number; plotted: number }>(
+    `select "values", (select count(*)::int ${PLOTTED_SAMPLES}) as plotted,
+       (select count(*)::int from training.samples s where s.activity_id = $1 and (s.t is null or s.t < a.recorded_from)) as before
+     from training.sample_extras join training.activities a using (activity_id) where activity_id = $1 and field = $2`,
+    [input.activityId, input.field],
+  )
+  const extra = rows[0]
+  if (!extra) return undefined
+  const values = extra.values.slice(extra.before, extra.before + extra.plotted)
+  return {
+    field: input.field,
+    values: values.map((value) => (value !== null && Number.isFinite(value) ? value : null)),
+  }
+}

@@ -1,0 +1,288 @@
+import type { App } from '../../../../app/app.ts'
+import { SUMMARY_FIELDS } from '../../../../fields/activity-fields.ts'
+import type { SqlRow } from '../../../../fields/field.ts'
+import { commandFor } from '../../../../kit/errors.ts'
+import { findAccounts } from '../../../../store/account-rows.ts'
+import type { Tx } from '../../../../store/store.ts'
+import type { Sent } from '../../shared/sent.ts'
+import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import { findSeasons } from '../fitness-now.ts'
+import { PLOTTED_SAMPLES } from './plotted-samples.ts'
+
+/** The content of the page as the browser receives it. */
+export type View = Sent<typeof findActivity>
+
+/** Finds the content of an activity's page without its samples; undefined when it does not exist. */
+export async function findActivity(
+  { store, config }: Pick<App, 'store' | 'config'>,
+  { activityId }: { activityId: number },
+) {
+  return await store.read(async (tx) => {
+    const facts = await findActivityFacts(tx, activityId)
+    if (!facts) return undefined
+    const { account_id: accountId } = facts
+    return {
+      facts,
+      samples_path: samplesPathOf(facts),
+      season: facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4)),
+      seasons: await findSeasons(tx, accountId),
+      curve: await findCurve(tx, activityId),
+      measures: (await findMeasures(tx, activityId)) ?? null,
+      zones: (await findZones(tx, { accountId, activityId })) ?? null,
+      laps: await findLaps(tx, { accountId, activityId }),
+      revisions: await findRevisions(tx, activityId),
+      map_tiles: config.http?.mapTiles ?? null,
+      several: (await findAccounts(tx)).length > 1,
+      resync_command: commandFor('resync', facts.account, facts.path),
+      ...(await findNeighbours(tx, activityId)),
+    }
+  })
+}
+
+/**
+ * Returns the address of an activity's samples, below the root; null without any. It contains the time of their answer, so that a
+ * prefetched older one is not used.
+ */
+export function samplesPathOf({
+  activity_id: id,
+  sample_count: count,
+  fetched_at: fetchedAt,
+}: ActivityFacts): string | null {
+  return count ? `/api/activities/${id}/samples?of=${fetchedAt?.getTime()}` : null
+}
+
+/** The curves to compare an activity's power curve with. */
+export type Compared =
+  | { span: 'season'; season: number }
+  | { span: 'all time' }
+  | { span: 'last 90 days' }
+  | { span: 'activity'; other: number }
+
+/** Finds the curves to compare an activity's power curve with; undefined when it does not exist. */
+export async function findCompared(
+  { store }: Pick<App, 'store'>,
+  { activityId, compared }: { activityId: number; compared: Compared },
+) {
+  return await store.read(async (tx) => {
+    const facts = await findActivityFacts(tx, activityId)
+    if (!facts) return undefined
+    if (compared.span !== 'activity') {
+      const season = compared.span === 'season' ? compared.season : null
+      return {
+        points: await findBestsOfSpan(tx, {
+          ...{ accountId: facts.account_id, sport: facts.sport },
+          ...{ span: compared.span, season },
+        }),
+      }
+    }
+    const other = await findActivityFacts(tx, compared.other)
+    if (!other) return undefined
+    const curve = await findCurve(tx, compared.other)
+    const day = other.started_at_local?.slice(0, 10) ?? null
+    return { points: curve.map((point) => ({ ...point, activity_id: compared.other, day })) }
+  })
+}
+
+/** Everything about one activity besides its samples. */
+export type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
+  ActivityLine & {
+    account_id: number
+    sport: string
+    path: string
+    description: string | null
+    timezone: string | null
+    started_at: Date | null
+    sample_count: number | null
+    /** of the last training info before the start, else of the first after it */
+    weight_kg: number | null
+    /** the uploaded file of the drop folder */
+    file_name: string | null
+    /** whether its FIT file is kept */
+    has_fit: boolean
+    fetch_error: string | null
+    next_fetch_at: Date | null
+    absent_since: Date | null
+    fetched_at: Date | null
+    /** how often the service has changed it */
+    revisions: number
+  }
+
+/** Finds one activity, also an absent one; undefined for an unknown id. */
+export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
+  const { rows } = await tx.client.query<ActivityFacts>(
+    `select ${Object.keys(SUMMARY_FIELDS)
+      .map((column) => `v.${column}`)
+      .join(', ')}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
+       v.timezone, v.started_at, v.sample_count, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
+       (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
+       (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
+       exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)
+               where f.account_id = v.account_id and f.activity_id = v.activity_id) as has_fit,
+       (select i.weight_kg from training.training_info i
+        where i.account_id = v.account_id and i.weight_kg is not null
+        order by i.observed_at > v.started_at, abs(extract(epoch from i.observed_at - v.started_at)) limit 1) as weight_kg
+     from training.activities v join training.accounts a using (account_id)
+     where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0]
+}
+
+/** The listed activities of the same account just before and just after one. */
+export type Neighbours = { older_id: number | null; newer_id: number | null }
+
+/** Finds the listed activities of the same account that started just before and just after one. */
+export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
+  const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
+    `(select n.activity_id from training.activities n
+      where n.account_id = v.account_id and n.absent_since is null
+        and (n.started_at, n.activity_id) ${sign} (v.started_at, v.activity_id)
+      order by n.started_at ${order}, n.activity_id ${order} limit 1)`
+  const { rows } = await tx.client.query<Neighbours>(
+    `select ${beside('<', 'desc')} as older_id, ${beside('>', 'asc')} as newer_id
+     from training.activities v where v.activity_id = $1`,
+    [activityId],
+  )
+  return rows[0] ?? { older_id: null, newer_id: null }
+}
+
+/** One duration of an activity's power curve, W. */
+export type CurvePoint = { duration_s: number; watts: number }
+
+/** Finds the power curve of an activity, W, by duration in s. */
+async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
+  const { rows } = await tx.client.query<CurvePoint>(
+    `select duration_s, watts::float8 as watts from training.power_curves where activity_id = $1 order by duration_s`,
+    [activityId],
+  )
+  return rows
+}
+
+/** The best mean powers of one duration for comparison, W, and their activities. */
+export type ComparedPoint = {
+  duration_s: number
+  watts: number
+  activity_id: number | null
+  day: string | null
+}
+
+/** Finds the best mean powers of an account in a sport and a period of power_bests, W, by duration in s. */
+export async function findBestsOfSpan(
+  tx: Tx,
+  input: {
+    accountId: number
+    sport: string
+    span: 'season' | 'all time' | 'last 90 days'
+    season: number | null
+  },
+): Promise<ComparedPoint[]> {
+  const { rows } = await tx.client.query<ComparedPoint>(
+    `select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
+     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) and sport = $4 order by duration_s`,
+    [input.accountId, input.span, input.season, input.sport],
+  )
+  return rows
+}
+
+/** Measures computed from the samples, by column name; null when not known. */
+export type Measures = Record<(typeof MEASURES)[number], number | null>
+
+const MEASURES = [
+  ...([
+    'moving_s',
+    'coasting_pct',
+    'work_kj',
+    'mean_power',
+    'weighted_power',
+    'variability',
+    'intensity',
+  ] as const),
+  ...(['mean_hr', 'efficiency', 'decoupling_pct', 'hr_drift_pct', 'ascent_m', 'descent_m'] as const),
+  ...([
+    'longest_climb_length_m',
+    'longest_climb_gain_m',
+    'longest_climb_vam',
+    'steepest_climb_grade_pct',
+  ] as const),
+  ...(['steepest_climb_gain_m', 'best_hr_20_min', 'best_speed_20_min'] as const),
+  ...(['best_20_min_after_1000_kj', 'best_20_min_after_2000_kj'] as const),
+] as const
+
+/** Finds the main measures of an activity; undefined without samples. */
+async function findMeasures(tx: Tx, activityId: number): Promise<Measures | undefined> {
+  const { rows } = await tx.client.query<Measures>(
+    `select ${MEASURES.join(', ')} from training.ride_measures where activity_id = $1`,
+    [activityId],
+  )
+  return rows[0]
+}
+
+/** The seconds of an activity in each zone; null where the quantity or its bounds are unknown. */
+export type Zones = {
+  ftp: number | null
+  /** seconds in each of the seven zones of power */
+  power_s: Array<number | null>
+  hr_max: number | null
+  /** seconds in each of the five zones of heart rate */
+  hr_s: Array<number | null>
+  above_ftp_s: number | null
+  near_mpa_s: number | null
+}
+
+/** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
+async function findZones(
+  tx: Tx,
+  input: { accountId: number; activityId: number },
+): Promise<Zones | undefined> {
+  const { rows } = await tx.client.query<Zones>(
+    `select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
+       array[hr_z1_s, hr_z2_s, hr_z3_s, hr_z4_s, hr_z5_s] as hr_s, above_ftp_s, near_mpa_s
+     from training.ride_intensity where account_id = $1 and activity_id = $2`,
+    [input.accountId, input.activityId],
+  )
+  return rows[0]
+}
+
+/** A lap of the head unit; `from_s` counts from the first sample. */
+export type Lap = {
+  lap: number
+  from_s: number | null
+  elapsed_s: number | null
+  timer_s: number | null
+  distance_m: number | null
+  avg_power: number | null
+  max_power: number | null
+  avg_hr: number | null
+  max_hr: number | null
+  avg_cadence: number | null
+  trigger: string | null
+}
+
+/** Finds the laps of an activity's FIT file; none without the file. */
+async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
+  const { rows } = await tx.client.query<Lap>(
+    `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
+       l.max_power, l.avg_hr, l.max_hr, l.avg_cadence, l.trigger
+     from training.ride_laps l
+     left join lateral (select min(t) as first ${PLOTTED_SAMPLES}) s on true
+     where l.account_id = $2 and l.activity_id = $1 order by l.lap`,
+    [input.activityId, input.accountId],
+  )
+  return rows
+}
+
+/** The most changes on a page. */
+const REVISIONS_SHOWN = 20
+
+/** A change by the service: column names with the old and new value. */
+export type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
+
+/** Finds the changes by the service since the activity was first fetched, newest first. */
+async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
+  const { rows } = await tx.client.query<Revision>(
+    `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
+     where activity_id = $1 order by observed_at desc limit ${REVISIONS_SHOWN}`,
+    [activityId],
+  )
+  return rows
+}

@@ -1,0 +1,105 @@
+import { measureEffort } from '../../../../normalize/measures/measures.ts'
+import { makeRecorded } from '../../../../normalize/measures/recorded-seconds.ts'
+import type { Sent } from '../../shared/sent.ts'
+import type { findSampleColumns } from './plotted-samples.ts'
+
+export type Samples = Sent<typeof findSampleColumns>
+type Column = ReadonlyArray<number | null>
+
+/** With a sample each second, a longer gap is a pause. */
+const PAUSE_S = 10
+/** The window of the speed: a mean, because distances are rounded. */
+const SPEED_REACH = 2
+const MPS_TO_KMH = 3.6
+
+/** A stretch of an activity in numbers; null where nothing was recorded. All but `elapsed_s` is derived from the samples. */
+export type Summary = ReturnType<typeof summarize>
+
+/** The unsmoothed power if available, as for power curves and zones. */
+export function wattsOf({ p_raw: raw, power }: Samples): Column {
+  return raw.length > 0 ? raw : power
+}
+
+/** Computes the shortest gap that is a pause, s: twice the usual distance of samples means that one is missing. */
+export function pauseOf(at: readonly number[]): number {
+  const steps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
+  const usual = steps.sort((a, b) => a - b)[steps.length >> 1] ?? 1
+  return Math.max(PAUSE_S, 2 * usual)
+}
+
+/** Computes the speed of each sample in km/h from the distance; empty without distance. */
+export function speedsOf({ dist, elapsed_s: at }: Samples): Array<number | null> {
+  const pause = pauseOf(at)
+  return dist.map((_, index) => {
+    let from = index
+    let to = index
+    while (to < index + SPEED_REACH && (at[to + 1] ?? Infinity) - (at[to] ?? 0) <= pause) to++
+    while (from > index - SPEED_REACH && (at[from] ?? 0) - (at[from - 1] ?? -Infinity) <= pause) from--
+    const [begin, end] = [dist[from], dist[to]]
+    const took = (at[to] ?? 0) - (at[from] ?? 0)
+    if (begin === null || end === null || begin === undefined || end === undefined) return null
+    return took <= 0 || end < begin ? null : ((end - begin) / took) * MPS_TO_KMH
+  })
+}
+
+/** Sums up the samples from index `begin` to before `end`; what ride_measures has is measured as there. */
+export function summarize(samples: Samples, begin = 0, end = samples.elapsed_s.length) {
+  const cut = (column: Column) => column.slice(begin, end)
+  const at = samples.elapsed_s.slice(begin, end)
+  const floats = (column: Column) => Float64Array.from(at, (_, index) => column[begin + index] ?? Number.NaN)
+  const recorded = makeRecorded({
+    count: at.length,
+    t: Float64Array.from(at, (moment) => moment * 1_000),
+    columns: {
+      power: floats(samples.power),
+      p_raw: floats(samples.p_raw),
+      hr: floats(samples.hr),
+      cad: floats(samples.cad),
+      alt: floats(samples.alt),
+      dist: floats(samples.dist),
+    },
+  })
+  const ridden = measureEffort(recorded)
+  const known = cut(samples.dist).filter((value) => value !== null)
+  return {
+    elapsed_s: (at.at(-1) ?? 0) - (at[0] ?? 0),
+    /** without pauses */
+    recorded_s: recorded.heldS.reduce((sum, held) => sum + held, 0),
+    moving_s: ridden.movingS,
+    distance_m: known.length < 2 ? null : (known.at(-1) ?? 0) - (known[0] ?? 0),
+    climbed_m: ridden.ascentM,
+    power: spreadOf(cut(wattsOf(samples))),
+    mpa: spreadOf(cut(samples.mpa)),
+    hr: spreadOf(cut(samples.hr)),
+    cad: spreadOf(cut(samples.cad)),
+    speed_kmh: spreadOf(cut(speedsOf(samples))),
+    work_kj: ridden.workKj,
+    weighted_w: ridden.weightedPower,
+  }
+}
+
+/** Computes mean and extremes of a column, null without values; not by spreading into Math.max, which has a limit of arguments. */
+export function spreadOf(column: Column) {
+  let [sum, count] = [0, 0]
+  let highest: number | null = null
+  let lowest: number | null = null
+  for (const value of column) {
+    if (value === null) continue
+    sum += value
+    count++
+    if (highest === null || value > highest) highest = value
+    if (lowest === null || value < lowest) lowest = value
+  }
+  return { mean: count === 0 ? null : sum / count, highest, lowest }
+}
+
+/** Finds the index of the first sample at or after a time in s, else the number of samples. */
+export function indexAt(at: readonly number[], moment: number): number {
+  let [low, high] = [0, at.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((at[middle] ?? 0) < moment) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,185 @@
+import type { App } from '../../../../app/app.ts'
+import { commandFor } from '../../../../kit/errors.ts'
+import { findAccounts } from '../../../../store/account-rows.ts'
+import type { Tx } from '../../../../store/store.ts'
+import type { Sent } from '../../shared/sent.ts'
+import { countToFetch, findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
+
+/** The content of the page as the browser receives it. */
+export type View = Sent<typeof findFitness>
+
+/** Finds the content of the fitness page, by default of the first account; undefined when it does not exist. */
+export async function findFitness(
+  { store }: Pick<App, 'store'>,
+  input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
+) {
+  return await store.read(async (tx) => {
+    const accounts = await findAccounts(tx)
+    const shown =
+      input.accountId === undefined
+        ? accounts[0]
+        : accounts.find(({ accountId }) => accountId === input.accountId)
+    if (input.accountId !== undefined && !shown) return undefined
+    const key = shown?.accountId ?? 0
+    const seasons = await findSeasons(tx, key)
+    const season = input.season ?? seasons[0] ?? null
+    const sports = await findSports(tx, key)
+    const sport = input.sport ?? sports[0] ?? 'all'
+    const load = await findLoadColumns(tx, key)
+    return {
+      accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
+      /** the account of the page; null before the first */
+      account_id: shown?.accountId ?? null,
+      sync_command: commandFor('sync', shown?.name ?? 'default'),
+      count: await countToFetch(tx, key),
+      now: (await findFitnessNow(tx, key)) ?? null,
+      signature: await findColumns(tx, {
+        ...{ names: ['ftp', 'hie_kj', 'pp', 'ltp'], accountId: key, from: 'training.fitness_history' },
+      }),
+      load,
+      /** the account's sports, most frequent first; `sport` is the one of weeks and `best`, or all */
+      sports,
+      sport,
+      weeks: await findWeekColumns(tx, { accountId: key, sport, load }),
+      seasons,
+      /** the season of `best` */
+      season,
+      best: await findBests(tx, { accountId: key, season, sport }),
+    }
+  })
+}
+
+const DAY_S = 86_400
+/** One array for each quantity; `at` is a day of the rider, ascending, in seconds since 1970 at 0:00 UTC. */
+export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
+
+/** The service document names no units of these. */
+export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
+
+/**
+ * Finds an account's loads and form of each day as the service last told them on it, the training load with the training info too. A day
+ * between two that were told is derived, by a straight line.
+ */
+async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
+  const names = ['training_load', 'recovery_load', 'form'] as const
+  const known = await findColumns(tx, {
+    names,
+    accountId,
+    from: `(select account_id, day, at, tl_total as training_load, rl_total as recovery_load, form from training.form_history
+            union all
+            select account_id, training.local_day(last_seen_at, timezone), last_seen_at, tl_total, null, null
+            from training.training_info join training.today using (account_id)) known`,
+  })
+  const first = known.at[0] ?? 0
+  const places = known.at.map((at) => Math.round((at - first) / DAY_S))
+  const at = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (_, day) => first + day * DAY_S)
+  const everyDay = (values: ReadonlyArray<number | null>) => {
+    const days = at.map((): number | null => null)
+    let before: { place: number; value: number } | undefined
+    values.forEach((value, index) => {
+      const place = places[index] ?? 0
+      if (value === null) return
+      const from = before ?? { place, value }
+      for (let day = from.place; day <= place; day++)
+        days[day] = cut(value - ((value - from.value) * (place - day)) / (place - from.place || 1))
+      before = { place, value }
+    })
+    return days
+  }
+  return {
+    at,
+    training_load: everyDay(known.training_load),
+    recovery_load: everyDay(known.recovery_load),
+    form: everyDay(known.form),
+  }
+}
+
+/**
+ * Cuts a number to two decimals, because all digits would be most of the page's size. It does not round, because the page rounds again:
+ * 10.46 would become 10.5, then 11.
+ */
+export function cut(value: number | null | undefined): number | null {
+  return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
+}
+
+/** Finds the last known value of each day of the columns that have the names. */
+async function findColumns<Name extends string>(
+  tx: Tx,
+  { names, accountId, from }: { names: readonly Name[]; accountId: number; from: string },
+): Promise<TimeColumns<Name>> {
+  const { rows } = await tx.client.query<[number, ...Array<number | null>]>({
+    text: `select extract(epoch from day)::float8, ${names.map(lastOf).join(', ')} from ${from}
+           where account_id = $1 and day is not null group by day order by day`,
+    values: [accountId],
+    rowMode: 'array',
+  })
+  const columns = Object.fromEntries(
+    names.map((name, index) => [name, rows.map((row) => cut(row[index + 1]))]),
+  ) as Record<Name, Array<number | null>>
+  return { ...columns, at: rows.map(([at]) => at) }
+}
+
+const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (where ${name} is not null))[1]`
+
+/** A best mean power, W, with the activity and its local day. */
+export type Best = { watts: number; activity_id: number; day: string | null }
+
+/** The best mean powers of one duration: of all time, of a season (calendar year), and of 90 days. */
+export type BestPoint = {
+  duration_s: number
+  all_time: Best | null
+  season: Best | null
+  last_90_days: Best | null
+}
+
+/** Finds an account's best mean powers of all time, a season and the last 90 days, by duration, in one or all sports. */
+export async function findBests(
+  tx: Tx,
+  { accountId, season, sport }: { accountId: number; season: number | null; sport: string },
+): Promise<BestPoint[]> {
+  const best = (rule: string) =>
+    `(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
+  const { rows } = await tx.client.query<BestPoint>(
+    `select duration_s, ${best(`span = 'all time'`)} as all_time, ${best(`span = 'season' and season = $2`)} as season,
+       ${best(`span = 'last 90 days'`)} as last_90_days
+     from training.power_bests where account_id = $1 and $3 in ('all', sport) group by duration_s order by duration_s`,
+    [accountId, season, sport],
+  )
+  return rows
+}
+
+/**
+ * Finds an account's weeks from the first activity to today without gaps, with sums of one or all sports; `monday` ascends, in seconds
+ * since 1970 at 0:00 UTC. Recommendation and training load are those of all sports.
+ */
+async function findWeekColumns(
+  tx: Tx,
+  { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
+) {
+  const { rows } = await tx.client.query<[number, number, number, number, number, number, number | null]>({
+    text: `select extract(epoch from d.week)::float8, coalesce(sum(w.activities), 0)::int, coalesce(sum(w.low_xss), 0)::float8,
+        coalesce(sum(w.high_xss), 0)::float8, coalesce(sum(w.peak_xss), 0)::float8, coalesce(sum(w.xss), 0)::float8, min(r.xss)
+      from (select distinct training.week_of(day) as week from training.daily_load where account_id = $1) d
+      left join training.weekly_summary w on w.account_id = $1 and w.week = d.week and $2 in ('all', w.sport)
+      left join training.recommended_weeks r on r.account_id = $1 and r.week = d.week
+      group by d.week order by d.week`,
+    values: [accountId, sport],
+    rowMode: 'array',
+  })
+  return {
+    monday: rows.map(([monday]) => monday),
+    activities: rows.map((row) => row[1]),
+    low_xss: rows.map((row) => cut(row[2]) ?? 0),
+    high_xss: rows.map((row) => cut(row[3]) ?? 0),
+    peak_xss: rows.map((row) => cut(row[4]) ?? 0),
+    /** the whole score; more than its parts where the service sends no parts */
+    xss: rows.map((row) => cut(row[5]) ?? 0),
+    /** the sum of the daily recommendations; null unless all seven are known */
+    recommended_xss: rows.map((row) => cut(row[6])),
+    /** at the end of the week, or now */
+    training_load: rows.map(([monday]) => {
+      const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
+      return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null
+    }),
+  }
+}

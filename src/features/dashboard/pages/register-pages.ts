@@ -1,0 +1,112 @@
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { makeFacts } from '../../../app/findings/facts.ts'
+import { ConfigError, errorLine, TransientError } from '../../../kit/errors.ts'
+import { makeCachedProbe } from '../../../web/cached-probe.ts'
+import type { PageTokens } from '../../../web/page-token.ts'
+import { registerActivities } from './activities/routes.ts'
+import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
+import { registerActivity, registerDownloads } from './activity/routes.ts'
+import { registerFitness } from './fitness/routes.ts'
+import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
+import { registerRuns } from './runs/routes.ts'
+import { KEEP_MS } from './send-view.ts'
+import { registerDropZone } from './today/drop-routes.ts'
+import { registerHomeTimezone } from './today/home-routes.ts'
+import { collectProblems } from './today/problems.ts'
+import { registerToday, registerWorkoutFiles } from './today/routes.ts'
+
+/** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
+const PAGES: readonly Page[] = [
+  { title: 'Today', path: '/', folder: 'today', register: registerToday },
+  { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
+  { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
+  { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
+]
+const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }
+const NO_SUCH_ACTIVITY: Page = {
+  title: 'No such activity',
+  text: 'There is no activity of that number in the mirror.',
+}
+const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at this address.' }
+const LONGEST_ID = 2_147_483_647
+
+/**
+ * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles under
+ * `/assets/`. The pages contain no data: their scripts fetch it from `/api/`. Returns the handler that answers a browser's unknown address
+ * with a page and the menu.
+ */
+export async function registerPages(
+  server: FastifyInstance,
+  app: PagesApp,
+  input: { menu: Omit<Menu, 'pages'>; tokens: PageTokens; isWatched: boolean },
+): Promise<void> {
+  const { tokens, isWatched } = input
+  const menu = { pages: PAGES, ...input.menu }
+  await server.register(fastifyStatic, {
+    root: ASSETS,
+    prefix: '/assets/',
+    decorateReply: false,
+    index: false,
+    cacheControl: false,
+    // The build writes them beside the files.
+    preCompressed: true,
+    allowedPath: (path) => /\.(js|css|svg)$/.test(path),
+    // A browser revalidates them at each visit, because an upgrade changes them.
+    setHeaders: (reply) => void reply.header('cache-control', 'no-cache'),
+  })
+  for (const page of PAGES)
+    server.get(page.path ?? '/', async (_request, reply) => sendPage(reply, page, menu))
+  server.get<{ Params: { id: string } }>('/activities/:id', async (request, reply) => {
+    const activityId = /^\d{1,10}$/.test(request.params.id) ? Number(request.params.id) : 0
+    const facts = await findFacts(app, activityId)
+    if (facts === undefined) return sendPage(reply.code(404), NO_SUCH_ACTIVITY, menu)
+    const samples = facts && samplesPathOf(facts)
+    return sendPage(reply, ACTIVITY, menu, [`/api/activities/${activityId}`, ...(samples ? [samples] : [])])
+  })
+  // Bookmarks name the page that the queues had.
+  server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
+  registerWorkoutFiles(server, app)
+  registerDownloads(server, app)
+  await registerDropZone(server, app, { tokens, isWatched })
+  registerHomeTimezone(server, app, tokens)
+  await server.register(
+    async (scope) => {
+      scope.setErrorHandler((error, _request, reply) => {
+        // Errors that pass or that a person can fix; the server handles the others.
+        if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
+        return reply.code(503).send({ error: errorLine(error) })
+      })
+      const findLogin = makeCachedProbe(() => collectProblems(makeFacts(app, new Date()), 'header'), {
+        keepMs: KEEP_MS,
+      })
+      scope.addHook('onSend', async (_request, reply) => {
+        // While the database is away, the page says so.
+        const [login] = await findLogin().catch(() => [])
+        if (login) reply.header('x-musette-login', encodeURIComponent(JSON.stringify(login)))
+      })
+      for (const page of [...PAGES, ACTIVITY]) page.register?.(scope, app)
+    },
+    { prefix: '/api' },
+  )
+}
+
+/** Answers a browser's unknown address with a page and the menu. */
+export function sendNoSuchPage(reply: FastifyReply, menu: Omit<Menu, 'pages'>) {
+  return sendPage(reply.code(404), NO_SUCH_PAGE, { pages: PAGES, ...menu })
+}
+
+/** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */
+async function findFacts(app: PagesApp, activityId: number) {
+  if (activityId < 1 || activityId > LONGEST_ID) return undefined
+  try {
+    return await app.store.read((tx) => findActivityFacts(tx, activityId))
+  } catch (error) {
+    if (error instanceof TransientError) return null
+    throw error
+  }
+}
+
+function sendPage(reply: FastifyReply, page: Page, menu: Menu, data?: readonly string[]) {
+  return reply.type('text/html; charset=utf-8').send(renderPage(page, menu, data))
+}

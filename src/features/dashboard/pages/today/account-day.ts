@@ -1,0 +1,129 @@
+import { QUIET_KEPT_DAYS } from '../../../../store/runs.ts'
+import type { Tx } from '../../../../store/store.ts'
+
+/** An account's present day, `YYYY-MM-DD`, and for how many days in a row it has had a good poll; 90 days are known at most. */
+export type TodayOfAccount = { day: string; days_mirrored: number }
+
+/** Finds an account's present day in its own time zone, and for how many days in a row it has had a good poll. */
+export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
+  // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
+  const { rows } = await tx.client.query<TodayOfAccount>(
+    `select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
+       - (count(*) filter (where not p.was and p.ago = 0))::int as days_mirrored
+     from training.today t cross join lateral (
+       select n.ago, exists (
+         select from training.sync_runs r
+         where r.account_id = t.account_id and r.resource = 'activities' and r.kind in ('poll', 'backfill')
+           and r.outcome in ('done', 'partial') and r.started_at >= training.start_of_day(t.day - n.ago, t.timezone)
+           and r.started_at < training.start_of_day(t.day - n.ago + 1, t.timezone)
+       ) as was from generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago)
+     ) p where t.account_id = $1 group by t.day`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** A day of the week: the load, and the recommended one, see the view this_week. */
+export type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
+  day: string
+  /** null before the first training info */
+  recommended_xss: number | null
+}
+
+/** Finds the seven days of an account's week, Monday first. */
+export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
+  const { rows } = await tx.client.query<WeekDay>(
+    `select day::text as day, activities, elapsed_s, distance as distance_km, xss, recommended_xss
+     from training.this_week where account_id = $1 order by day`,
+    [accountId],
+  )
+  return rows
+}
+
+/** The form after the last activity; the service sends loads and form without units. */
+export type FormNow = {
+  day: string
+  form: number
+  training_load: number | null
+  recovery_load: number | null
+  freshness: string | null
+}
+
+/** Finds an account's form after its last activity with one; undefined before the first. */
+export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
+  const { rows } = await tx.client.query<FormNow>(
+    `select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
+     from training.form_now where account_id = $1`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** Finds an account's form after each activity of the last 90 days, oldest first; `at` is seconds since 1970. */
+export async function findFormTrend(tx: Tx, accountId: number) {
+  const { rows } = await tx.client.query<{ at: number; form: number }>(
+    `select extract(epoch from h.at)::float8 as at, h.form
+     from training.form_history h join training.today t using (account_id)
+     where h.account_id = $1 and h.form is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
+     order by h.at`,
+    [accountId],
+  )
+  return { at: rows.map((row) => row.at), form: rows.map((row) => row.form) }
+}
+
+/** Finds an account's FTP of the last 90 days and of six weeks before, W, oldest first; `at` is seconds since 1970. */
+export async function findSignatureTrend(tx: Tx, accountId: number) {
+  const { rows } = await tx.client.query<{ at: number; ftp: number; days_ago: number }>(
+    `select extract(epoch from h.at)::float8 as at, h.ftp, t.day - h.day as days_ago
+     from training.fitness_history h join training.today t using (account_id)
+     where h.account_id = $1 and h.ftp is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
+     order by h.at`,
+    [accountId],
+  )
+  return {
+    at: rows.map((row) => row.at),
+    ftp: rows.map((row) => row.ftp),
+    ftp_six_weeks_ago: rows.findLast((row) => row.days_ago >= 42)?.ftp ?? null,
+  }
+}
+
+/** The workout of the day, and its files by format (`erg`, `zwo`). */
+export type WorkoutOfDay = {
+  name: string | null
+  type: string | null
+  description: string | null
+  difficulty: number | null
+  files: Readonly<Record<string, string>>
+}
+
+/** Finds the workout in an account's newest training info, with its files by format; undefined without one. */
+export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
+  const { rows } = await tx.client.query<WorkoutOfDay>(
+    `select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
+       coalesce((select jsonb_object_agg(f.format, f.content) from training.workout_files f
+         where f.account_id = i.account_id and f.workout_id = i.wotd_workout_id), '{}') as files
+     from (select * from training.training_info where account_id = $1 order by observed_at desc limit 1) i
+     where i.wotd_workout_id is not null or i.wotd_name is not null`,
+    [accountId],
+  )
+  return rows[0]
+}
+
+/** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
+export type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
+
+/** Counts the runs of all accounts in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
+export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
+  const { rows } = await tx.client.query<RunsOfDay>(
+    `select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
+       n.came::int, n.changed::int
+     from (
+       select count(*) filter (where is_new) as came, count(*) filter (where not is_new) as changed from (
+         select bool_or(kind = 'activity.new') as is_new from training.changes
+         where at > now() - interval '24 hours' and kind in ('activity.new', 'activity.changed', 'activity.samples')
+         group by account_id, path
+       ) each
+     ) n left join training.sync_runs on started_at > now() - interval '24 hours' group by n.came, n.changed`,
+  )
+  return rows[0] ?? { runs: 0, failed: 0, came: 0, changed: 0 }
+}

@@ -1,0 +1,161 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../../../../app/app.ts'
+import { dropFile } from '../../../../app/files/drop-file.ts'
+import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
+import { MINUTE, SECOND } from '../../../../kit/time.ts'
+import type { Tx } from '../../../../store/store.ts'
+import { PAGE_TOKEN_HEADER, type PageTokens } from '../../../../web/page-token.ts'
+
+const MIB = 1_024 * 1_024
+/** The largest file that the page accepts. */
+const MAX_BYTES = 200 * MIB
+const NOT_WATCHED =
+  'this process does not watch the drop folder (it has no role watcher); type: musette upload FILE'
+const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
+/** The time of a 200 MiB file over a slow line. */
+export const LONGEST_UPLOAD_MS = 60 * MINUTE
+/** A sender that pauses for longer is gone. */
+const IDLE_MS = 30 * SECOND
+/** The most senders at a time, because together they could fill a small disk; a page sends one file at a time. */
+const MAX_AT_ONCE = 4
+
+/**
+ * Adds the drop zone: `GET /api/drop` returns the page's token, `POST /api/drop` accepts a file, `GET /api/drop/contents` returns the
+ * results.
+ */
+export async function registerDropZone(
+  server: FastifyInstance,
+  app: Pick<App, 'config' | 'store'>,
+  { tokens, isWatched }: { tokens: PageTokens; isWatched: boolean },
+): Promise<void> {
+  // Without a watcher in this process the files would never be sent.
+  const closed = isWatched ? undefined : NOT_WATCHED
+  let arriving = 0
+  await server.register(
+    async (scope) => {
+      // The body stays a stream, so that a large file is not in memory.
+      scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
+      scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
+
+      scope.get('/', async (request) => ({ token: tokens.of(request), closed: closed ?? null }))
+
+      scope.get<{ Querystring: { account: string; ids: string } }>(
+        '/contents',
+        { schema: CONTENTS },
+        async ({ query: { account, ids } }) =>
+          app.store.read((tx) => findDroppedContents(tx, { account, contentIds: ids.split(',') })),
+      )
+
+      scope.post<{ Querystring: { account: string; name: string } }>(
+        '/',
+        {
+          schema: { querystring: FILE },
+          config: { isSlow: true },
+          bodyLimit: MAX_BYTES,
+          onRequest: async (request, reply) => {
+            if (tokens.isFrom(request)) return
+            const error = `send the page's own token as ${PAGE_TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
+            await reply.code(403).send({ error, code: 'page_token' })
+          },
+        },
+        async (request, reply) => {
+          if (closed !== undefined) return reply.code(503).send({ error: closed })
+          if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES)
+            return reply.code(413).header('connection', 'close').send({ error: TOO_LARGE })
+          if (arriving >= MAX_AT_ONCE)
+            return reply
+              .code(429)
+              .header('retry-after', '5')
+              .send({ error: 'other files are arriving; it is sent again by itself' })
+          arriving++
+          try {
+            const { account, name } = request.query
+            const dropped = await dropFile(app, { account, name, bytes: readLimited(request) })
+            return dropped.accepted
+              ? reply.code(202).send(dropped)
+              : reply.code(422).send({ error: dropped.reason })
+          } finally {
+            arriving--
+          }
+        },
+      )
+    },
+    { prefix: '/api/drop' },
+  )
+}
+
+const ACCOUNT = { type: 'string', minLength: 1, maxLength: 200 } as const
+const FILE = {
+  type: 'object',
+  properties: { account: ACCOUNT, name: { type: 'string', minLength: 1, maxLength: 1_000 } },
+  required: ['account', 'name'],
+} as const
+/** At most 50 ids, because an address has room for no more. */
+const CONTENTS = {
+  querystring: {
+    type: 'object',
+    properties: {
+      account: ACCOUNT,
+      ids: { type: 'string', pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}$' },
+    },
+    required: ['account', 'ids'],
+  },
+} as const
+
+class TooLarge extends Error {}
+
+/** Reads the body; throws when it is too large, incomplete or stalled. */
+async function* readLimited({ raw }: FastifyRequest): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  const idle = setTimeout(() => raw.destroy(new Error('the sender stands still')), IDLE_MS)
+  try {
+    for await (const chunk of raw as AsyncIterable<Uint8Array>) {
+      idle.refresh()
+      bytes += chunk.length
+      if (bytes > MAX_BYTES) throw new TooLarge(TOO_LARGE)
+      yield chunk
+    }
+  } finally {
+    clearTimeout(idle)
+  }
+}
+
+const NOT_WRITABLE: readonly string[] = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']
+
+/** Sends the reason why a file is not accepted; the server handles errors of neither file, disk nor database. */
+function sendReason(error: unknown, reply: FastifyReply) {
+  const code = errorCode(error)
+  if (error instanceof TooLarge)
+    return reply.code(413).header('connection', 'close').send({ error: error.message })
+  if (error instanceof ConfigError) return reply.code(409).send({ error: errorLine(error) })
+  if (error instanceof TransientError) return reply.code(503).send({ error: errorLine(error) })
+  if (isDiskFull(error))
+    return reply.code(507).send({ error: `the disk of the drop folder is full (${code})` })
+  if (NOT_WRITABLE.includes(code))
+    return reply.code(503).send({ error: `the drop folder cannot be written (${code}); run: musette doctor` })
+  throw error
+}
+
+/** The result of a dropped content. */
+export type DroppedContent = {
+  content_id: string
+  file_name: string
+  state: string
+  reason: string | null
+  activity_id: number | null
+  activity_name: string | null
+}
+
+/** Finds the results of an account's contents by content id; unknown ones are left out. */
+export async function findDroppedContents(
+  tx: Tx,
+  input: { account: string; contentIds: readonly string[] },
+): Promise<DroppedContent[]> {
+  const { rows } = await tx.client.query<DroppedContent>(
+    `select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name
+     from training.uploads u join training.accounts a using (account_id) left join training.activities v on v.activity_id = u.activity_id
+     where a.name = $1 and u.content_id = any ($2)`,
+    [input.account, input.contentIds],
+  )
+  return rows
+}

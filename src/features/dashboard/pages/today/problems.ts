@@ -1,0 +1,27 @@
+import { collectFindings } from '../../../../app/findings/collect-findings.ts'
+import type { Facts } from '../../../../app/findings/facts.ts'
+
+/** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
+type ProblemView = {
+  text: string
+  command: string | null
+  calm?: boolean
+  /** the account whose home time zone mends it, which the browser may offer */
+  home_of?: string
+}
+
+/** Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where there is one. */
+export async function collectProblems(facts: Facts, place: 'page' | 'header'): Promise<ProblemView[]> {
+  const findings = await collectFindings(facts, { place })
+  return findings
+    .filter(({ state }) => state !== 'ok')
+    .map(({ found, run, state, code, account }) => {
+      const sentence = found.replace(/"([^"]*)"/g, '“$1”').replace(/^./, (letter) => letter.toUpperCase())
+      return {
+        text: `${sentence.replace(/\.$/, '')}.${run === undefined ? '' : ' Type:'}`,
+        command: run ?? null,
+        ...(state === 'calm' && { calm: true }),
+        ...(code === 'days_of_utc' && account !== undefined && { home_of: account }),
+      }
+    })
+}

@@ -1,0 +1,231 @@
+import type { App } from '../../../../app/app.ts'
+import { makeFacts } from '../../../../app/findings/facts.ts'
+import { lineOf, sortWorkouts } from '../../../../app/saved-workouts.ts'
+import { findStatus, type Status } from '../../../../app/status-report.ts'
+import { commandFor } from '../../../../kit/errors.ts'
+import { type Account, findAccountById, findAccounts } from '../../../../store/account-rows.ts'
+import type { Tx } from '../../../../store/store.ts'
+import { findSavedWorkouts } from '../../../../store/training/workout-sets.ts'
+import { makeCachedProbe } from '../../../../web/cached-probe.ts'
+import { makeFileStem } from '../../../../workoutfolder/file-name.ts'
+import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../../workoutfolder/format-workout.ts'
+import { makeWorkoutFiles } from '../../../../workoutfolder/wanted-files.ts'
+import type { Sent } from '../../shared/sent.ts'
+import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import { findFitnessNow } from '../fitness-now.ts'
+import { KEEP_MS } from '../send-view.ts'
+import {
+  findFormNow,
+  findFormTrend,
+  findRunsOfDay,
+  findSignatureTrend,
+  findTodayOf,
+  findWeekDays,
+  findWorkoutOfDay,
+} from './account-day.ts'
+import { parseErgProfile } from './erg-profile.ts'
+import { collectProblems } from './problems.ts'
+
+/** The content of the page as the browser receives it. */
+export type View = Sent<ReturnType<typeof makeFindToday>>
+
+type AccountStatus = Status['accounts'][number]
+
+/** The files of one list, enough for a screen. */
+const LINES_SHOWN = 15
+/** About two weeks; the page of all activities has the others. */
+const ACTIVITIES_SHOWN = 8
+/**
+ * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
+ * it does not exist. The parts, about 20 queries, are found at the same time.
+ */
+export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
+  const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
+  return async ({ accountId }: { accountId?: number | undefined }) => {
+    const [shared, today] = await Promise.all([
+      findShared(),
+      app.store.read(async (tx) => {
+        const account =
+          accountId === undefined ? (await findAccounts(tx))[0] : await findAccountById(tx, accountId)
+        return account ? findAccountToday(tx, account) : null
+      }),
+    ])
+    const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
+    return accountId === undefined || isKnown ? { ...shared, today } : undefined
+  }
+}
+
+async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
+  const facts = makeFacts(app, new Date())
+  const [status, lines] = await Promise.all([
+    findStatus(app, facts),
+    app.store.read(async (tx) => ({
+      accounts: await findAccounts(tx),
+      uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
+      activities: await findActivityLines(tx, { limit: ACTIVITIES_SHOWN }),
+      runs: await findRunsOfDay(tx),
+    })),
+  ])
+  const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
+  const problems = await collectProblems(facts, 'page')
+  return {
+    accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
+    problems,
+    /** whether the page and all logins are without problems */
+    is_well:
+      problems.length + status.waiting_files.length === 0 &&
+      status.accounts.every(({ login_code: code, polled_at: at }) => code === null && at !== null),
+    failed: status.failed_activities.map((failed) => ({
+      ...failed,
+      resync_command: commandFor('resync', failed.account, failed.path),
+    })),
+    uploads: lines.uploads,
+    waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
+      path,
+      account,
+      reason,
+      waiting_since,
+    })),
+    activities: lines.activities,
+    runs: lines.runs,
+    // Without the path of the folder, which the page must not show.
+    backup: status.backup && {
+      done_at: status.backup.done_at,
+      bytes: status.backup.bytes,
+      problem: status.backup.problem,
+    },
+  }
+}
+
+async function findAccountToday(tx: Tx, account: Account) {
+  const { accountId } = account
+  const today = await findTodayOf(tx, accountId)
+  if (!today) return null
+  const workout = await findWorkoutOfDay(tx, accountId)
+  const saved = await findSavedWorkouts(tx, account)
+  return {
+    account_id: accountId,
+    sync_command: commandFor('sync', account.name),
+    ...today,
+    fitness: (await findFitnessNow(tx, accountId)) ?? null,
+    form: (await findFormNow(tx, accountId)) ?? null,
+    form_trend: await findFormTrend(tx, accountId),
+    signature: await findSignatureTrend(tx, accountId),
+    week: await findWeekDays(tx, accountId),
+    workout: workout
+      ? {
+          name: workout.name,
+          type: workout.type,
+          description: workout.description,
+          difficulty: workout.difficulty,
+          formats: Object.keys(workout.files).sort(),
+          profile: parseErgProfile(workout.files.erg ?? ''),
+        }
+      : null,
+    workouts: sortWorkouts(saved.filter(({ isOwn }) => isOwn)).map((one) => {
+      const { name, path, seconds, problem } = lineOf(one)
+      return { name, path, seconds, problem }
+    }),
+    workout_formats: WORKOUT_FORMATS,
+  }
+}
+
+/** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
+function viewOf(
+  {
+    base_url: baseUrl,
+    cursor,
+    list_cap,
+    reconciled_at,
+    last_run,
+    reconcile_error,
+    ...account
+  }: AccountStatus,
+  accountId: number,
+) {
+  const busy = account.wanted > 0
+  return {
+    ...account,
+    account_id: accountId,
+    sync_command: commandFor('sync', account.account),
+    // Only the host: the path of a URL must not be shown.
+    service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
+    fetched_per_minute: busy ? account.fetched_per_minute : null,
+    seconds_to_go: busy ? account.seconds_to_go : null,
+  }
+}
+
+/** A file of the drop folder and its result. */
+export type UploadLine = {
+  account: string
+  file_name: string
+  state: string
+  reason: string | null
+  seen_at: Date
+  /** time from seen to mirrored, s */
+  took_s: number | null
+  activity_id: number | null
+  activity_name: string | null
+  xss: number | null
+}
+
+/** Finds the newest files of the drop folder and of `musette upload`, newest first. */
+export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
+  // Reads the newest rows of each table by its index: Postgres would read the whole view, a union, to sort it.
+  const newestOf = (table: string) =>
+    `(select account_id, content_id, file_name, seen_at from training.${table} order by seen_at desc, content_id limit $1)`
+  const { rows } = await tx.client.query<UploadLine>(
+    `select a.name as account, j.file_name, j.state, j.reason, j.seen_at, extract(epoch from j.took)::float8 as took_s,
+       j.activity_id, j.activity_name, j.xss
+     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit $1) n
+     cross join lateral (
+       select * from training.upload_journey v
+       where (v.account_id, v.content_id, v.file_name, v.seen_at) = (n.account_id, n.content_id, n.file_name, n.seen_at)
+       offset 0
+     ) j
+     join training.accounts a on a.account_id = j.account_id
+     order by j.seen_at desc, j.content_id`,
+    [input.limit],
+  )
+  return rows
+}
+
+/** Finds listed activities of all accounts, newest first, those without a start last. */
+export async function findActivityLines(tx: Tx, input: { limit: number }): Promise<ActivityLine[]> {
+  // The order of the index activities_newest.
+  const { rows } = await tx.client.query<ActivityLine>(
+    `select ${ACTIVITY_LINE}
+     from training.activities v join training.accounts a using (account_id)
+     where v.absent_since is null
+     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
+    [input.limit],
+  )
+  return rows
+}
+
+/** Finds the file of an account's workout in a format, with its name in a folder. */
+export async function findSavedFile(
+  { store }: Pick<App, 'store'>,
+  { accountId, path, format }: { accountId: number; path: string; format: WorkoutFileFormat },
+) {
+  const saved = await store.read(async (tx) => {
+    const account = await findAccountById(tx, accountId)
+    return account ? findSavedWorkouts(tx, account) : []
+  })
+  const { wanted } = makeWorkoutFiles(
+    saved.filter((workout) => workout.path === path),
+    { formats: [format] },
+  )
+  return wanted[0] && { name: `${wanted[0].stem}.${format}`, content: wanted[0].content }
+}
+
+/** Finds the file of an account's workout of the day in a format, with its name in the workout folder. */
+export async function findWorkoutFile(
+  { store }: Pick<App, 'store'>,
+  { accountId, format }: { accountId: number; format: string },
+) {
+  const workout = await store.read((tx) => findWorkoutOfDay(tx, accountId))
+  const content = workout?.files[format]
+  if (!workout || content === undefined) return undefined
+  return { name: `${makeFileStem(workout.name, 'workout')}.${format}`, content }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { errorLine } from '../../kit/errors.ts'
+import { type JoinedSignal, joinSignals } from '../../kit/time.ts'
+import type { GuardedReader } from '../../query/guarded-reader.ts'
+import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
+import { type McpDeps, makeServerFactory } from './server.ts'
+
+export type HttpServer = {
+  /** Answers one request with the body `text`. `closed` aborts when the connection closes, which cancels its calls. */
+  fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response>
+  close(): Promise<void>
+}
+
+type HttpDeps = Omit<McpDeps, 'reader'> & { makeReader(account: string | undefined): GuardedReader }
+
+type Handler = ReturnType<typeof createMcpHandler>
+
+/** Handlers of single accounts that are kept; each holds the login that it has found. */
+const MAX_HANDLERS = 20
+const SESSION = 'mcp-session-id'
+
+/**
+ * Makes the streamable HTTP server. It keeps no sessions: each request gets an instance of its own, so that a restart of the
+ * daemon is not noticed. A session id is given out only so that a later `notifications/cancelled` finds the call that it
+ * cancels. With `?account=NAME` in the address the database shows that account alone.
+ */
+export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
+  const handlers = new Map<string | undefined, Handler>()
+  const running = new Map<string, JoinedSignal>()
+  const open = new Set<Request>()
+
+  const handlerFor = (account: string | undefined): Handler => {
+    const known = handlers.get(account)
+    if (known) return known
+    if (handlers.size >= MAX_HANDLERS) handlers.clear()
+    const onerror = (error: Error) => deps.log.debug({ reason: errorLine(error) }, 'mcp: a request failed')
+    const made = createMcpHandler(makeServerFactory({ ...deps, reader: makeReader(account) }), { onerror })
+    handlers.set(account, made)
+    return made
+  }
+
+  return {
+    async fetch(request, text, closed) {
+      const judged = text === undefined ? undefined : judgeText(text, versionOf(request))
+      const [refusal] = judged?.refusals ?? []
+      if (refusal) return Response.json(refusal, { status: 400 })
+      const body = judged?.json
+      const session = request.headers.get(SESSION)
+      const messages = (Array.isArray(body) ? body : [body]) as Message[]
+      const keys = session === null ? [] : messages.flatMap((message) => keyOf(session, message?.id))
+      if (session !== null) for (const message of messages) cancel(running, session, message)
+      const stop = joinSignals([closed])
+      for (const key of keys) running.set(key, stop)
+      const stoppable = new Request(request, { signal: stop.signal })
+      // A request that is collected as garbage takes its signal with it, although others listen to that.
+      open.add(stoppable)
+      closed.addEventListener('abort', () => {
+        open.delete(stoppable)
+        for (const key of keys) if (running.get(key) === stop) running.delete(key)
+      })
+      const account = new URL(request.url).searchParams.get('account') ?? undefined
+      const response = await handlerFor(account).fetch(stoppable, { parsedBody: body })
+      if (messages.some((message) => message?.method === 'initialize')) {
+        response.headers.set(SESSION, randomUUID())
+      }
+      return response
+    },
+    async close() {
+      for (const stop of running.values()) stop.abort()
+      for (const handler of handlers.values()) await handler.close()
+    },
+  }
+}
+
+/** Returns the version of the protocol of a request: one without the header is of the version before the header was required. */
+function versionOf(request: Request): string {
+  return request.headers.get('mcp-protocol-version') ?? VERSION_WITH_BATCHES
+}
+
+type Message = { id?: unknown; method?: unknown; params?: { requestId?: unknown } } | null | undefined
+
+function keyOf(session: string, id: unknown): string[] {
+  return typeof id === 'string' || typeof id === 'number' ? [`${session} ${typeof id} ${id}`] : []
+}
+
+function cancel(running: ReadonlyMap<string, JoinedSignal>, session: string, message: Message): void {
+  if (message?.method !== 'notifications/cancelled') return
+  for (const key of keyOf(session, message.params?.requestId)) running.get(key)?.abort()
+}

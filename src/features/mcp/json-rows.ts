@@ -1,0 +1,42 @@
+import type { GuardedAnswer, GuardedReader } from '../../query/guarded-reader.ts'
+import type { Field } from '../../query/statement.ts'
+
+/** A value as JSON has it. Numbers that JavaScript would round are texts. */
+export type Value = string | number | boolean | null | object
+
+/** Runs one statement with its parameters and returns its rows as objects. */
+export type Query = (text: string, values?: readonly unknown[]) => Promise<Array<Record<string, unknown>>>
+
+/** Makes the query of one call: its statements end when the call is cancelled. */
+export function makeQuery(reader: GuardedReader, signal: AbortSignal, searchPath?: string): Query {
+  return async (text, values = []) => {
+    const answer = await reader.read({ text, values, ...(searchPath && { searchPath }) }, signal)
+    return valuesOf(answer).map((row) =>
+      Object.fromEntries(answer.fields.map(({ name }, index) => [name, row[index] ?? null])),
+    )
+  }
+}
+
+/** Returns the rows of an answer as JSON values, in the order of the fields. */
+export function valuesOf({ fields, rows }: GuardedAnswer): Value[][] {
+  return rows.map((row) => row.map((text, index) => parseValue(fields[index], text)))
+}
+
+function parseValue(field: Field | undefined, text: string | null): Value {
+  if (text === null) return null
+  if (field?.form === 'boolean') return text === 't'
+  if (field?.form === 'json') return JSON.parse(text) as Value
+  if (field?.form === 'number') return numberOf(text)
+  return field?.form === 'digits' && isExact(text) ? numberOf(text) : text
+}
+
+/** JSON has no infinity and no NaN. */
+function numberOf(text: string): number | string {
+  const number = Number(text)
+  return Number.isFinite(number) ? number : text
+}
+
+/** Fifteen digits always fit into a double. */
+function isExact(text: string): boolean {
+  return /^-?\d+(\.\d+)?$/.test(text) && text.replace(/\D/g, '').length <= 15
+}

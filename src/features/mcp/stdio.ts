@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { pipeline, Transform } from 'node:stream'
+import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { errorLine } from '../../kit/errors.ts'
+import { formatBytes } from '../../kit/text.ts'
+import { joinSignals } from '../../kit/time.ts'
+import { judgeText, makeRefusal, type Refusal } from './judge-message.ts'
+import { type McpDeps, makeServerFactory } from './server.ts'
+
+/** Larger ones break the connection in the SDK; those over HTTP are smaller by far. */
+const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE / 2
+const NEWLINE = 10
+
+/** Serves one client on standard input and output, until the input ends or the signal aborts; running calls are cancelled. */
+export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): Promise<void> {
+  const notUnderstood = (reason: string) => deps.log.warn({ reason }, 'mcp: a message was not understood')
+  const onerror = (error: Error) => notUnderstood(errorLine(error))
+  const refuse = (refusal: Refusal) => {
+    notUnderstood(refusal.error.message)
+    process.stdout.write(`${JSON.stringify(refusal)}\n`)
+  }
+  const input = makeJudge(refuse)
+  // A killed client closes the input without an end event.
+  pipeline(process.stdin, input, () => undefined)
+  const transport = new StdioServerTransport(input, process.stdout)
+  const connection = serveStdio(makeServerFactory(deps), { onerror, transport })
+  const stop = joinSignals([signal])
+  try {
+    await Promise.race([once(input, 'end', stop), once(input, 'close', stop)]).catch(() => undefined)
+  } finally {
+    stop.abort()
+    stop.clear()
+    await connection.close()
+    // Also ends standard input, which would keep the process running.
+    input.destroy()
+  }
+}
+
+/**
+ * Makes a stream that takes lines and passes on those that are messages, because the SDK answers to no others. `refuse` gets the
+ * answers to the others. The messages of a batch go on one by one, and so do their answers.
+ */
+function makeJudge(refuse: (refusal: Refusal) => void): Transform {
+  let held: Buffer[] = []
+  let size = 0
+  let version: string | undefined
+  const hold = (bytes: Buffer) => {
+    size += bytes.length
+    // The rest of a line that is too large is not kept.
+    if (size <= MAX_BYTES) held.push(bytes)
+    else held = []
+  }
+  const endLine = (judge: Transform) => {
+    const text = Buffer.concat(held).toString()
+    const isTooLarge = size > MAX_BYTES
+    held = []
+    size = 0
+    if (isTooLarge)
+      return refuse(
+        makeRefusal(ProtocolErrorCode.InvalidRequest, `a message has at most ${formatBytes(MAX_BYTES)}`),
+      )
+    if (text.trim() === '') return
+    const { messages, refusals } = judgeText(text, version)
+    for (const message of messages) {
+      version = requestedVersion(message) ?? version
+      judge.push(`${JSON.stringify(message)}\n`)
+    }
+    refusals.forEach(refuse)
+  }
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      let rest = chunk
+      for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
+        hold(rest.subarray(0, end))
+        endLine(this)
+        rest = rest.subarray(end + 1)
+      }
+      hold(rest)
+      done()
+    },
+    flush(done) {
+      endLine(this)
+      done()
+    },
+  })
+}
+
+/** Returns the version of the protocol that a client asks for; the SDK takes the one with batches. */
+function requestedVersion(message: unknown): string | undefined {
+  const { method, params } = message as { method?: unknown; params?: { protocolVersion?: unknown } }
+  const version = method === 'initialize' ? params?.protocolVersion : undefined
+  return typeof version === 'string' ? version : undefined
+}
