@@ -6,14 +6,7 @@ import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
-import {
-  collectResults,
-  type Notice,
-  openQueries as openRawQueries,
-  type Queries,
-  type QueryResult,
-} from '../query/raw-query.ts'
-import { empty, outdated } from '../store/database-errors.ts'
+import { outdated } from '../store/database-errors.ts'
 import type { Migrated } from '../store/migrate.ts'
 import { checkServer } from '../store/migration/check-server.ts'
 import type { MigrationPlan } from '../store/migration/migration-plan.ts'
@@ -151,60 +144,21 @@ export async function prepareDatabase(
 }
 
 /**
- * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. A database
- * of another version is opened with a warning, but no newer embedded one for changes.
- */
-export async function openQueries(
-  config: Config,
-  log: Logger,
-  options: { write: boolean; signal?: AbortSignal; onNotice?: (notice: Notice) => void },
-): Promise<Queries> {
-  const { write, signal, onNotice } = options
-  const database = await openDatabase(config, log, signal, write ? 'check' : 'read')
-  try {
-    const queries = await openRawQueries({ ...options, connectionString: database.url })
-    const mismatch = await findMismatch(queries, signal)
-    if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
-    return {
-      async *run(text, signal) {
-        try {
-          yield* queries.run(text, signal)
-        } catch (error) {
-          throw errorCode(error) === 'sql_rejected' && (await isEmpty(queries)) ? empty(error) : error
-        }
-      },
-      close: () => closeAfter(database, () => queries.close()),
-    }
-  } catch (error) {
-    await database.close()
-    throw error
-  }
-}
-
-/**
  * Finds the facts and the command for a reader of a database of another version. Undefined for this version, and for a login that cannot
  * see it.
  */
-export async function findMismatch(
-  queries: Pick<Queries, 'run'>,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
-  const [result] = await collectResults(queries, APPLIED, signal).catch(() => [])
-  if (!result || result.rows.length === 0) return undefined
-  const applied = result.rows.map(([moment, musette]) => makeApplied(moment ?? null, musette ?? null))
+export async function findMismatch(queries: {
+  rowsOf(text: string): Promise<ReadonlyArray<ReadonlyArray<string | null>>>
+}): Promise<string | undefined> {
+  const rows = await queries.rowsOf(APPLIED).catch(() => [])
+  if (rows.length === 0) return undefined
+  const applied = rows.map(([moment, musette]) => makeApplied(moment ?? null, musette ?? null))
   try {
     const { version, target } = compareVersions(applied, await readMigrations())
     return version < target ? outdated().message : undefined
   } catch (error) {
     return errorLine(error)
   }
-}
-
-/** Tells whether the tables of the mirror are missing; a reading login can check that too. */
-async function isEmpty(queries: Queries): Promise<boolean> {
-  const text = "select 1 where to_regnamespace('training') is null"
-  const [result] = await collectResults(queries, text).catch(() => [])
-  return (result?.rows.length ?? 0) > 0
 }
 
 /**
@@ -238,10 +192,4 @@ export function makeAssistantReader(
 /** Returns how assistants sign in to the database of a configuration. */
 export function loginOptions({ readerUrl, databaseUrl }: Pick<Config, 'readerUrl' | 'databaseUrl'>) {
   return { readerUrl, wholeServer: databaseUrl === undefined }
-}
-
-/** Runs read-only SQL on a new connection to the App's database and returns the results. Throws ConfigError `sql_rejected`. */
-export async function queryApp(app: { databaseUrl: string }, text: string): Promise<QueryResult[]> {
-  const queries = await openRawQueries({ connectionString: app.databaseUrl, write: false })
-  return closeAfter(queries, () => collectResults(queries, text))
 }

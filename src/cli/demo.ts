@@ -3,7 +3,6 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type App, openApp } from '../app/app.ts'
 import { findUploadOf } from '../app/files/upload-files.ts'
-import { queryApp } from '../app/open-database.ts'
 import { signInWithPassword } from '../app/sign-in.ts'
 import { findStatus } from '../app/status-report.ts'
 import { type Config, readConfig } from '../config/config.ts'
@@ -11,6 +10,7 @@ import { type Daemon, openDaemon } from '../daemon/daemon.ts'
 import { ROLES } from '../daemon/roles.ts'
 import { readSharedUrl } from '../embedded/embedded.ts'
 import type { Context } from '../frame/context.ts'
+import { printTable } from '../frame/output.ts'
 import type { Tools } from '../frame/verb.ts'
 import { TransientError } from '../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
@@ -19,7 +19,6 @@ import { formatCount, quoteShell } from '../kit/text.ts'
 import { MINUTE, sleep } from '../kit/time.ts'
 import { makeFitFile } from '../sandbox/fit-file.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
-import { tableOf } from './sql-formats.ts'
 
 /** How this program is typed: installed, or in a clone. */
 const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
@@ -148,7 +147,7 @@ async function readMovedPath(context: Context, dir: string, fileName: string): P
 const QUERIES: ReadonlyArray<{ question: string; sql: string }> = [
   {
     question: 'The last five activities:',
-    sql: `select started_at_local::date as day, left(name, 28) as name, activity_type as type, sample_count as samples,
+    sql: `select started_at_local::date::text as day, left(name, 28) as name, activity_type as type, sample_count as samples,
   round(avg_power::numeric) as watts, round(xss::numeric) as xss
 from training.activities where absent_since is null order by started_at desc nulls last limit 5`,
   },
@@ -167,12 +166,12 @@ group by 1 order by 1`,
 ]
 
 /** Prints some questions, each with its SQL and the result. */
-async function printQueries(context: Pick<Context, 'print'>, app: Pick<App, 'databaseUrl'>): Promise<void> {
+async function printQueries(context: Pick<Context, 'print'>, app: Pick<App, 'store'>): Promise<void> {
   for (const { question, sql } of QUERIES) {
-    const [result] = await queryApp(app, sql)
+    const { rows } = await app.store.read(({ client }) => client.query(sql))
     context.print(`\n${question}`)
     context.print(sql.replace(/^/gm, '  '))
     context.print('')
-    if (result) context.print(tableOf(result))
+    printTable(context, rows)
   }
 }

@@ -1,7 +1,7 @@
+import type { Field, Row } from '../features/sql/raw-query.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../frame/output.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { escapeDelete, quoteCsv } from '../kit/text.ts'
-import type { Field, QueryResult, Row } from '../query/raw-query.ts'
 
 /** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */
 export type Printer = {
@@ -66,12 +66,6 @@ export function makeTablePrinter(options: TableOptions): Printer {
       return `${text}(${count} ${count === 1 ? 'row' : 'rows'})\n`
     },
   }
-}
-
-/** Returns a whole result as a table in full width, without a line break at its end. */
-export function tableOf({ fields, rows, command }: QueryResult): string {
-  const printer = makeTablePrinter({})
-  return (printer.begin(fields) + printer.rows(rows) + printer.end(command)).trimEnd()
 }
 
 type Format = { heading: string; write: (rows: readonly Row[]) => string }

@@ -1,8 +1,10 @@
 import type pg from 'pg'
 import { dropConnection, PostgresClient } from '../kit/postgres-client.ts'
 import { mapDatabaseError } from '../store/database-errors.ts'
-import type { Remarks } from './rejected-statement.ts'
 import { runStatement, type Statement } from './statement.ts'
+
+/** The details of an error or notice beside its message. */
+export type Remarks = { detail?: string | undefined; hint?: string | undefined }
 
 /** A message of Postgres beside the answer: a NOTICE, a WARNING, … */
 export type Notice = Remarks & { severity: string; message: string }

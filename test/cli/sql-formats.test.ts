@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeTablePrinter, type TableOptions, uniqueNames } from '../../src/cli/sql-formats.ts'
+import type { Field, Row } from '../../src/features/sql/raw-query.ts'
 import { cutTo, escapeControls, widthOf, wrapTo } from '../../src/frame/output.ts'
-import type { Field, Row } from '../../src/query/raw-query.ts'
 
 const text = (name: string): Field => ({ name, form: 'text' })
 const number = (name: string): Field => ({ name, form: 'digits' })

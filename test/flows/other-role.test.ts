@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { exportAll } from '../../src/app/export/export-all.ts'
 import { uploadByHand } from '../../src/app/files/upload-files.ts'
-import { queryApp } from '../../src/app/open-database.ts'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
 import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
@@ -13,6 +12,7 @@ import { ROLES } from '../../src/daemon/roles.ts'
 import { readChanges } from '../../src/features/changes/change-feed.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { upsertReader } from '../../src/features/reader/reader.ts'
+import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { findDatabaseFacts } from '../../src/store/database-facts.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { backUpToMemory, restoreInto } from '../backup/rig.ts'
@@ -219,12 +219,14 @@ it('runs under no verb', async () => {
   const { creators_in_public } = await app.store.read((tx) => findDatabaseFacts(tx))
   expect(creators_in_public).toContain(PLANTED_BY)
   await exportAll(app, { dir: join(rig.dataDir, 'history'), kind: 'by_hand' })
-  const [result] = await queryApp(
-    app,
+  const queries = await openQueries({ connectionString: app.databaseUrl, write: false })
+  onTestFinished(() => queries.close())
+  const [result] = await collectResults(
+    queries,
     `select to_jsonb(now()), round(1.25::float8, 1), array_agg(path) || 'x'::text from activities`,
   )
   expect(result?.rows).toHaveLength(1)
-  for (const { sql } of COOKBOOK) await queryApp(app, sql)
+  for (const { sql } of COOKBOOK) await collectResults(queries, sql)
   await restoreInto(target.url, await backUpToMemory(database.url))
   await upsertReader(app.config, rig.log.log, { name: READER })
   expect(rig.log.text()).not.toContain(RAN)

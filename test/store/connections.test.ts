@@ -1,8 +1,8 @@
 import { type EventEmitter, once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { queryApp } from '../../src/app/open-database.ts'
 import { readSettings } from '../../src/config/config.ts'
+import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { errorCode } from '../../src/kit/errors.ts'
 import { endPool, makePool, PostgresClient, withClient } from '../../src/kit/postgres-client.ts'
@@ -33,7 +33,9 @@ test('every connection of ours is without JIT and without foreign schemas in its
   const queue = makeQueuePool(url)
   onTestFinished(() => queue.end())
   expect((await queue.query(SETTINGS)).rows).toEqual([{ jit: 'off', path: 'pg_catalog, bullmq' }])
-  const [typed] = await queryApp({ databaseUrl: url }, SETTINGS)
+  const queries = await openQueries({ connectionString: url, write: false })
+  onTestFinished(() => queries.close())
+  const [typed] = await collectResults(queries, SETTINGS)
   expect(typed?.rows).toEqual([['off', 'training']])
   expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
 })

@@ -14,7 +14,7 @@ export const addDbUrlVerb = defineVerb({
   },
   needs: 'nothing',
   async run(tools, options): Promise<undefined> {
-    const { findSharedMismatch, shareDatabaseUrl } = await import('../../app/shared-database.ts')
+    const { findSharedMismatch, shareDatabaseUrl } = await import('../../features/reader/shared-database.ts')
     tools.print(await shareDatabaseUrl(tools, { ...options, signal: tools.signal }))
     const mismatch = await findSharedMismatch(tools.config)
     if (mismatch !== undefined) tools.note(`musette: ${mismatch}`)
@@ -29,7 +29,7 @@ export const addDbHoldVerb = defineVerb({
   needs: 'nothing',
   withoutDataDir: true,
   async run(tools): Promise<undefined> {
-    const { holdDatabase } = await import('../../app/shared-database.ts')
+    const { holdDatabase } = await import('../../features/reader/shared-database.ts')
     // The parent process waits for one message; it may have ended.
     const report = (message: object) => void (process.connected && process.send?.(message))
     await holdDatabase({ ...tools, report }, { signal: tools.signal })

@@ -1,3 +1,4 @@
+import type { Notice, Queries, RejectedStatement, Remarks } from '../../features/sql/raw-query.ts'
 import { EXIT } from '../../frame/context.ts'
 import { widthOf } from '../../frame/output.ts'
 import { readInput } from '../../frame/prompt.ts'
@@ -6,7 +7,6 @@ import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import type { Notice, Queries, RejectedStatement, Remarks } from '../../query/raw-query.ts'
 import type { Printer } from '../sql-formats.ts'
 
 export const addSqlVerb = defineVerb({
@@ -28,13 +28,13 @@ export const addSqlVerb = defineVerb({
         'no query; run: musette sql "select count(*) from training.activities"',
       )
     }
-    const { openQueries } = await import('../../app/open-database.ts')
+    const { openDatabaseQueries } = await import('../../features/sql/raw-query.ts')
     const printer = await printerFor(form)
     const onNotice = ({ severity, message, ...remarks }: Notice) =>
       note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
     try {
       return await closeAfter(
-        await openQueries(config, log, { write, signal, onNotice }),
+        await openDatabaseQueries(config, log, { write, signal, onNotice }),
         async (queries) => {
           await printAnswers({ queries, output: process.stdout, signal }, text, printer)
           return EXIT.done

@@ -1,5 +1,5 @@
-import { tableOf } from '../../../src/cli/sql-formats.ts'
-import { collectResults, openQueries } from '../../../src/query/raw-query.ts'
+import { makeTablePrinter } from '../../../src/cli/sql-formats.ts'
+import { collectResults, openQueries, type QueryResult } from '../../../src/features/sql/raw-query.ts'
 
 /**
  * Asks the questions one after the other and writes each answer as `musette sql` prints it. Throws at a text that is not
@@ -18,4 +18,10 @@ export async function answerAll(databaseUrl: string, questions: readonly string[
   } finally {
     await queries.close()
   }
+}
+
+/** Returns a whole result as a table in full width, without a line break at its end. */
+export function tableOf({ fields, rows, command }: QueryResult): string {
+  const printer = makeTablePrinter({})
+  return (printer.begin(fields) + printer.rows(rows) + printer.end(command)).trimEnd()
 }

@@ -318,7 +318,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: '… and no command is forgotten',
-    in: 'test/query/commands.ts',
+    in: 'test/features/sql/commands.ts',
     from: 'ALTER ROLE|alter',
     to: 'ALTER|alter',
   },

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError } from '../../kit/errors.ts'
 
 const DESCRIBE = /^\\d\+?(?:\s+(?<name>\S.*?))?\s*;?$/
 

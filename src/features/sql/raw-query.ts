@@ -1,15 +1,19 @@
 import pg from 'pg'
-import { isAbort } from '../kit/errors.ts'
-import { mapDatabaseError } from '../store/database-errors.ts'
+import type { Logger } from 'pino'
+import { findMismatch, openDatabase } from '../../app/open-database.ts'
+import type { Config } from '../../config/config.ts'
+import { errorCode, isAbort } from '../../kit/errors.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { type Notice, openGuardedConnection, openWritableConnection } from '../../query/connection.ts'
+import type { Field, Part, Row } from '../../query/statement.ts'
+import { empty, mapDatabaseError } from '../../store/database-errors.ts'
 import { makeCatalogueQuery, noSuchTable } from './backslash-commands.ts'
-import { type Notice, openGuardedConnection, openWritableConnection } from './connection.ts'
 import { RejectedStatement } from './rejected-statement.ts'
 import { splitStatements } from './split-statements.ts'
-import type { Field, Part, Row } from './statement.ts'
 
-export type { Notice } from './connection.ts'
-export { RejectedStatement, type Remarks } from './rejected-statement.ts'
-export type { Field, Part, Row } from './statement.ts'
+export type { Notice, Remarks } from '../../query/connection.ts'
+export type { Field, Part, Row } from '../../query/statement.ts'
+export { RejectedStatement } from './rejected-statement.ts'
 
 export type Queries = {
   /**
@@ -31,6 +35,39 @@ type QueriesOptions = {
   signal?: AbortSignal | undefined
   /** gets each notice and warning of a statement */
   onNotice?: ((notice: Notice) => void) | undefined
+}
+
+/**
+ * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. A database
+ * of another version is opened with a warning, but no newer embedded one for changes.
+ */
+export async function openDatabaseQueries(
+  config: Config,
+  log: Logger,
+  options: { write: boolean; signal?: AbortSignal; onNotice?: (notice: Notice) => void },
+): Promise<Queries> {
+  const { write, signal, onNotice } = options
+  const database = await openDatabase(config, log, signal, write ? 'check' : 'read')
+  try {
+    const queries = await openQueries({ ...options, connectionString: database.url })
+    const mismatch = await findMismatch({
+      rowsOf: async (text) => (await collectResults(queries, text, signal))[0]?.rows ?? [],
+    })
+    if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
+    return {
+      async *run(text, signal) {
+        try {
+          yield* queries.run(text, signal)
+        } catch (error) {
+          throw errorCode(error) === 'sql_rejected' && (await isEmpty(queries)) ? empty(error) : error
+        }
+      },
+      close: () => closeAfter(database, () => queries.close()),
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
 }
 
 // SQLSTATEs read_only_sql_transaction and active_sql_transaction; the latter for statements like VACUUM.
@@ -91,4 +128,11 @@ function rejected(error: unknown, text: string, write: boolean): unknown {
   }
   const advice = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : ''
   return new RejectedStatement(error, text, advice)
+}
+
+/** Tells whether the tables of the mirror are missing; a reading login can check that too. */
+async function isEmpty(queries: Queries): Promise<boolean> {
+  const text = "select 1 where to_regnamespace('training') is null"
+  const [result] = await collectResults(queries, text).catch(() => [])
+  return (result?.rows.length ?? 0) > 0
 }

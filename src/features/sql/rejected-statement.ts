@@ -1,11 +1,9 @@
 import type pg from 'pg'
-import { ConfigError, errorLine } from '../kit/errors.ts'
+import { ConfigError, errorLine } from '../../kit/errors.ts'
+import type { Remarks } from '../../query/connection.ts'
 
 /** The line of Postgres's mistake; the column is the number of characters before it. */
 type Place = { line: string; number: number; column: number }
-
-/** The details of an error or notice beside its message. */
-export type Remarks = { detail?: string | undefined; hint?: string | undefined }
 
 /** Postgres's refusal of a statement that a person typed: ConfigError `sql_rejected` with all that helps to correct it. */
 export class RejectedStatement extends ConfigError {

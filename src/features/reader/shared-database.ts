@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Config } from '../config/config.ts'
-import { readSharedUrl } from '../embedded/embedded.ts'
-import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../embedded/keep-alive.ts'
-import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
-import { closeAfter } from '../kit/release-stack.ts'
-import { joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
-import { openQueries } from '../query/raw-query.ts'
-import { assertDatabase, findMismatch, openDatabase, queryApp } from './open-database.ts'
+import { assertDatabase, findMismatch, openDatabase } from '../../app/open-database.ts'
+import type { Config } from '../../config/config.ts'
+import { readSharedUrl } from '../../embedded/embedded.ts'
+import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../../embedded/keep-alive.ts'
+import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { withClient } from '../../kit/postgres-client.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
@@ -20,6 +20,8 @@ const SHARE_WITHIN_MS = 60 * SECOND
 const LOOK_EVERY_MS = 100
 /** How long `db-url` waits for the version of the database, ms. */
 const LOOK_WITHIN_MS = 2 * SECOND
+/** A connection of this name does not keep the database running. */
+const OURS = { application_name: 'musette' } as const
 
 /** The message of the background process to its parent: ready, or the failure; `mendable` is true for a ConfigError. */
 type Report = { failure?: { code: string; message: string; mendable: boolean } }
@@ -55,15 +57,10 @@ export async function shareDatabaseUrl(
 export async function findSharedMismatch(config: Config): Promise<string | undefined> {
   const url = config.databaseUrl ?? (await readSharedUrl(config.dataDir, { withPassword: true }))
   if (url === undefined) return undefined
-  const within = joinSignals([], LOOK_WITHIN_MS)
-  const { signal } = within
-  const queries = await openQueries({ connectionString: url, write: false, signal }).catch(() => undefined)
-  try {
-    return queries && (await findMismatch(queries, signal))
-  } finally {
-    within.clear()
-    await queries?.close()
-  }
+  const limits = { connectionTimeoutMillis: LOOK_WITHIN_MS, query_timeout: LOOK_WITHIN_MS }
+  return withClient({ ...OURS, ...limits, connectionString: url }, (client) =>
+    findMismatch({ rowsOf: async (text) => (await client.query({ text, rowMode: 'array' })).rows }),
+  ).catch(() => undefined)
 }
 
 /** Starts the background process and waits until one keeps the database running. Throws its failure. */
@@ -150,10 +147,11 @@ async function stayWhileNeeded(
 
 /** Tells whether a program other than musette is connected. */
 async function isInUse(url: string): Promise<boolean> {
-  const [result] = await queryApp(
-    { databaseUrl: url },
-    `select 1 from pg_stat_activity where backend_type = 'client backend'
-      and application_name <> 'musette' and application_name not like 'musette %' limit 1`,
+  const { rowCount } = await withClient({ ...OURS, connectionString: url }, (client) =>
+    client.query(
+      `select 1 from pg_stat_activity where backend_type = 'client backend'
+        and application_name <> 'musette' and application_name not like 'musette %' limit 1`,
+    ),
   )
-  return (result?.rows.length ?? 0) > 0
+  return rowCount !== 0
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openGuardedConnection } from '../../src/query/connection.ts'
-import { collectResults, openQueries, type Queries } from '../../src/query/raw-query.ts'
-import { splitStatements } from '../../src/query/split-statements.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { collectResults, openQueries, type Queries } from '../../../src/features/sql/raw-query.ts'
+import { splitStatements } from '../../../src/features/sql/split-statements.ts'
+import { openGuardedConnection } from '../../../src/query/connection.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
 let database: TestDatabase
 let queries: Queries
