@@ -1,5 +1,5 @@
+import type { PublisherState } from '../features/mqtt/mqtt-publisher.ts'
 import { findFailedActivities, findUploadCounts } from '../store/account-status.ts'
-import type { PublisherState } from '../store/feed/mqtt-publisher.ts'
 import type { App } from './app.ts'
 import { collectFindings } from './findings/collect-findings.ts'
 import { type Facts, makeFacts } from './findings/facts.ts'

@@ -1,8 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { errorCode } from '../kit/errors.ts'
-import { type CopyProgress, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
+import { type CopyProgress, findBackend, watchCopy } from '../features/backup/database/copy-progress.ts'
 import {
   analyzeTables,
   digestTable,
@@ -12,8 +11,9 @@ import {
   prepareTables,
   recordRestored,
   setSequences,
-} from '../store/backup/load-tables.ts'
-import { findColumns } from '../store/backup/tables.ts'
+} from '../features/backup/database/load-tables.ts'
+import { findColumns } from '../features/backup/database/tables.ts'
+import { errorCode } from '../kit/errors.ts'
 import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
 import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
 import { findVersion, readMigrations } from '../store/migration/schema-version.ts'

@@ -1,8 +1,11 @@
-import { MusetteError } from '../kit/errors.ts'
-import type { Clock } from '../kit/time.ts'
-import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../store/backup/copy-progress.ts'
-import { findDefinitions } from '../store/backup/definitions.ts'
-import { findForeignParts } from '../store/backup/foreign-parts.ts'
+import {
+  type CopyProgress,
+  type CopyWatch,
+  findBackend,
+  watchCopy,
+} from '../features/backup/database/copy-progress.ts'
+import { findDefinitions } from '../features/backup/database/definitions.ts'
+import { findForeignParts } from '../features/backup/database/foreign-parts.ts'
 import {
   type BackupTable,
   countRows,
@@ -10,7 +13,9 @@ import {
   lockForReading,
   quoteColumns,
   tablesInOrder,
-} from '../store/backup/tables.ts'
+} from '../features/backup/database/tables.ts'
+import { MusetteError } from '../kit/errors.ts'
+import type { Clock } from '../kit/time.ts'
 import { copyOut } from '../store/copy.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { checkSchema, findMigrations } from '../store/migration/schema-version.ts'

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
+import {
+  findPublishedUpTo,
+  recordPublishedUpTo,
+  recordPublisher,
+  recordPublisherState,
+} from '../features/mqtt/mqtt-publisher.ts'
 import { errorLine } from '../kit/errors.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
 import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
 import { type Account, findAccounts } from '../store/account-rows.ts'
 import { openChangeListener } from '../store/feed/change-listener.ts'
 import { type Change, findChanges } from '../store/feed/change-rows.ts'
-import {
-  findPublishedUpTo,
-  recordPublishedUpTo,
-  recordPublisher,
-  recordPublisherState,
-} from '../store/feed/mqtt-publisher.ts'
 import { findAccountHealth } from '../store/health.ts'
 import { type Store, type Tx, withExclusiveWork } from '../store/store.ts'
 import { type Broker, type BrokerOptions, openBroker } from './broker.ts'

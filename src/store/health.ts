@@ -1,8 +1,8 @@
-import { findPublisherState } from './feed/mqtt-publisher.ts'
+import { findPublisherState } from '../features/mqtt/mqtt-publisher.ts'
+import { findMessageCounts } from '../features/webhooks/known-webhooks.ts'
 import { FOUND_DIFFERENT, findWholeWorkState, LAST_RUN, POLLED_AT } from './runs.ts'
 import { activities, uploads } from './schema/index.ts'
 import type { Tx } from './store.ts'
-import { findMessageCounts } from './webhooks/known-webhooks.ts'
 
 /** The state of one account's login and polls. */
 export type AccountHealth = {

@@ -1,10 +1,5 @@
 import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
-import { DAY } from '../kit/time.ts'
-import { cleanJson } from '../store/clean.ts'
-import { type Change, findChanges } from '../store/feed/change-rows.ts'
-import type { Json } from '../store/schema/schemas.ts'
-import type { Store, Tx } from '../store/store.ts'
-import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from '../store/webhooks/known-webhooks.ts'
+import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from '../features/webhooks/known-webhooks.ts'
 import {
   findConditionSubjects,
   findIsNewsThere,
@@ -15,8 +10,13 @@ import {
   recordForDigest,
   recordReady,
   recordWaiting,
-} from '../store/webhooks/news.ts'
-import { recordMessages } from '../store/webhooks/outbox.ts'
+} from '../features/webhooks/news.ts'
+import { recordMessages } from '../features/webhooks/outbox.ts'
+import { DAY } from '../kit/time.ts'
+import { cleanJson } from '../store/clean.ts'
+import { type Change, findChanges } from '../store/feed/change-rows.ts'
+import type { Json } from '../store/schema/schemas.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { MessageData } from './message-request.ts'
 import {
   type Condition,

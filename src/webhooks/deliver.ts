@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
-import type { LogOnce } from '../kit/log-once.ts'
-import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
-import type { Store } from '../store/store.ts'
 import {
   type ClaimedMessage,
   claimMessage,
   recordDelivered,
   recordGone,
   recordNotDelivered,
-} from '../store/webhooks/outbox.ts'
+} from '../features/webhooks/outbox.ts'
+import type { LogOnce } from '../kit/log-once.ts'
+import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
+import type { Store } from '../store/store.ts'
 import { MESSAGE_TTL_MS } from './compose.ts'
 import type { MessageData } from './message-request.ts'
 import { type Answer, sendMessage } from './send.ts'

@@ -1,9 +1,9 @@
 import type { WebhookEvent } from '../config/webhooks-file.ts'
+import type { Digest, ReadyActivity, Recalculation } from '../features/webhooks/news.ts'
 import { commandFor } from '../kit/errors.ts'
 import { shorten } from '../kit/text.ts'
 import { formatDuration, SECOND } from '../kit/time.ts'
 import type { Json } from '../store/schema/schemas.ts'
-import type { Digest, ReadyActivity, Recalculation } from '../store/webhooks/news.ts'
 import type { MessageData } from './message-request.ts'
 
 /** The content of a message, the same for all webhooks. */

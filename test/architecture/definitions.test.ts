@@ -10,8 +10,8 @@ const RECKONING =
 const EXCEPTIONS: Readonly<Record<string, readonly [times: number, reason: string]>> = {
   'query/guarded-reader.ts': [1, 'a comment says whose day current_date is'],
   'features/mcp/tools/run-query.ts': [1, 'a sentence says whose day current_date is'],
-  'store/export/partitions.ts': [2, 'the number of the month that names a folder'],
-  'store/samples/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],
+  'features/export/rows/partitions.ts': [2, 'the number of the month that names a folder'],
+  'features/export/rows/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],
   'store/activities/zone-rows.ts': [4, 'writes started_at_local, from which all days come'],
 }
 
@@ -44,7 +44,7 @@ it('a page, an assistant or a dashboard that reckoned by itself would be caught'
       'features/mcp/tools/planted.ts',
       `const DAY = "select (t at TIME ZONE 'UTC')::date, extract(year from t)"\n`,
     ),
-    parseSource('store/samples/export-rows.ts', 'date_trunc '.repeat(3)),
+    parseSource('features/export/rows/export-rows.ts', 'date_trunc '.repeat(3)),
     {
       path: 'config/grafana/dashboards/planted.json',
       text: `"rawSql": "select date_part('year', current_date)"`,
@@ -53,7 +53,7 @@ it('a page, an assistant or a dashboard that reckoned by itself would be caught'
   expect(listReckoning(planted)).toEqual([
     'features/dashboard/pages/today/planted.ts: date_trunc',
     'features/mcp/tools/planted.ts: at TIME ZONE, extract(year',
-    'store/samples/export-rows.ts: date_trunc, date_trunc, date_trunc',
+    'features/export/rows/export-rows.ts: date_trunc, date_trunc, date_trunc',
     'config/grafana/dashboards/planted.json: date_part, current_date',
   ])
 })

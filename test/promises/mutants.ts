@@ -24,10 +24,10 @@ export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests:
     tests: ['test/mirror/', 'test/store/', 'test/converge/'],
   },
   webhooks: {
-    sources: ['src/webhooks/', 'src/store/webhooks/'],
+    sources: ['src/webhooks/', 'src/features/webhooks/'],
     tests: ['test/webhooks/', 'test/daemon/heartbeat'],
   },
-  backup: { sources: ['src/backup/'], tests: ['test/backup/', 'test/cli/backup'] },
+  backup: { sources: ['src/backup/', 'src/features/backup/'], tests: ['test/backup/', 'test/cli/backup'] },
 }
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }

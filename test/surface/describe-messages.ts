@@ -1,6 +1,6 @@
 import { makeMetrics } from '../../src/features/metrics/metrics.ts'
+import type { ReadyActivity } from '../../src/features/webhooks/news.ts'
 import { BIRTH_TOPIC, EVENT_KINDS, makeDiscovery, POLL_TOPICS, topicsOf } from '../../src/mqtt/entities.ts'
-import type { ReadyActivity } from '../../src/store/webhooks/news.ts'
 import { type Message, makeRequest } from '../../src/webhooks/message-request.ts'
 import {
   formatActivity,

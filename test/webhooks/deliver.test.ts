@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Webhook } from '../../src/config/webhooks-file.ts'
+import { findWebhookStates, recordWebhooks } from '../../src/features/webhooks/known-webhooks.ts'
+import { claimMessage, recordMessages } from '../../src/features/webhooks/outbox.ts'
 import { backoffMs, HOUR, MINUTE, SECOND } from '../../src/kit/time.ts'
 import type { Store } from '../../src/store/store.ts'
-import { findWebhookStates, recordWebhooks } from '../../src/store/webhooks/known-webhooks.ts'
-import { claimMessage, recordMessages } from '../../src/store/webhooks/outbox.ts'
 import { BACKOFF } from '../../src/webhooks/deliver.ts'
 import {
   PAUSES as DAEMON_PAUSES,

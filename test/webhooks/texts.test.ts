@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Digest, ReadyActivity, Recalculation } from '../../src/store/webhooks/news.ts'
+import type { Digest, ReadyActivity, Recalculation } from '../../src/features/webhooks/news.ts'
 import {
   type Condition,
   formatActivity,

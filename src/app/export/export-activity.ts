@@ -1,5 +1,4 @@
 import { gunzipSync } from 'node:zlib'
-import { ConfigError, commandFor } from '../../kit/errors.ts'
 import {
   EXPORT_COLUMNS,
   type ExportedActivity,
@@ -7,7 +6,8 @@ import {
   findSampleLines,
   findSamplePages,
   SAMPLE_COLUMNS,
-} from '../../store/samples/export-rows.ts'
+} from '../../features/export/rows/export-rows.ts'
+import { ConfigError, commandFor } from '../../kit/errors.ts'
 import type { Tx } from '../../store/store.ts'
 import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
 import type { App } from '../app.ts'

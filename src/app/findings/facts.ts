@@ -1,13 +1,13 @@
 import type { Config } from '../../config/config.ts'
+import { findPublisherState } from '../../features/mqtt/mqtt-publisher.ts'
+import { findWebhookStates } from '../../features/webhooks/known-webhooks.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { findAccountStatuses } from '../../store/account-status.ts'
 import { findIdentity } from '../../store/database-facts.ts'
-import { findPublisherState } from '../../store/feed/mqtt-publisher.ts'
 import { findAccountHealth } from '../../store/health.ts'
 import { findUncompared, findWholeWorkState } from '../../store/runs.ts'
 import type { Tx } from '../../store/store.ts'
 import { findWaitingFiles } from '../../store/uploads/waiting-files.ts'
-import { findWebhookStates } from '../../store/webhooks/known-webhooks.ts'
 import type { App } from '../app.ts'
 
 /** The state of the database and of the folders at one moment. Each part is read when it is first used, and once. */

@@ -1,6 +1,6 @@
+import type { ExportValues } from '../../features/export/rows/exported-columns.ts'
 import { BYTES_A_CHARACTER } from '../../kit/text.ts'
 import { copyRowsOut, NULL } from '../copy.ts'
-import type { ExportValues } from '../export/exported-columns.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 

@@ -1,6 +1,6 @@
+import { findColumnPages } from '../../features/export/rows/column-pages.ts'
+import { columnsOf, makeSelection } from '../../features/export/rows/exported-columns.ts'
 import type { SampleField } from '../../fields/sample-fields.ts'
-import { findColumnPages } from '../export/column-pages.ts'
-import { columnsOf, makeSelection } from '../export/exported-columns.ts'
 import { samples as samplesTable } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { SAMPLE_FIELDS, type Samples } from './encode-samples.ts'

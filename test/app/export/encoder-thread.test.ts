@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openEncoderThread } from '../../../src/app/export/encoder-thread.ts'
 import { type EncodeGroup, encodeParquet } from '../../../src/app/export/parquet-encoder.ts'
-import { type ExportColumn, makeValues } from '../../../src/store/export/exported-columns.ts'
+import { type ExportColumn, makeValues } from '../../../src/features/export/rows/exported-columns.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 

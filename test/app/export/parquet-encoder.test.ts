@@ -2,8 +2,8 @@ import { decompress } from '@bokuweb/zstd-wasm'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
 import { encodeParquet } from '../../../src/app/export/parquet-encoder.ts'
-import { findColumnPages } from '../../../src/store/export/column-pages.ts'
-import type { ExportColumn } from '../../../src/store/export/exported-columns.ts'
+import { findColumnPages } from '../../../src/features/export/rows/column-pages.ts'
+import type { ExportColumn } from '../../../src/features/export/rows/exported-columns.ts'
 import { openTestStore } from '../../store/open.ts'
 
 const ROWS = 140_000

@@ -234,7 +234,7 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise:
       'The command names foreign objects in the schemas `training` and `musette`, which are in no backup',
-    in: 'src/store/backup/foreign-parts.ts',
+    in: 'src/features/backup/database/foreign-parts.ts',
     from: '(name !== null && own.names.has(name)) ||',
     to: 'name !== null ||',
   },
@@ -270,7 +270,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A backup is the whole database at one moment',
-    in: 'src/store/backup/tables.ts',
+    in: 'src/features/backup/database/tables.ts',
     from: 'let waiting = Object.values(schema).flatMap(',
     to: 'let waiting = Object.values(schema).filter((table) => table !== schema.rawDocuments).flatMap(',
   },
@@ -301,7 +301,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… and leaves your database as it is',
-    in: 'src/store/backup/temporary-database.ts',
+    in: 'src/features/backup/database/temporary-database.ts',
     from: 'url.pathname = `/${name}`',
     to: "url.hash = ''",
   },
@@ -314,7 +314,7 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise:
       'A backup can be loaded without musette into any Postgres from 14 on, by tar, gunzip and psql, row for row',
-    in: 'src/store/backup/definitions.ts',
+    in: 'src/features/backup/database/definitions.ts',
     from: "|| CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END",
     to: "|| ''",
   },
@@ -371,7 +371,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'All Parquet files of a table have the same columns',
-    in: 'src/store/samples/export-rows.ts',
+    in: 'src/features/export/rows/export-rows.ts',
     from: 'const extras = await findExtras(tx, activityIds)',
     to: 'const extras = await findExtras(tx, [])',
   },

@@ -41,7 +41,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: 'A restored database keeps its identity and gets another line, and the change feed says both',
-    in: 'src/store/backup/load-tables.ts',
+    in: 'src/features/backup/database/load-tables.ts',
     from: 'earlier_lines = earlier_lines || line, line = gen_random_uuid()',
     to: 'earlier_lines = earlier_lines || line, line = line',
   },

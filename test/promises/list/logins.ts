@@ -59,25 +59,25 @@ export const LOGINS: readonly Breaking[] = [
   {
     promise:
       'A message is sent until delivered, for three days, with one id; a kill may repeat it, never lose it',
-    in: 'src/store/webhooks/outbox.ts',
+    in: 'src/features/webhooks/outbox.ts',
     from: 'update musette.webhook_messages set attempts = attempts + 1,',
     to: "update musette.webhook_messages set attempts = attempts + 1, state = 'delivered',",
   },
   {
     promise: 'Messages of one account come in order and delay no other account',
-    in: 'src/store/webhooks/outbox.ts',
+    in: 'src/features/webhooks/outbox.ts',
     from: "where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number)`",
     to: 'where false)`',
   },
   {
     promise: 'Messages of one account come in order and delay no other account',
-    in: 'src/store/webhooks/outbox.ts',
+    in: 'src/features/webhooks/outbox.ts',
     from: "where e.state = 'open' and e.webhook = m.webhook and e.account_id is not distinct from m.account_id and e.number < m.number)`",
     to: "where e.state = 'open' and e.webhook = m.webhook and e.number < m.number)`",
   },
   {
     promise: 'A message that is given up has a row, a log line and a finding of the doctor',
-    in: 'src/store/webhooks/outbox.ts',
+    in: 'src/features/webhooks/outbox.ts',
     from: "then 'given_up' else 'open' end,",
     to: "then 'open' else 'open' end,",
   },

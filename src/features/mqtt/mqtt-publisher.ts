@@ -1,6 +1,6 @@
 import { MINUTE } from '../../kit/time.ts'
-import { cleanNullable } from '../clean.ts'
-import type { Tx } from '../store.ts'
+import { cleanNullable } from '../../store/clean.ts'
+import type { Tx } from '../../store/store.ts'
 
 /** The MQTT publisher: its name at the broker, and the last change with confirmed events. */
 type Publisher = Readonly<{ publisherId: string; changeId: number }>

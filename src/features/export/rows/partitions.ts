@@ -1,5 +1,4 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { findSamplePages, SAMPLE_COLUMNS } from '../samples/export-rows.ts'
 import {
   activities,
   activityMeasures,
@@ -16,9 +15,10 @@ import {
   uploads,
   workoutSets,
   workouts,
-} from '../schema/index.ts'
-import type { Tx } from '../store.ts'
+} from '../../../store/schema/index.ts'
+import type { Tx } from '../../../store/store.ts'
 import { findColumnPages } from './column-pages.ts'
+import { findSamplePages, SAMPLE_COLUMNS } from './export-rows.ts'
 import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'
 
 /** The tables of a complete export, in the order of writing. */

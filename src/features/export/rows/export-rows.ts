@@ -1,5 +1,9 @@
-import { quoteCsv } from '../../kit/text.ts'
-import { findColumnPages } from '../export/column-pages.ts'
+import { quoteCsv } from '../../../kit/text.ts'
+import { SAMPLE_FIELDS } from '../../../store/samples/encode-samples.ts'
+import { findExtras, writeExtras } from '../../../store/samples/extra-values.ts'
+import { samples } from '../../../store/schema/index.ts'
+import type { Tx } from '../../../store/store.ts'
+import { findColumnPages } from './column-pages.ts'
 import {
   columnsOf,
   cutPage,
@@ -7,12 +11,8 @@ import {
   type ExportPage,
   type ExportValues,
   makeSelection,
-} from '../export/exported-columns.ts'
-import { findPages } from '../export/pages.ts'
-import { samples } from '../schema/index.ts'
-import type { Tx } from '../store.ts'
-import { SAMPLE_FIELDS } from './encode-samples.ts'
-import { findExtras, writeExtras } from './extra-values.ts'
+} from './exported-columns.ts'
+import { findPages } from './pages.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
