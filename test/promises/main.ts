@@ -166,7 +166,8 @@ async function runTests(copy: string, { tests, title }: Trial): Promise<Outcome>
     '--reporter=json',
     `--outputFile=${results}`,
     '--bail=1',
-    ...(name ? ['-t', `(^| )${name}$`] : []),
+    // The title of a group of tests ends with a colon.
+    ...(name ? ['-t', `(^| )${name}${name.endsWith(':') ? '' : '$'}`] : []),
   ]
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
   const child = spawn(
