@@ -6,12 +6,13 @@ import { parkUnreadableLogins } from '../app/local-app.ts'
 import { loginOptions } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
+import { FEATURES } from '../features/index.ts'
 import type { HttpServer } from '../features/mcp/http.ts'
 import { makeMetrics } from '../features/metrics/metrics.ts'
 import { renewReaders } from '../features/reader/reader.ts'
+import { makeCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
-import { intervalsOf } from '../jobs/schedules.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
@@ -106,7 +107,7 @@ async function openParts(
     const jobs = await openJobs(
       {
         log,
-        handlers: makeHandlers(app, () => jobs),
+        handlers: { ...makeHandlers(app, () => jobs), ...makeFeatureHandlers(app, FEATURES) },
         signal: input.signal,
         accounts: async () => {
           const accounts = await app.store.read(findAccounts)
@@ -116,7 +117,7 @@ async function openParts(
       {
         backend: makeBackendChoice(config.redisUrl, app.databaseUrl, database),
         roles: { worker: input.roles.includes('worker') },
-        every: intervalsOf(config),
+        catalog: makeCatalog(config, FEATURES),
         concurrency: config.service.concurrency,
       },
     )

@@ -1,11 +1,8 @@
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
-import { exportAll } from '../app/export/export-all.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
-import { verifyScheduledBackup, writeScheduledBackup } from '../features/backup/scheduled-backup.ts'
-import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
-import type { Handlers, Jobs } from '../jobs/jobs.ts'
-import { scrubOf } from '../jobs/schedules.ts'
-import { CredentialsRejectedError, TransientError } from '../kit/errors.ts'
+import { type CoreHandlers, type HandlerContext, type HandlerResult, scrubOf } from '../jobs/catalog.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { CredentialsRejectedError } from '../kit/errors.ts'
 import { DAY, formatDuration, MINUTE, SECOND } from '../kit/time.ts'
 import { scrubActivities } from '../mirror/compare-activities.ts'
 import type { MirrorCounts, MirrorDeps, MirrorInput } from '../mirror/mirror.ts'
@@ -35,13 +32,12 @@ const SWEEP_LIMIT = 10_000
 /** Activities that started within this time are new: they are fetched before older ones. */
 const NEW_WITHIN_MS = 14 * DAY
 
-/** Makes the handler of every job in the catalog; `jobs` is a function because the queue needs the handlers first. */
-export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
+/** Makes the handler of each of core's jobs; `jobs` is a function because the queue needs the handlers first. */
+export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
   const { store, mirror } = app
   const logProgress = makeProgressLog(app)
   const prune = makePruning(app)
   const updateZones = makeZoneUpdates(app)
-  const startedAt = new Date()
   return {
     'poll-activities': besidePasses(app, async (account, { signal }) => {
       const { inserted, marked } = await pollActivities(mirror, { account, signal })
@@ -78,27 +74,6 @@ export function makeHandlers(app: App, jobs: () => Jobs): Handlers {
       })
       await checkUpload(deps, { account, contentId, signal })
     }),
-    async 'export-history'(_payload, { signal }) {
-      const { dir } = app.config.export
-      if (dir === undefined) throw noExportFolder()
-      const counts = await exportAll(app, { dir, kind: 'schedule', signal })
-      if (!counts || counts.written + counts.removed === 0) return undefined
-      const { written, removed, samples, bytes } = counts
-      return { counts: { written, removed, samples, bytes } }
-    },
-    async 'back-up'(_payload, { signal }) {
-      const counts = await writeScheduledBackup(app, { now: mirror.now, signal })
-      return counts && { counts }
-    },
-    async 'verify-backup'(_payload, { signal }) {
-      const counts = await verifyScheduledBackup(app, { now: mirror.now, signal })
-      return counts && { counts }
-    },
-    async 'send-heartbeat'(_payload, { signal }) {
-      const { sendRoundHeartbeat } = await import('./said-findings.ts')
-      await sendRoundHeartbeat(app, { startedAt, now: mirror.now(), signal })
-      return undefined
-    },
     async sweep() {
       await endPauses(app)
       await enqueueDueUploads(app, jobs())
@@ -140,13 +115,6 @@ async function enqueueWanted(
   return wanted.length
 }
 
-/** Another worker may have the folder: the job is tried again, and may then reach that one. */
-function noExportFolder(): TransientError {
-  const message =
-    'this worker has no folder for the export; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
-  return new TransientError('export_no_folder', message)
-}
-
 /** Tells whether an activity is still due: it may have been fetched since the job was made. */
 function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boolean {
   return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
@@ -176,7 +144,7 @@ async function enqueueDueUploads(
 /** Makes the handlers of the jobs around training info and workouts. */
 export function makeTrainingHandlers(
   app: Pick<App, 'store' | 'vault' | 'mirror'>,
-): Pick<Handlers, 'poll-training-info' | 'poll-workouts'> {
+): Pick<CoreHandlers, 'poll-training-info' | 'poll-workouts'> {
   const handler = (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
     ofAccount(app, async (account, { signal }) => {
       const counts = await useCase(app.mirror, { account, signal })

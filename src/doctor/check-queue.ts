@@ -1,5 +1,7 @@
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf } from '../app/remedy.ts'
+import { FEATURES } from '../features/index.ts'
+import { makeCatalog } from '../frame/feature-jobs.ts'
 import {
   asQueueError,
   fetchRedisFacts,
@@ -7,7 +9,7 @@ import {
   REPLICA,
   type RedisFacts,
 } from '../jobs/backend.ts'
-import { inspectQueue, intervalsOf, type QueueFacts } from '../jobs/schedules.ts'
+import { inspectQueue, type QueueFacts } from '../jobs/schedules.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'
 import { systemClock } from '../kit/time.ts'
@@ -29,7 +31,7 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
       {
         backend: makeBackendChoice(redisUrl, found.url, database),
         accounts: accounts.map(({ accountId }) => accountId),
-        every: intervalsOf(config),
+        catalog: makeCatalog(config, FEATURES),
       },
     )
   } catch (error) {

@@ -1,3 +1,7 @@
+import type { App } from '../app/app.ts'
+import type { Config } from '../config/config.ts'
+import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
+
 /**
  * What a feature hands the frame: one value, which stands in `feature.ts` of its folder and in the list of `features/index.ts`. Each start of
  * the program loads it, so that it holds names, settings and verbs, and loads its code when that runs.
@@ -5,6 +9,18 @@
 export type Feature = Readonly<{
   /** the name of its folder */
   name: string
+  /** its jobs by name; each has one schedule for the daemon, and no payload */
+  jobs?: Readonly<Record<string, FeatureJob>>
+}>
+
+type FeatureJob = Readonly<{
+  /** tries after which it is dead; see ATTEMPTS of the jobs room */
+  attempts?: number
+  /** whether it also runs at each start of a daemon */
+  atStart?: true
+  /** returns its interval, ms; undefined when the settings do not ask for it */
+  every(config: Config): number | undefined
+  run(app: App, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
 }>
 
 /** Makes a feature. */

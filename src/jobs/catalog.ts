@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import type { Config } from '../config/config.ts'
 import { RejectedError } from '../kit/errors.ts'
 import { shorten } from '../kit/text.ts'
 import { type Backoff, DAY, HOUR, MINUTE, SECOND } from '../kit/time.ts'
@@ -13,72 +14,92 @@ export const KEEP_FAILED = { age: (7 * DAY) / SECOND, count: 1_000 }
 
 const id = z.int().positive()
 const account = z.strictObject({ accountId: id })
-const nothing = z.strictObject({})
+export const nothing = z.strictObject({})
 
 /** Tries of a job that says no other number: then the next scheduled one takes over. */
 export const ATTEMPTS = 6
 
-const ENTRIES = {
-  'poll-activities': { payload: account, schedule: { every: 'poll', per: 'account', atStart: true } },
-  'reconcile-activities': { payload: account, schedule: { every: 'reconcile', per: 'account' } },
-  'scrub-activities': { payload: account, attempts: 3, schedule: { every: 'scrub', per: 'account' } },
-  'fetch-activity': {
-    queue: 'fetches',
-    payload: z.strictObject({ accountId: id, activityId: id }),
-    attempts: 10, // about an hour and a half; the sweep enqueues it again later
-  },
-  'refresh-token': { payload: account, schedule: { every: 'refresh', per: 'account', atStart: true } },
-  'check-upload': {
-    payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
-    attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
-  },
-  'poll-training-info': {
-    payload: account,
-    schedule: { every: 'trainingInfo', per: 'account', atStart: true },
-  },
-  'poll-workouts': {
-    payload: account,
-    attempts: 20, // some four hours: the next scheduled poll is a day away
-    schedule: { every: 'workouts', per: 'account' },
-  },
-  'export-history': { payload: nothing, schedule: { every: 'export', per: 'daemon', atStart: true } },
-  'back-up': {
-    payload: nothing,
-    attempts: 10, // about an hour and a half: the next scheduled one may be a day away
-    schedule: { every: 'backup', per: 'daemon', atStart: true }, // its handler reads when the newest one was made
-  },
-  'verify-backup': {
-    payload: nothing,
-    attempts: 2, // the next scheduled one comes a day later
-    schedule: { every: 'verifyBackup', per: 'daemon', atStart: true }, // its handler reads when one was last compared
-  },
-  // Some minutes: then the next scheduled one takes over.
-  'send-heartbeat': { payload: nothing, attempts: 5, schedule: { every: 'heartbeat', per: 'daemon' } },
-  // The next sweep comes within seconds.
-  sweep: { payload: nothing, attempts: 2, schedule: { every: 'sweep', per: 'daemon', atStart: true } },
-} as const satisfies Readonly<Record<string, JobDefinition>>
+/** Tokens live for a week and are refreshed at half of it; a check twice a day is early enough. */
+const REFRESH_CHECK_EVERY_MS = DAY / 2
+/** Training load and status change with the hours; a row is written only on a change. */
+const TRAINING_INFO_EVERY_MS = 1 * HOUR
+/** Within this time the sweep finds work after its pause, or with a lost job. */
+const SWEEP_EVERY_MS = 10 * SECOND
 
-type Payloads = { [N in keyof typeof ENTRIES]: z.infer<(typeof ENTRIES)[N]['payload']> }
+/** Schedules more often than this would be most of the queue's work. */
+const MIN_SCRUB_EVERY_MS = MINUTE
 
-export type JobName = keyof typeof ENTRIES
-export type PayloadOf<N extends JobName> = Payloads[N]
+/** Spreads the activities that are compared in a day over it: how often some are, and how many at a time; undefined for none. */
+export function scrubOf(perDay: number): { everyMs: number; limit: number } | undefined {
+  if (perDay === 0) return undefined
+  const everyMs = Math.max(MIN_SCRUB_EVERY_MS, Math.floor(DAY / perDay))
+  return { everyMs, limit: Math.ceil((perDay * everyMs) / DAY) }
+}
 
-/** The interval of each schedule, ms; undefined for work that the configuration does not ask for. */
-export type Intervals = Readonly<Record<ScheduleName, number | undefined>>
-type ScheduleName = Extract<(typeof ENTRIES)[JobName], { schedule: unknown }>['schedule']['every']
+/** Makes core's part of the catalog: the jobs that mirror, with the intervals of a configuration. */
+export function makeCoreCatalog({ mirror }: Pick<Config, 'mirror'>) {
+  const { pollEveryMs, reconcileEveryMs, scrubPerDay } = mirror
+  return {
+    'poll-activities': {
+      payload: account,
+      schedule: { everyMs: pollEveryMs, per: 'account', atStart: true },
+    },
+    'reconcile-activities': { payload: account, schedule: { everyMs: reconcileEveryMs, per: 'account' } },
+    'scrub-activities': {
+      payload: account,
+      attempts: 3,
+      schedule: { everyMs: scrubOf(scrubPerDay)?.everyMs, per: 'account' },
+    },
+    'fetch-activity': {
+      queue: 'fetches',
+      payload: z.strictObject({ accountId: id, activityId: id }),
+      attempts: 10, // about an hour and a half; the sweep enqueues it again later
+    },
+    'refresh-token': {
+      payload: account,
+      schedule: { everyMs: REFRESH_CHECK_EVERY_MS, per: 'account', atStart: true },
+    },
+    'check-upload': {
+      payload: z.strictObject({ accountId: id, contentId: z.hex().length(64) }),
+      attempts: 1, // the ledger has the time of the next check, and the sweep enqueues it then
+    },
+    'poll-training-info': {
+      payload: account,
+      schedule: { everyMs: TRAINING_INFO_EVERY_MS, per: 'account', atStart: true },
+    },
+    'poll-workouts': {
+      payload: account,
+      attempts: 20, // some four hours: the next scheduled poll is a day away
+      schedule: { everyMs: DAY, per: 'account' },
+    },
+    // The next sweep comes within seconds.
+    sweep: {
+      payload: nothing,
+      attempts: 2,
+      schedule: { everyMs: SWEEP_EVERY_MS, per: 'daemon', atStart: true },
+    },
+  } as const satisfies Catalog
+}
+
+type CoreCatalog = ReturnType<typeof makeCoreCatalog>
+export type JobName = keyof CoreCatalog
+export type PayloadOf<N extends JobName> = z.infer<CoreCatalog[N]['payload']>
 
 /**
- * Every kind of job. A new one is one entry here and one handler; the types refuse one without the other. A key keeps a job
- * in the queue once. BullMQ drops a job that is added while another of its key runs, and that loses nothing: the truth is
- * the `wanted` rows in Postgres, and the sweep enqueues the remaining ones again.
+ * Every kind of job by its name: core's, and those of the features. A key keeps a job in the queue once. BullMQ drops a job that is added
+ * while another of its key runs, and that loses nothing: the truth is the `wanted` rows in Postgres, and the sweep enqueues the remaining
+ * ones again.
  */
-export const CATALOG: { readonly [N in JobName]: JobDefinition<Payloads[N]> } = ENTRIES
+export type Catalog = Readonly<Record<string, JobDefinition>>
 
-export const JOB_NAMES: readonly JobName[] = Object.keys(ENTRIES).filter(isJobName)
-
-/** Tells whether a text is the name of a job in the catalog. */
-export function isJobName(name: string): name is JobName {
-  return Object.hasOwn(ENTRIES, name)
+/** Returns what a catalog or handlers have for a job of that name. Throws RejectedError `job_unknown`. */
+export function jobOf<T>(jobs: Readonly<Record<string, T>>, name: string): T {
+  const job = Object.hasOwn(jobs, name) ? jobs[name] : undefined
+  if (job) return job
+  throw new RejectedError(
+    'job_unknown',
+    `this version has no job "${shorten(name, 100)}"; another version or program shares the queue`,
+  )
 }
 
 /** The two queues: short jobs that must not wait behind a backfill, and the fetches. */
@@ -87,18 +108,19 @@ export type QueueName = 'polls' | 'fetches'
 export const QUEUE_NAMES: readonly QueueName[] = ['polls', 'fetches']
 
 /** Everything about a kind of job except its handler, backoff and retention. */
-type JobDefinition<P = unknown> = Readonly<{
+type JobDefinition = Readonly<{
   /** `polls` when it says none */
   queue?: QueueName
   /** Contains ids only, never a secret or a file. */
-  payload: z.ZodType<P>
+  payload: z.ZodType
   /** Tries after which a job that fails for transient reasons is dead; ATTEMPTS when it says none. */
   attempts?: number
   /**
-   * The interval that repeats it, and whether each account or the daemon has a schedule of it. The interval holds over restarts: a
-   * job that was due meanwhile runs at the start, and no other; with `atStart` it also runs at each start of a daemon.
+   * The interval that repeats it, ms, or undefined for work that the configuration does not ask for, and whether each account or the daemon
+   * has a schedule of it. The interval holds over restarts: a job that was due meanwhile runs at the start, and no other; with `atStart` it
+   * also runs at each start of a daemon.
    */
-  schedule?: Readonly<{ every: string; per: 'account' | 'daemon'; atStart?: true }>
+  schedule?: Readonly<{ everyMs: number | undefined; per: 'account' | 'daemon'; atStart?: true }>
 }>
 
 /** What a handler may return: nothing, or counts for a line of the log at level info. */
@@ -111,20 +133,11 @@ export type HandlerContext = Readonly<{
   log: Logger
 }>
 
-export type Handlers = {
-  readonly [N in JobName]: (payload: PayloadOf<N>, context: HandlerContext) => Promise<HandlerResult>
-}
-
-/**
- * Checks a payload against its schema and runs the handler of that name. Throws RejectedError `job_unreadable`, or the handler's
- * error.
- */
-export function runHandler<N extends JobName>(
-  handlers: Handlers,
-  input: { name: N; payload: unknown; context: HandlerContext },
-): Promise<HandlerResult> {
-  return handlers[input.name](parsePayload(CATALOG[input.name].payload, input.payload), input.context)
-}
+/** Runs a job: its own function for each name in the catalog. */
+export type Handlers = Readonly<Record<string, Handler<never>>>
+type Handler<P> = (payload: P, context: HandlerContext) => Promise<HandlerResult>
+/** Those of core's jobs; the types refuse a job without one. */
+export type CoreHandlers = { readonly [N in JobName]: Handler<PayloadOf<N>> }
 
 /** Parses the payload of a job. Throws RejectedError `job_unreadable`. */
 export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
@@ -141,7 +154,7 @@ export function parsePayload<T>(schema: z.ZodType<T>, payload: unknown): T {
  * Makes the key of a job from an unchecked payload: its name and each id. Two jobs with the same key are one job: the key is the
  * deduplication id and the schedule's id. Throws the schema's error when the payload does not match.
  */
-export function jobKeyOf(name: JobName, payload: unknown): string {
-  const ids = Object.entries(CATALOG[name].payload.parse(payload))
+export function jobKeyOf(name: string, { payload: schema }: JobDefinition, payload: unknown): string {
+  const ids = Object.entries(Object(schema.parse(payload)))
   return [name, ...ids.flatMap(([field, id]) => [field.replace(/Id$/, ''), id])].join('-')
 }

@@ -3,7 +3,7 @@ import { errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../kit/release-stack.ts'
 import { type Backoff, type Clock, MINUTE, SECOND, sleep, systemClock, within } from '../kit/time.ts'
 import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
-import { type Handlers, type Intervals, QUEUE_NAMES } from './catalog.ts'
+import { type Catalog, type Handlers, QUEUE_NAMES } from './catalog.ts'
 import {
   type Enqueue,
   enqueueJobs,
@@ -15,8 +15,6 @@ import {
 } from './queues.ts'
 import { reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
-
-export type { Handlers } from './catalog.ts'
 
 /** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
 const LOCK_MS = 30 * SECOND
@@ -41,8 +39,7 @@ type JobsDeps = Readonly<{
 export type JobsOptions = Readonly<{
   backend: BackendChoice
   roles: Readonly<{ worker: boolean }>
-  /** Intervals in ms. */
-  every: Intervals
+  catalog: Catalog
   /** Fetches at once. */
   concurrency: number
   /** The following options are for tests, in ms; the constants above are their defaults. */
@@ -75,6 +72,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
 
 async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseStack) {
   const { log, signal } = deps
+  const { catalog } = options
   const clock = systemClock
   let heartbeat: ReturnType<typeof startHeartbeat> | undefined
   const tally = makeErrorTally({ log, clock, onFirst: () => heartbeat?.wake() })
@@ -101,7 +99,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   if (options.roles.worker) {
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
-        { log, handlers: deps.handlers, queues, backend, onError },
+        { log, catalog, handlers: deps.handlers, queues, backend, onError },
         {
           queue,
           concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
@@ -126,7 +124,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   })
 
   const reconcile = (atStart: boolean) =>
-    reconcileSchedules({ log, clock, queues, accounts: deps.accounts }, { every: options.every, atStart })
+    reconcileSchedules({ log, clock, queues, catalog, accounts: deps.accounts }, { atStart })
   let keepsSchedules = false
   const checkWrites = () => Promise.all(QUEUE_NAMES.map((name) => backend.checkWrites?.(queues[name])))
   const beat = async () => {
@@ -148,7 +146,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   }
   const enqueue: Enqueue = async (name, payloads, input) => {
     assertOpen()
-    return await enqueueJobs({ queues }, { name, payloads, priority: input?.priority })
+    return await enqueueJobs({ queues, catalog }, { name, payloads, priority: input?.priority })
   }
   return {
     /** Lets the workers take jobs; until then they take none. */

@@ -5,9 +5,10 @@ import { TransientError } from '../kit/errors.ts'
 import type { Backend } from './backend.ts'
 import {
   ATTEMPTS,
-  CATALOG,
+  type Catalog,
   type JobName,
   jobKeyOf,
+  jobOf,
   KEEP_COMPLETED,
   KEEP_FAILED,
   type PayloadOf,
@@ -56,16 +57,17 @@ export function makeQueues(deps: {
 
 /**
  * Adds jobs in bulk and returns how many are new; one whose key is already queued, delayed or active is left out.
- * Throws the schema's error on a wrong payload, before anything is added, and TransientError `queue_unreachable`
+ * Throws RejectedError `job_unknown` and the schema's error on a wrong payload, before anything is added, and TransientError `queue_unreachable`
  * when the queue cannot be reached; then some may have been added, and adding them again is harmless.
  */
 export async function enqueueJobs(
-  deps: { queues: Queues },
-  input: { name: JobName; payloads: readonly unknown[]; priority?: Priority | undefined },
+  deps: { queues: Queues; catalog: Catalog },
+  input: { name: string; payloads: readonly unknown[]; priority?: Priority | undefined },
 ): Promise<number> {
-  const { queue = 'polls', attempts = ATTEMPTS } = CATALOG[input.name]
+  const job = jobOf(deps.catalog, input.name)
+  const { queue = 'polls', attempts = ATTEMPTS } = job
   const priority = PRIORITIES[input.priority ?? 'normal']
-  const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), payload]))
+  const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, job, payload), payload]))
   const jobs = [...distinct].map(([key, data]) => ({
     name: input.name,
     data,

@@ -1,19 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import type { Config } from '../config/config.ts'
 import { eachAtOnce } from '../kit/semaphore.ts'
-import { type Clock, DAY, HOUR, MINUTE, SECOND, within } from '../kit/time.ts'
+import { type Clock, DAY, SECOND, within } from '../kit/time.ts'
 import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
-import {
-  CATALOG,
-  type Intervals,
-  isJobName,
-  JOB_NAMES,
-  type JobName,
-  jobKeyOf,
-  parsePayload,
-} from './catalog.ts'
+import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
 import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
@@ -28,6 +19,7 @@ type ReconcileDeps = Readonly<{
   log: Logger
   clock: Clock
   queues: Queues
+  catalog: Catalog
   /** The ids of all accounts, which the schedules must match. When it fails, nothing is changed. */
   accounts: () => Promise<number[]>
 }>
@@ -37,23 +29,24 @@ type ReconcileDeps = Readonly<{
  * one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the errors of the backend and of
  * `accounts`.
  */
-export async function reconcileSchedules(deps: ReconcileDeps, input: { every: Intervals; atStart: boolean }) {
-  const wanted = wantedSchedules(await deps.accounts(), input.every)
-  const queue = deps.queues.polls
+export async function reconcileSchedules(deps: ReconcileDeps, input: { atStart: boolean }) {
+  const { catalog, queues } = deps
+  const wanted = wantedSchedules(await deps.accounts(), catalog)
+  const queue = queues.polls
   const found = await fetchSchedules(queue)
   const now = deps.clock().getTime()
   const toWrite: WantedSchedule[] = []
-  const runNow = new Map<JobName, unknown[]>()
+  const runNow = new Map<string, unknown[]>()
 
   await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
     const { id, name, payload } = schedule
     const verdict = await fetchVerdict(queue, found.get(id), schedule, now)
-    if (verdict === 'missing' || (input.atStart && CATALOG[name].schedule?.atStart))
+    if (verdict === 'missing' || (input.atStart && catalog[name]?.schedule?.atStart))
       runNow.set(name, [...(runNow.get(name) ?? []), payload])
     if (verdict === 'silent') await queue.removeJobScheduler(id)
     if (verdict !== 'fine') toWrite.push(schedule)
   })
-  for (const [name, payloads] of runNow) await enqueueJobs({ queues: deps.queues }, { name, payloads })
+  for (const [name, payloads] of runNow) await enqueueJobs({ queues, catalog }, { name, payloads })
   await eachAtOnce(toWrite, AT_ONCE, (schedule) => upsertSchedule(queue, schedule))
 
   const ids = new Set(wanted.map(({ id }) => id))
@@ -112,16 +105,14 @@ async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promis
 type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
 
 /** Returns every schedule that must exist: one for each account and scheduled job, and those without an account. Pure. */
-export function wantedSchedules(accountIds: readonly number[], every: Intervals) {
-  const intervals: Readonly<Record<string, number | undefined>> = every
-  return JOB_NAMES.flatMap((name) => {
-    const schedule = CATALOG[name].schedule
-    const interval = schedule && intervals[schedule.every]
-    if (!schedule || interval === undefined) return []
+export function wantedSchedules(accountIds: readonly number[], catalog: Catalog) {
+  return Object.entries(catalog).flatMap(([name, job]) => {
+    const { everyMs: interval, per } = job.schedule ?? {}
+    if (interval === undefined) return []
     const everyMs = Math.round(interval)
-    const payloads = schedule.per === 'account' ? accountIds.map((accountId) => ({ accountId })) : [{}]
+    const payloads = per === 'account' ? accountIds.map((accountId) => ({ accountId })) : [{}]
     return payloads.map((payload) => {
-      const id = jobKeyOf(name, payload)
+      const id = jobKeyOf(name, job, payload)
       return { id, name, payload, everyMs, offset: phaseOf(id, everyMs) }
     })
   })
@@ -166,47 +157,12 @@ export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedu
  */
 export const DUE_JOB = 'due'
 
-const due = z.object({ name: z.string().refine(isJobName), payload: z.unknown() })
+const due = z.object({ name: z.string(), payload: z.unknown() })
 
 /** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. Throws as enqueueJobs does. */
-export async function enqueueDue(deps: { queues: Queues }, data: unknown): Promise<void> {
+export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, data: unknown): Promise<void> {
   const { name, payload } = parsePayload(due, data)
   await enqueueJobs(deps, { name, payloads: [payload] })
-}
-
-/** Tokens live for a week and are refreshed at half of it; a check twice a day is early enough. */
-const REFRESH_CHECK_EVERY_MS = DAY / 2
-/** Training load and status change with the hours; a row is written only on a change. */
-const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** Within this time the sweep finds work after its pause, or with a lost job. */
-const SWEEP_EVERY_MS = 10 * SECOND
-
-/** Schedules more often than this would be most of the queue's work. */
-const MIN_SCRUB_EVERY_MS = MINUTE
-
-/** Spreads the activities that are compared in a day over it: how often some are, and how many at a time; undefined for none. */
-export function scrubOf(perDay: number): { everyMs: number; limit: number } | undefined {
-  if (perDay === 0) return undefined
-  const everyMs = Math.max(MIN_SCRUB_EVERY_MS, Math.floor(DAY / perDay))
-  return { everyMs, limit: Math.ceil((perDay * everyMs) / DAY) }
-}
-
-/** Returns the interval of each schedule, ms. */
-export function intervalsOf(config: Config): Intervals {
-  return {
-    poll: config.mirror.pollEveryMs,
-    reconcile: config.mirror.reconcileEveryMs,
-    scrub: scrubOf(config.mirror.scrubPerDay)?.everyMs,
-    refresh: REFRESH_CHECK_EVERY_MS,
-    sweep: SWEEP_EVERY_MS,
-    trainingInfo: TRAINING_INFO_EVERY_MS,
-    workouts: DAY,
-    heartbeat: config.heartbeatUrl === undefined ? undefined : config.mirror.pollEveryMs,
-    backup: config.backup.dir === undefined ? undefined : config.backup.everyMs,
-    // A week goes by between two that succeed.
-    verifyBackup: config.backup.dir === undefined ? undefined : DAY,
-    export: config.export.dir === undefined ? undefined : config.export.everyMs,
-  }
 }
 
 /** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
@@ -218,7 +174,7 @@ export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
  */
 export async function inspectQueue(
   deps: { clock: Clock },
-  input: { backend: BackendChoice; accounts: readonly number[]; every: Intervals },
+  input: { backend: BackendChoice; accounts: readonly number[]; catalog: Catalog },
 ) {
   const { backend: choice } = input
   // A queue waits for its Redis forever; this request fails at once.
@@ -232,7 +188,7 @@ export async function inspectQueue(
     const paused = await fetchPaused({ queues })
     const found = await fetchSchedules(queues.polls)
     const now = deps.clock().getTime()
-    const wanted = wantedSchedules(input.accounts, input.every)
+    const wanted = wantedSchedules(input.accounts, input.catalog)
     const wrong: string[] = []
     for (const schedule of wanted) {
       const verdict = await fetchVerdict(queues.polls, found.get(schedule.id), schedule, now)

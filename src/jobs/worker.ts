@@ -6,11 +6,12 @@ import { type Backoff, backoffMs, joinSignals, SECOND, within } from '../kit/tim
 import { type Backend, CONNECTION_MS } from './backend.ts'
 import {
   BACKOFF,
+  type Catalog,
   type HandlerResult,
   type Handlers,
-  isJobName,
+  jobOf,
+  parsePayload,
   type QueueName,
-  runHandler,
 } from './catalog.ts'
 import { isDead, makeFailure, outcomeOf } from './outcome.ts'
 import type { Queues } from './queues.ts'
@@ -30,6 +31,7 @@ const CLOSE_MS = 3 * SECOND
 
 type WorkerDeps = Readonly<{
   log: Logger
+  catalog: Catalog
   handlers: Handlers
   queues: Queues
   backend: Backend
@@ -152,19 +154,15 @@ function accountOf(payload: unknown): { accountId?: number } {
 }
 
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
-  if (!isJobName(job.name)) {
-    throw new RejectedError(
-      'job_unknown',
-      `this version has no job "${shorten(job.name, 100)}"; another version or program shares the queue`,
-    )
-  }
+  const { payload } = jobOf(deps.catalog, job.name)
   if (job.stalledCounter > MAX_CRASHES) {
     throw new RejectedError(
       'job_poison',
       `the worker ended ${job.stalledCounter} times during the job ${job.name}`,
     )
   }
-  return await runHandler(deps.handlers, { name: job.name, payload: job.data, context: { signal, log } })
+  // The schema of the same name has checked the payload.
+  return await jobOf(deps.handlers, job.name)(parsePayload(payload, job.data) as never, { signal, log })
 }
 
 async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> {

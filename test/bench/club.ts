@@ -2,8 +2,8 @@ import { openApp } from '../../src/app/app.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { makeHandlers } from '../../src/daemon/handlers.ts'
 import { type BackendChoice, fetchRedisFacts } from '../../src/jobs/backend.ts'
+import { makeCoreCatalog } from '../../src/jobs/catalog.ts'
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
-import { intervalsOf } from '../../src/jobs/schedules.ts'
 import { handlersOf } from '../jobs/handlers.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -13,7 +13,7 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { type Row, timed } from './rig.ts'
 
 const CLUBS = [1_000, 10_000] as const
-const EVERY = intervalsOf(readConfig({}))
+const CATALOG = makeCoreCatalog(readConfig({}))
 
 /** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */
 export async function benchClub(): Promise<Row[]> {
@@ -85,7 +85,10 @@ function openIdleJobs(backend: BackendChoice, ids: number[]): Promise<Jobs> {
     accounts: async () => ids,
   }
   const signal = new AbortController().signal
-  return openJobs({ ...deps, signal }, { backend, roles: { worker: false }, every: EVERY, concurrency: 4 })
+  return openJobs(
+    { ...deps, signal },
+    { backend, roles: { worker: false }, catalog: CATALOG, concurrency: 4 },
+  )
 }
 
 function count(value: number): string {

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../../src/config/config.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import type { BackendChoice } from '../../src/jobs/backend.ts'
+import { makeCoreCatalog } from '../../src/jobs/catalog.ts'
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
-import { intervalsOf, wantedSchedules } from '../../src/jobs/schedules.ts'
+import { wantedSchedules } from '../../src/jobs/schedules.ts'
 import { MINUTE } from '../../src/kit/time.ts'
 import { handlersOf } from '../jobs/handlers.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
@@ -14,7 +15,7 @@ import { type Row, timed } from './rig.ts'
 
 const JOBS = 10_000
 const ACCOUNTS = 1_000
-const EVERY = intervalsOf(readConfig({}))
+const CATALOG = makeCoreCatalog(readConfig({}))
 
 /** Measures what the queue costs on both backends, and how evenly the polls of many accounts are spread. */
 export async function benchQueue(): Promise<Row[]> {
@@ -49,7 +50,7 @@ async function measure(backend: BackendChoice): Promise<Row[]> {
         signal: new AbortController().signal,
         accounts: async () => [],
       },
-      { backend, roles: { worker }, every: EVERY, concurrency: 4 },
+      { backend, roles: { worker }, catalog: CATALOG, concurrency: 4 },
     )
   const payloads = Array.from({ length: JOBS }, (_, index) => ({ accountId: 1, activityId: index + 1 }))
   const producer = await open(false)
@@ -79,8 +80,8 @@ async function measure(backend: BackendChoice): Promise<Row[]> {
 /** How many polls of 1,000 accounts fall into each minute of their 15. */
 function measureSpread(): Row {
   const ids = Array.from({ length: ACCOUNTS }, (_, index) => index + 1)
-  const minutes = new Array<number>(EVERY.poll ?? 0 / MINUTE).fill(0)
-  for (const { name, offset } of wantedSchedules(ids, EVERY)) {
+  const minutes = new Array<number>(CATALOG['poll-activities'].schedule.everyMs / MINUTE).fill(0)
+  for (const { name, offset } of wantedSchedules(ids, CATALOG)) {
     const minute = Math.floor(offset / MINUTE)
     if (name === 'poll-activities') minutes[minute] = (minutes[minute] ?? 0) + 1
   }

@@ -5,8 +5,11 @@ import type { Finding } from '../../src/app/findings/finding.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { makeHandlers } from '../../src/daemon/handlers.ts'
 import { checkExport } from '../../src/doctor/check-listed.ts'
+import { exportHistory as runExport } from '../../src/features/export/export-history.ts'
+import { exporting } from '../../src/features/export/feature.ts'
+import { makeCatalog } from '../../src/frame/feature-jobs.ts'
+import { HOUR } from '../../src/kit/time.ts'
 import { findHealthCounts } from '../../src/store/health.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -33,17 +36,20 @@ describe('the daemon with a folder for the export', () => {
     await folder?.close()
   })
 
-  const exportHistory = (app = rig.app) => {
-    const jobs = () => {
-      throw new Error('the export enqueues nothing')
-    }
-    const context = { signal: new AbortController().signal, log: rig.log.log }
-    return makeHandlers(app, jobs)['export-history']({}, context)
-  }
+  const exportHistory = (app = rig.app) => runExport(app, { signal: new AbortController().signal })
   const diagnose = (change: Record<string, string> = {}): Promise<Finding[]> => {
     const config = readConfig({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', ...change })
     return checkExport({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
   }
+
+  it('has a schedule when there is a folder for it', () => {
+    const every = (env: Record<string, string>) =>
+      makeCatalog(readConfig(env), [exporting])['export-history']?.schedule?.everyMs
+    expect([every({}), every({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h' })]).toEqual([
+      undefined,
+      HOUR,
+    ])
+  })
 
   it('is named by doctor before the first export, which has no age', async () => {
     expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { CATALOG, JOB_NAMES } from '../../src/jobs/catalog.ts'
-import { intervalsOf } from '../../src/jobs/schedules.ts'
+import { FEATURES } from '../../src/features/index.ts'
+import { makeCatalog } from '../../src/frame/feature-jobs.ts'
 import { parseDuration } from '../../src/kit/time.ts'
 import { readTop } from '../container/dockerfile.ts'
 
@@ -38,16 +38,14 @@ describe.each(PAGES)('$page', ({ page, least }) => {
 })
 
 it('docs/guarantees.md has the interval of every job that mirrors', () => {
-  const intervals: Readonly<Record<string, number | undefined>> = intervalsOf(readConfig({}))
   const rows = [...readTop('docs/guarantees.md').matchAll(/^\| [^|]+ \| (\d+[smhd]) \| `([a-z-]+)`/gm)]
   const written = Object.fromEntries(
     rows.map(([, duration = '', name = '']) => [name, parseDuration(duration)]),
   )
-  const wanted = JOB_NAMES.flatMap((name) => {
-    const { schedule } = CATALOG[name]
-    const interval = schedule && intervals[schedule.every]
-    return interval === undefined ? [] : [[name, interval]]
-  })
+  const jobs = Object.entries(makeCatalog(readConfig({}), FEATURES))
+  const wanted = jobs.flatMap(([name, { schedule }]) =>
+    schedule?.everyMs === undefined ? [] : [[name, schedule.everyMs]],
+  )
   expect(written).toEqual(Object.fromEntries(wanted))
 })
 

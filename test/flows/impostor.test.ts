@@ -17,7 +17,6 @@ import { queryOnce } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const PASSWORD = 'c0ffee'.repeat(8)
-const EVERY = { reconcile: 1, poll: 1 } as never
 const TRICKS: Trick[] = ['cleartext', 'md5', 'accepts', 'ready', 'scram-unproved']
 const { log } = makeTestLog()
 
@@ -44,7 +43,7 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
   },
   'the tables of the queue': (url) => migrateQueueTables(url),
   'a look at the queue': (url) =>
-    inspectQueue({ clock: systemClock }, { backend: { kind: 'postgres', url }, accounts: [], every: EVERY }),
+    inspectQueue({ clock: systemClock }, { backend: { kind: 'postgres', url }, accounts: [], catalog: {} }),
 }
 
 describe.each(TRICKS)('another program on the port of the embedded Postgres, by trick "%s",', (trick) => {

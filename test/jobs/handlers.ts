@@ -1,33 +1,34 @@
 import { readConfig } from '../../src/config/config.ts'
 import {
+  type Catalog,
+  type CoreHandlers,
   type HandlerContext,
   type HandlerResult,
-  type Handlers,
-  type Intervals,
-  JOB_NAMES,
+  makeCoreCatalog,
 } from '../../src/jobs/catalog.ts'
 import type { JobsOptions } from '../../src/jobs/jobs.ts'
-import { intervalsOf } from '../../src/jobs/schedules.ts'
 import { DAY } from '../../src/kit/time.ts'
 
 /** The interval of each schedule in these tests, ms. */
 export const YEAR = 365 * DAY
 
 /**
- * Each schedule of the catalog once a year, but for those that a setting asks for. A schedule is due at a moment of its
- * interval that its id decides: within an hour some of a few accounts were due while a test ran.
+ * Core's jobs, each once a year but the polls of activities when told. A schedule is due at a moment of its interval that its id decides:
+ * within an hour some of a few accounts were due while a test ran.
  */
-const EVERY_YEAR = Object.fromEntries(
-  Object.entries(intervalsOf(readConfig({}))).map(([name, ms]) => [
-    name,
-    ms === undefined ? undefined : YEAR,
-  ]),
-) as Intervals
+export function catalogOf(pollEveryMs = YEAR): Catalog {
+  const core: Catalog = makeCoreCatalog(readConfig({}))
+  const rare = Object.entries(core).map(([name, { schedule, ...job }]) => {
+    const everyMs = name === 'poll-activities' ? pollEveryMs : YEAR
+    return [name, { ...job, ...(schedule && { schedule: { ...schedule, everyMs } }) }]
+  })
+  return Object.fromEntries(rare)
+}
 
 /** Short times, so that a test sees in a second what takes minutes otherwise. */
 export const QUICK = {
   roles: { worker: true },
-  every: EVERY_YEAR,
+  catalog: catalogOf(),
   concurrency: 4,
   backoff: { firstMs: 40, factor: 2, maxMs: 200 },
   closeGraceMs: 5_000,
@@ -37,10 +38,10 @@ export type Fetch = (activityId: number, context: HandlerContext) => Promise<Han
 export type Poll = (accountId: number, context: HandlerContext) => Promise<HandlerResult>
 
 /** Handlers of every job that do nothing unless told. */
-export function handlersOf(fetch?: Fetch, poll?: Poll): Handlers {
+export function handlersOf(fetch?: Fetch, poll?: Poll): CoreHandlers {
   const idle = Object.fromEntries(
-    JOB_NAMES.map((name) => [name, async () => undefined]),
-  ) as unknown as Handlers
+    Object.keys(QUICK.catalog).map((name) => [name, async () => undefined]),
+  ) as unknown as CoreHandlers
   return {
     ...idle,
     'fetch-activity': async ({ activityId }, context) => fetch?.(activityId, context),

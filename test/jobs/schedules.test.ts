@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { CATALOG, type Intervals, JOB_NAMES, type JobName } from '../../src/jobs/catalog.ts'
 import { eventually } from '../kit/eventually.ts'
-import { handlersOf, QUICK, YEAR } from './handlers.ts'
+import { catalogOf, handlersOf, QUICK, YEAR } from './handlers.ts'
 import { describeJobs, type Rig } from './rig.ts'
 
 const both = { scheduler: true, worker: true }
@@ -19,10 +18,7 @@ describeJobs('schedules', (rig) => {
     return schedules.map(({ key }) => key).toSorted()
   }
   const scheduled = (per: 'account' | 'daemon') =>
-    JOB_NAMES.filter((name) => {
-      const { schedule } = CATALOG[name]
-      return schedule?.per === per && QUICK.every[schedule.every as keyof Intervals] !== undefined
-    })
+    Object.entries(QUICK.catalog).flatMap(([name, { schedule }]) => (schedule?.per === per ? [name] : []))
   const ofAccounts = (...ids: number[]) =>
     [
       ...scheduled('daemon'),
@@ -46,11 +42,11 @@ describeJobs('schedules', (rig) => {
 
   it('repeats a poll in its interval', async () => {
     const polled: number[] = []
-    const every = { ...QUICK.every, poll: 300 }
+    const catalog = catalogOf(300)
     const openedAt = Date.now()
     await rig().open({
       roles: both,
-      every,
+      catalog,
       accounts: async () => [1],
       poll: async () => void polled.push(Date.now()),
     })
@@ -62,14 +58,14 @@ describeJobs('schedules', (rig) => {
     let running = 0
     let most = 0
     let ended = 0
-    const every = { ...QUICK.every, poll: 100 }
+    const catalog = catalogOf(100)
     let letGo: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       letGo = resolve
     })
     const jobs = await rig().open({
       roles: both,
-      every,
+      catalog,
       accounts: async () => [1],
       poll: async () => {
         running += 1
@@ -104,8 +100,11 @@ describeJobs('schedules', (rig) => {
   it('keeps the interval of a job over restarts, except for jobs that run at each start', async () => {
     const accounts = async () => [1]
     const ran: string[] = []
-    const count = (name: JobName) => async () => void ran.push(name)
-    const handlers = { ...handlersOf(), ...Object.fromEntries(JOB_NAMES.map((name) => [name, count(name)])) }
+    const count = (name: string) => async () => void ran.push(name)
+    const handlers = {
+      ...handlersOf(),
+      ...Object.fromEntries(Object.keys(QUICK.catalog).map((name) => [name, count(name)])),
+    }
     for (const _start of [1, 2, 3]) {
       const before = ran.filter((name) => name === 'poll-activities').length
       const jobs = await rig().open({ roles: both, accounts, handlers })
@@ -157,8 +156,8 @@ describeJobs('schedules', (rig) => {
     const slow = await rig().open({ roles: schedulerOnly, accounts })
     await slow.close()
     const polled: number[] = []
-    const every = { ...QUICK.every, poll: 200 }
-    const jobs = await rig().open({ roles: both, accounts, every, poll: async () => void polled.push(1) })
+    const catalog = catalogOf(200)
+    const jobs = await rig().open({ roles: both, accounts, catalog, poll: async () => void polled.push(1) })
     await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
@@ -181,8 +180,8 @@ describeJobs('schedules', (rig) => {
   })
 
   it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {
-    const every = { ...QUICK.every, poll: 200 }
-    const jobs = await rig().open({ roles: schedulerOnly, every, accounts: async () => [1] })
+    const catalog = catalogOf(200)
+    const jobs = await rig().open({ roles: schedulerOnly, catalog, accounts: async () => [1] })
     const queue = pollsOf(jobs)
     const nextRun = async () => (await queue.getJobScheduler('poll-activities-account-1'))?.next ?? 0
     const before = await nextRun()

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { intervalsOf, phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
+import { makeCoreCatalog } from '../../src/jobs/catalog.ts'
+import { phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 
-const every = intervalsOf(readConfig({}))
+const catalog = makeCoreCatalog(readConfig({}))
 
 describe('wantedSchedules', () => {
   it('spreads a thousand accounts evenly over the interval', () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => index + 1)
-    const polls = wantedSchedules(ids, every).filter(({ name }) => name === 'poll-activities')
+    const polls = wantedSchedules(ids, catalog).filter(({ name }) => name === 'poll-activities')
     const perMinute = new Array<number>(15).fill(0)
     for (const { offset } of polls)
       perMinute[Math.floor(offset / MINUTE)] = (perMinute[Math.floor(offset / MINUTE)] ?? 0) + 1
@@ -27,18 +28,13 @@ describe('wantedSchedules', () => {
   })
 
   it('has one schedule for all without accounts', () => {
-    expect(wantedSchedules([], every).map(({ id }) => id)).toEqual(['sweep'])
-  })
-
-  it('has one of the export when there is a folder for it', () => {
-    const ids = wantedSchedules([7, 8], { ...every, export: HOUR }).map(({ id }) => id)
-    expect(ids.filter((id) => id.startsWith('export'))).toEqual(['export-history'])
-    expect(wantedSchedules([7, 8], every).map(({ name }) => name)).not.toContain('export-history')
+    expect(wantedSchedules([], catalog).map(({ id }) => id)).toEqual(['sweep'])
   })
 
   it('rounds a fractional interval', () => {
-    const [sweep] = wantedSchedules([], { ...every, sweep: 1_000.4 })
-    expect(sweep?.everyMs).toBe(1_000)
+    const sweep = { ...catalog.sweep, schedule: { ...catalog.sweep.schedule, everyMs: 1_000.4 } }
+    const [wanted] = wantedSchedules([], { sweep })
+    expect(wanted?.everyMs).toBe(1_000)
   })
 })
 

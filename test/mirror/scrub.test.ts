@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { intervalsOf, scrubOf } from '../../src/jobs/schedules.ts'
+import { makeCoreCatalog, scrubOf } from '../../src/jobs/catalog.ts'
 import { withHold } from '../../src/kit/semaphore.ts'
 import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'
 import { makeEntryLookup } from '../../src/mirror/list-activities.ts'
@@ -327,6 +327,6 @@ describe('comparing activities with the service', () => {
       expect(everyMs).toBeGreaterThanOrEqual(60_000)
       expect((limit * 86_400_000) / everyMs).toBeGreaterThanOrEqual(perDay)
     }
-    expect(intervalsOf(readConfig({})).scrub).toBe(72 * 60_000)
+    expect(makeCoreCatalog(readConfig({}))['scrub-activities'].schedule.everyMs).toBe(72 * 60_000)
   })
 })

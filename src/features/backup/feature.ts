@@ -1,5 +1,27 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { DAY } from '../../kit/time.ts'
 
 export const backup = defineFeature({
   name: 'backup',
+  jobs: {
+    'back-up': {
+      attempts: 10, // about an hour and a half: the next scheduled one may be a day away
+      atStart: true, // it reads when the newest one was made
+      every: ({ backup: { dir, everyMs } }) => (dir === undefined ? undefined : everyMs),
+      run: async (app, { signal }) => {
+        const { writeScheduledBackup } = await import('./scheduled-backup.ts')
+        return writeScheduledBackup(app, { now: app.mirror.now, signal })
+      },
+    },
+    'verify-backup': {
+      attempts: 2, // the next scheduled one comes a day later
+      atStart: true, // it reads when one was last compared
+      // A week goes by between two that succeed.
+      every: ({ backup: { dir } }) => (dir === undefined ? undefined : DAY),
+      run: async (app, { signal }) => {
+        const { verifyScheduledBackup } = await import('./scheduled-backup.ts')
+        return verifyScheduledBackup(app, { now: app.mirror.now, signal })
+      },
+    },
+  },
 })

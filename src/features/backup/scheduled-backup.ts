@@ -34,7 +34,7 @@ const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 export async function writeScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
   input: { now: Clock; signal: AbortSignal },
-): Promise<{ rows: number; bytes: number } | undefined> {
+): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config, log } = app
   const { dir, everyMs, keep } = config.backup
   if (dir === undefined) throw noBackupFolder()
@@ -74,7 +74,7 @@ export async function writeScheduledBackup(
           { dir, files: others.length, first: others[0] },
           'backups of other databases, or of this one before a restore, are left alone and do not count; run: musette doctor',
         )
-      return { rows: countManifestRows(manifest), bytes }
+      return { counts: { rows: countManifestRows(manifest), bytes } }
     })
   })
 }
@@ -86,7 +86,7 @@ export async function writeScheduledBackup(
 export async function verifyScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
   input: { now: Clock; signal: AbortSignal },
-): Promise<{ rows: number; bytes: number } | undefined> {
+): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config } = app
   if (config.backup.dir === undefined) throw noBackupFolder()
   const { line } = await store.read(findIdentity)
@@ -99,7 +99,7 @@ export async function verifyScheduledBackup(
   return withRun(store, { ...RUN, resource: 'backup-verify' }, async (tally) => {
     const manifest = await verifyBackup(app, { from: newest, signal: input.signal })
     tally.bytes = newest.bytes
-    return { rows: countManifestRows(manifest), bytes: newest.bytes }
+    return { counts: { rows: countManifestRows(manifest), bytes: newest.bytes } }
   })
 }
 

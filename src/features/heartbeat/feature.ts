@@ -2,4 +2,14 @@ import { defineFeature } from '../../frame/define-feature.ts'
 
 export const heartbeat = defineFeature({
   name: 'heartbeat',
+  jobs: {
+    'send-heartbeat': {
+      attempts: 5, // some minutes: then the next scheduled one takes over
+      every: ({ heartbeatUrl, mirror }) => (heartbeatUrl === undefined ? undefined : mirror.pollEveryMs),
+      run: async (app, { signal, startedAt }) => {
+        const { sendRoundHeartbeat } = await import('./send-round-heartbeat.ts')
+        await sendRoundHeartbeat(app, { startedAt, now: app.mirror.now(), signal })
+      },
+    },
+  },
 })

@@ -42,9 +42,10 @@ describe('scheduled backups', () => {
   })
 
   const own = (time: string) => `musette-${time}-${line.slice(0, 8)}.tar`
-  const backUpAt = (hours: number) => {
+  const backUpAt = async (hours: number) => {
     const now = () => new Date(START + hours * HOUR)
-    return writeScheduledBackup(rig.app, { now, signal: new AbortController().signal })
+    const signal = new AbortController().signal
+    return (await writeScheduledBackup(rig.app, { now, signal }))?.counts
   }
   const runs = () =>
     rig.rows(
@@ -158,9 +159,10 @@ describe('scheduled backups', () => {
   })
 
   it('are restored and compared once a week, as doctor and status show', async () => {
-    const verifyAt = (days: number) => {
+    const verifyAt = async (days: number) => {
       const now = () => new Date(Date.now() + days * DAY)
-      return verifyScheduledBackup(rig.app, { now, signal: new AbortController().signal })
+      const signal = new AbortController().signal
+      return (await verifyScheduledBackup(rig.app, { now, signal }))?.counts
     }
     const compared = () =>
       rig.rows(

@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest'
-import { CATALOG, JOB_NAMES } from '../../../src/jobs/catalog.ts'
 import type { Jobs } from '../../../src/jobs/jobs.ts'
 import { fetchSchedules } from '../../../src/jobs/schedules.ts'
-import { QUICK } from '../../jobs/handlers.ts'
+import { catalogOf, QUICK } from '../../jobs/handlers.ts'
 import { describeJobs } from '../../jobs/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 
 const ACCOUNTS = 500
 
-const PER_ACCOUNT = JOB_NAMES.filter((name) => CATALOG[name].schedule?.per === 'account').length
+const PER_ACCOUNT = Object.values(QUICK.catalog).filter(({ schedule }) => schedule?.per === 'account').length
 
 /** Returns how many schedules there should be: those of each account, and the sweep. */
 function schedulesOf(accounts: number): number {
@@ -81,7 +80,7 @@ describeJobs('three processes that all keep the schedules', (rig) => {
     const input = {
       roles: { scheduler: true, worker: true },
       heartbeatMs: 20,
-      every: { ...QUICK.every, poll: 500 },
+      catalog: catalogOf(500),
       accounts: async () => [1],
       poll: async () => {
         polledAt.push(Date.now())

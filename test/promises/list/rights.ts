@@ -114,8 +114,8 @@ export const RIGHTS: readonly Breaking[] = [
   {
     promise: 'jobs contain ids, never secrets',
     in: 'src/jobs/queues.ts',
-    from: 'const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), payload]))',
-    to: "const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, payload), { ...(payload as object), token: 'x' }]))",
+    from: 'const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, job, payload), payload]))',
+    to: "const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, job, payload), { ...(payload as object), token: 'x' }]))",
   },
   {
     promise:

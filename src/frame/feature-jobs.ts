@@ -1,0 +1,28 @@
+import type { App } from '../app/app.ts'
+import type { Config } from '../config/config.ts'
+import { type Catalog, type Handlers, makeCoreCatalog, nothing } from '../jobs/catalog.ts'
+import type { Feature } from './define-feature.ts'
+
+type Features = readonly Pick<Feature, 'jobs'>[]
+
+/** Makes the catalog of all jobs, core's and those of the features, with the intervals of a configuration. */
+export function makeCatalog(config: Config, features: Features): Catalog {
+  const ofFeatures = jobsOf(features).map(([name, { every, atStart, attempts }]) => [
+    name,
+    { payload: nothing, attempts, schedule: { everyMs: every(config), per: 'daemon', atStart } },
+  ])
+  return { ...makeCoreCatalog(config), ...Object.fromEntries(ofFeatures) }
+}
+
+/** Makes the handlers of the features' jobs. */
+export function makeFeatureHandlers(app: App, features: Features): Handlers {
+  const startedAt = new Date()
+  return Object.fromEntries(
+    jobsOf(features).map(([name, { run }]) => [
+      name,
+      (_payload, context) => run(app, { ...context, startedAt }),
+    ]),
+  )
+}
+
+const jobsOf = (features: Features) => features.flatMap(({ jobs = {} }) => Object.entries(jobs))

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { FEATURES } from '../../src/features/index.ts'
+import { defineFeature } from '../../src/frame/define-feature.ts'
+import { makeCatalog } from '../../src/frame/feature-jobs.ts'
+import { wantedSchedules } from '../../src/jobs/schedules.ts'
+
+const config = readConfig({ MUSETTE_POLL_EVERY: '5m' })
+const feature = defineFeature({
+  name: 'made-up',
+  jobs: {
+    'is-asked-for': {
+      attempts: 3,
+      atStart: true,
+      every: ({ mirror }) => mirror.pollEveryMs,
+      run: async () => {},
+    },
+    'is-not': { every: () => undefined, run: async () => {} },
+  },
+})
+
+it('the job of a feature has one schedule, when the settings ask for it', () => {
+  const catalog = makeCatalog(config, [feature])
+  expect(catalog).toMatchObject({
+    'is-asked-for': { attempts: 3, schedule: { everyMs: 300_000, per: 'daemon', atStart: true } },
+    'is-not': { schedule: { everyMs: undefined } },
+  })
+  const ids = wantedSchedules([7, 8], catalog).map(({ id }) => id)
+  expect(ids.filter((id) => id.startsWith('is-'))).toEqual(['is-asked-for'])
+})
+
+it('no two features, and no feature and core, have a job of one name', () => {
+  const names = FEATURES.flatMap(({ jobs = {} }) => Object.keys(jobs))
+  expect(Object.keys(makeCatalog(config, FEATURES))).toHaveLength(
+    Object.keys(makeCatalog(config, [])).length + names.length,
+  )
+})
