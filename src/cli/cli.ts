@@ -1,61 +1,56 @@
 import { Command, CommanderError, Option } from 'commander'
-import { EXIT, exitFor, openContext, type Run } from '../frame/context.ts'
+import { FEATURES } from '../features/index.ts'
+import { type Context, EXIT, exitFor, openContext, type Run } from '../frame/context.ts'
 import { escapeControls } from '../frame/output.ts'
-import type { AddVerb } from '../frame/verb.ts'
+import type { Verb } from '../frame/verb.ts'
 import { VERSION } from '../kit/program-folder.ts'
-import { addCompletionVerbs } from './completion.ts'
-import { addHelp } from './help.ts'
-import { addChangesVerb } from './verbs/changes.ts'
-import { addConfigVerb } from './verbs/config.ts'
-import { addDbHoldVerb, addDbUrlVerb, addReaderVerb } from './verbs/connections.ts'
-import { addBackupVerb, addMigrateVerb, addRestoreVerb } from './verbs/database.ts'
-import { addDoctorVerb } from './verbs/doctor.ts'
-import { addExportVerb, addWorkoutExportVerb, addWorkoutListVerb } from './verbs/export.ts'
-import { addKeyRotateVerb } from './verbs/key.ts'
-import { addAccountsListVerb, addAccountsSetVerb, addLoginVerb, addLogoutVerb } from './verbs/login.ts'
-import { addDemoVerb, addSandboxVerb } from './verbs/sandbox.ts'
-import { addMcpVerb, addSqlVerb } from './verbs/sql.ts'
-import { addHealthcheckVerb, addStartVerb } from './verbs/start.ts'
-import { addStatusVerb } from './verbs/status.ts'
-import { addRebuildVerb, addResyncVerb, addSyncVerb, addVerifyVerb } from './verbs/sync.ts'
-import { addAttachVerb, addUploadVerb } from './verbs/upload.ts'
-import { addWebhookTestVerb } from './verbs/webhook.ts'
+import { completeVerb, completionVerb } from './completion.ts'
+import { helpTextOf } from './help.ts'
+import { configVerb } from './verbs/config.ts'
+import { doctorVerb } from './verbs/doctor.ts'
+import { keyRotateVerb } from './verbs/key.ts'
+import { accountsListVerb, accountsSetVerb, loginVerb, logoutVerb } from './verbs/login.ts'
+import { migrateVerb } from './verbs/migrate.ts'
+import { sandboxVerb } from './verbs/sandbox.ts'
+import { healthcheckVerb, startVerb } from './verbs/start.ts'
+import { statusVerb } from './verbs/status.ts'
+import { rebuildVerb, resyncVerb, syncVerb, verifyVerb } from './verbs/sync.ts'
+import { attachVerb, uploadVerb } from './verbs/upload.ts'
 
-/** The verbs in the order of the help. */
-const VERBS: readonly AddVerb[] = [
-  addStartVerb,
-  addLoginVerb,
-  addLogoutVerb,
-  addAccountsListVerb,
-  addAccountsSetVerb,
-  addSyncVerb,
-  addUploadVerb,
-  addAttachVerb,
-  addResyncVerb,
-  addVerifyVerb,
-  addRebuildVerb,
-  addExportVerb,
-  addWorkoutListVerb,
-  addWorkoutExportVerb,
-  addStatusVerb,
-  addDoctorVerb,
-  addConfigVerb,
-  addSqlVerb,
-  addMcpVerb,
-  addChangesVerb,
-  addMigrateVerb,
-  addBackupVerb,
-  addRestoreVerb,
-  addDbUrlVerb,
-  addDbHoldVerb,
-  addReaderVerb,
-  addKeyRotateVerb,
-  addWebhookTestVerb,
-  addHealthcheckVerb,
-  addSandboxVerb,
-  addDemoVerb,
-  addCompletionVerbs,
+const CORE: readonly Verb[] = [
+  startVerb,
+  loginVerb,
+  logoutVerb,
+  accountsListVerb,
+  accountsSetVerb,
+  syncVerb,
+  uploadVerb,
+  attachVerb,
+  resyncVerb,
+  verifyVerb,
+  rebuildVerb,
+  statusVerb,
+  doctorVerb,
+  configVerb,
+  migrateVerb,
+  keyRotateVerb,
+  healthcheckVerb,
+  sandboxVerb,
+  completionVerb,
+  completeVerb,
 ]
+
+/** Every verb in the order of the help: those of a feature follow the verb that it names. */
+export const VERBS: readonly Verb[] = CORE.flatMap((verb) => [
+  { ...verb, help: withFeatures(verb) },
+  ...FEATURES.flatMap(({ verbs }) => (verbs?.after === verb.words ? verbs.all : [])),
+])
+
+/** Adds the settings of features to the help of a verb that reads them. */
+function withFeatures({ words, help }: Verb): Verb['help'] {
+  const settings = FEATURES.flatMap(({ settingsOf }) => settingsOf?.[words] ?? [])
+  return help && { ...help, settings: [...help.settings, ...settings] }
+}
 
 /** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
 export async function runCli(argv: readonly string[]): Promise<number> {
@@ -63,7 +58,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const program = makeProgram((verb, options) => run(verb, options))
   const run: Run = async (verb, options) => {
     const { settings, envFile } = program.opts<{ settings?: string; envFile?: string }>()
-    const context = await openContext({ ...options, envFile: settings ?? envFile })
+    const context = await openContext({ ...options, envFile: settings ?? envFile, openDaemon })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {
@@ -95,7 +90,14 @@ export function makeProgram(run: Run): Command {
     .addOption(new Option('--env-file <file>', 'the same as --settings').hideHelp())
     .exitOverride()
     .showHelpAfterError('(musette --help lists the verbs)')
-  for (const addVerb of VERBS) addVerb(program, run)
-  addHelp(program)
+  for (const { help, add } of VERBS) {
+    const command = add(program, run)
+    if (help) command.addHelpText('after', helpTextOf(help))
+  }
   return program
+}
+
+const openDaemon: Context['openDaemon'] = async ({ config, log, signal }) => {
+  const { ROLES } = await import('../daemon/roles.ts')
+  return (await import('../daemon/daemon.ts')).openDaemon(config, log, { roles: ROLES, signal })
 }

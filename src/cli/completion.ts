@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from 'commander'
+import type { Verb } from '../frame/verb.ts'
 
 /** Says to the script that the shell completes paths by itself; no verb and no option begins like this. */
 const PATHS: Readonly<Record<string, string[]>> = { file: [':file'], dir: [':folder'] }
@@ -38,19 +39,32 @@ end
 complete -c musette -f -a '(_musette)'`,
 }
 
-/**
- * Adds the verb `completion`, and the hidden verb `complete`, which the scripts run at the Tab key: they fit every version. Both read no
- * settings.
- */
-export function addCompletionVerbs(program: Command): void {
-  program
-    .command('completion')
-    .description('print a script that completes verbs, options and their values at the Tab key')
-    .addArgument(new Argument('<shell>', 'whose script').choices(Object.keys(SCRIPTS)))
-    .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(`${SCRIPTS[shell]}\n`))
-  program.command('complete [words...]', { hidden: true }).action((words: string[]) => {
-    for (const line of makeCompletions(program, words)) process.stdout.write(`${line}\n`)
-  })
+/** Prints a script. It reads no settings, as the hidden verb `complete`, which the scripts run at the Tab key: they fit every version. */
+export const completionVerb: Verb = {
+  words: 'completion',
+  help: {
+    notes: [
+      'In ~/.bashrc, or in ~/.zshrc after compinit, write: source <(musette completion bash), with zsh in its place there. For fish, save the script as ~/.config/fish/completions/musette.fish.',
+    ],
+    settings: [],
+    exits: [],
+    examples: ['musette completion fish > ~/.config/fish/completions/musette.fish'],
+  },
+  add: (program) =>
+    program
+      .command('completion')
+      .description('print a script that completes verbs, options and their values at the Tab key')
+      .addArgument(new Argument('<shell>', 'whose script').choices(Object.keys(SCRIPTS)))
+      .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(`${SCRIPTS[shell]}\n`)),
+}
+
+export const completeVerb: Verb = {
+  words: 'complete',
+  help: undefined,
+  add: (program) =>
+    program.command('complete [words...]', { hidden: true }).action((words: string[]) => {
+      for (const line of makeCompletions(program, words)) process.stdout.write(`${line}\n`)
+    }),
 }
 
 /** Makes what may stand in the place of the last word, each with a tab and its description. */

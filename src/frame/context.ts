@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
+import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
 import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
@@ -26,6 +27,9 @@ const STOP_WITHIN_MS = MINUTE
 
 const STOPPED = 'musette: stopped before it was done; run it again to go on from here'
 
+/** The daemon with all of its roles, in this process; `url` is that of the dashboard. */
+export type RunningDaemon = { app: App; url: string | undefined; close(): Promise<void> }
+
 /** The arguments of every verb: configuration, log, output, and the signal that aborts at SIGINT or SIGTERM. */
 export type Context = {
   config: Config
@@ -41,6 +45,8 @@ export type Context = {
   printJson(answer: unknown): void
   /** writes one line that is not part of the answer to standard error; control characters are escaped as psql does */
   note(line: string): void
+  /** for a verb of a feature that shows the whole program */
+  openDaemon(deps: Pick<Context, 'config' | 'log' | 'signal'>): Promise<RunningDaemon>
 }
 
 /** The work of a verb; it resolves to the exit code, undefined for 0. */
@@ -63,7 +69,7 @@ export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
  * Throws ConfigError.
  */
 export async function openContext(
-  options: VerbOptions & { envFile?: string | undefined },
+  options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon'>,
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
   const { dropDriverVariables } = await import('../config/env-file.ts')
@@ -94,6 +100,7 @@ export async function openContext(
     print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
     printJson: (answer) => void process.stdout.write(`${escapeDelete(JSON.stringify(answer))}\n`),
     note,
+    openDaemon: options.openDaemon,
     dispose: stop.dispose,
   }
 }

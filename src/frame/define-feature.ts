@@ -1,6 +1,7 @@
 import type { App } from '../app/app.ts'
 import type { Config } from '../config/config.ts'
 import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
+import type { Verb } from './verb.ts'
 
 /**
  * What a feature hands the frame: one value, which stands in `feature.ts` of its folder and in the list of `features/index.ts`. Each start of
@@ -9,6 +10,10 @@ import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 export type Feature = Readonly<{
   /** the name of its folder */
   name: string
+  /** its verbs, and the verb of the core that the help prints before them */
+  verbs?: { after: string; all: readonly Verb[] }
+  /** those of its settings that a verb of the core reads, by that verb */
+  settingsOf?: Readonly<Record<string, readonly string[]>>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
 }>

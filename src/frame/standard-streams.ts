@@ -27,6 +27,16 @@ export function writeTo(output: NodeJS.WriteStream, piece: string | Uint8Array):
   })
 }
 
+/** Writes a piece of an answer to standard output, as writeTo does. */
+export function writeOut(piece: string | Uint8Array): Promise<void> {
+  return writeTo(process.stdout, piece)
+}
+
+/** Throws ConfigError `bad_usage` with that sentence when standard output is a terminal. */
+export function refuseTerminal(sentence: string): void {
+  if (process.stdout.isTTY) throw new ConfigError('bad_usage', sentence)
+}
+
 function writeWhole(piece: Uint8Array, _encoding: unknown, done: (error?: Error) => void): void {
   try {
     writeFileSync(process.stdout.fd, piece)

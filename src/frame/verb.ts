@@ -3,11 +3,28 @@ import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
 import type { AccountVerb } from '../kit/errors.ts'
 import { closeAfter } from '../kit/release-stack.ts'
-import type { Context, Run, VerbOptions } from './context.ts'
+import type { Context, EXIT, Run, VerbOptions } from './context.ts'
 import { makeProgressLine, type ProgressLine } from './progress.ts'
 
-/** Adds a verb to the program; `run` runs its work. */
-export type AddVerb = (program: Command, run: Run) => void
+/** A verb of the program. */
+export type Verb = {
+  /** as they are typed: `workout list` */
+  words: string
+  /** undefined for a hidden verb */
+  help: VerbHelp | undefined
+  /** adds it to the program and returns its command; `run` runs its work */
+  add(program: Command, run: Run): Command
+}
+
+export type VerbHelp = {
+  /** paragraphs beyond the options */
+  notes?: readonly string[]
+  /** the settings of the verb, except MUSETTE_LOG_LEVEL, and those that a feature names for it */
+  settings: readonly string[]
+  /** the exit codes except 0, 1 and 2, which every verb has */
+  exits: ReadonlyArray<keyof typeof EXIT>
+  examples: readonly string[]
+}
 
 /** An option of commander; `held` is the type of its value, and exists for the compiler only. */
 type OptionOf<T> = Option & { held?: T }
@@ -76,7 +93,10 @@ type Typed<N extends string, O extends Options> = ArgumentOf<N> & Values<O>
 type Input<N extends string, O extends Options, D extends Needs> = Typed<N, O> &
   (['account', D] extends [keyof Typed<N, O>, 'database' | 'app'] ? { account: string } : unknown)
 
-type Verb<N extends string, O extends Options, D extends Needs, B> = VerbOptions & {
+/** No verb that a person sees lacks its help. */
+type Shown = { hidden?: false; help: VerbHelp } | { hidden: true; help?: undefined }
+
+type Definition<N extends string, O extends Options, D extends Needs, B> = VerbOptions & {
   group?: Group
   /** with its argument, as in `export [path]` */
   name: N
@@ -84,7 +104,6 @@ type Verb<N extends string, O extends Options, D extends Needs, B> = VerbOptions
   /** the keys are the names of the values in the input of `run` */
   options?: O
   isDefault?: boolean
-  hidden?: boolean
   /** opened before the work and closed after it */
   needs: D
   /** works for seconds and ends, so that less is compiled */
@@ -93,16 +112,17 @@ type Verb<N extends string, O extends Options, D extends Needs, B> = VerbOptions
   before?(context: Context, typed: Typed<N, O>): B | Promise<B>
   /** resolves to the exit code, undefined for 0 */
   run(tools: Tools<D>, input: Input<N, O, D>, prepared: B): Promise<number | undefined>
-}
+} & Shown
 
 /**
  * Makes a verb of its description and its work:
  *
- *     export const addPathsVerb = defineVerb({
+ *     export const pathsVerb = defineVerb({
  *       name: 'paths [name]',
  *       description: 'print paths',
  *       options: { account: option('--account <account>', 'whose paths'), json: flag('--json', 'as one JSON array') },
  *       needs: 'database',
+ *       help: { settings: DATABASE, exits: ASKS, examples: ['musette paths'] },
  *       async run({ app, printJson }, { name, account, json }) { … },
  *     })
  *
@@ -113,14 +133,14 @@ export function defineVerb<
   const D extends Needs,
   O extends Options = Record<never, Option>,
   B = undefined,
->(verb: Verb<N, O, D, B>): AddVerb {
-  const { group, name, description, needs, isDefault = false, hidden = false } = verb
+>(verb: Definition<N, O, D, B>): Verb {
+  const { group, name, description, needs, isDefault = false, hidden = false, help } = verb
   const options: Options = verb.options ?? {}
-  return (program, run) => {
+  const words = [...(group ? [group.name] : []), name.replace(/ .*/, '')].join(' ')
+  const add = (program: Command, run: Run) => {
     const parent = group ? groupIn(program, group) : program
     const command = parent.command(name, { isDefault, hidden }).description(description)
     for (const each of Object.values(options)) command.addOption(each)
-    const words = group ? `${group.name} ${command.name()}` : command.name()
     const [argument] = command.registeredArguments
     const isOfAccount = needs !== 'nothing' && ('account' in options || argument?.name() === 'account')
     const live = async (context: Context, typed: Typed<N, O>) => {
@@ -144,7 +164,7 @@ export function defineVerb<
         }
       })
     }
-    command.action((value: unknown) => {
+    return command.action((value: unknown) => {
       const given = command.opts()
       const values = Object.entries(options).map(([key, each]) => [key, given[each.attributeName()]])
       const typed = Object.fromEntries(values.filter(([, held]) => held !== undefined))
@@ -152,6 +172,7 @@ export function defineVerb<
       return run((context) => live(context, typed as Typed<N, O>), verb)
     })
   }
+  return { words, help, add }
 }
 
 async function chooseAccount(app: LocalApp, words: string, typed: { account?: string }): Promise<string> {

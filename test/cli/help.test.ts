@@ -1,48 +1,70 @@
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT_MEANINGS, HELP, verbsOf } from '../../src/cli/help.ts'
+import { makeProgram, VERBS } from '../../src/cli/cli.ts'
+import { EXIT_MEANINGS } from '../../src/cli/help.ts'
 import { defaultOf, VARIABLES } from '../../src/config/variables.ts'
+import { FEATURES } from '../../src/features/index.ts'
 import { EXIT } from '../../src/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
 
-const program = makeProgram(async () => undefined)
-const verbs = verbsOf(program).filter(([name]) => !['db-hold', 'complete'].includes(name))
+const verbs = VERBS.flatMap(({ words, help }) => (help ? [{ words, help }] : []))
+const settings: string[] = verbs.flatMap(({ help }) => help.settings)
+
+function commandOf(program: Command, words: string): Command {
+  return words.split(' ').reduce((found, word) => {
+    const command = found.commands.find((each) => each.name() === word)
+    if (!command) throw new Error(`there is no verb "${words}"`)
+    return command
+  }, program)
+}
 
 describe('the help of every verb', () => {
-  it('is written for each verb, and for no other', () => {
-    expect(Object.keys(HELP).sort()).toEqual(verbs.map(([name]) => name).sort())
+  it('has the verbs of each feature behind the one that the feature names', () => {
+    const listed = VERBS.map(({ words }) => words)
+    for (const { name, verbs } of FEATURES)
+      for (const { words } of verbs?.all ?? []) {
+        expect(listed, name).toContain(words)
+        expect(listed.indexOf(words), words).toBeGreaterThan(listed.indexOf(verbs?.after ?? ''))
+      }
+    expect(new Set(listed).size).toBe(listed.length)
   })
 
   it('names settings, exit codes and examples', () => {
-    for (const [name, verb] of verbs) {
+    const program = makeProgram(async () => undefined)
+    for (const { words, help } of verbs) {
       const parts: string[] = []
-      verb.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+      commandOf(program, words)
+        .configureOutput({ writeOut: (part) => void parts.push(part) })
+        .outputHelp()
       const text = parts.join('')
-      expect(text, name).toMatch(/^Exit codes:\n {2}0 +done\n/m)
-      for (const setting of HELP[name]?.settings ?? []) expect(text, name).toContain(` ${setting}`)
+      expect(text, words).toMatch(/^Exit codes:\n {2}0 +done\n/m)
+      for (const setting of help.settings) expect(text, words).toContain(` ${setting}`)
       const longest = Math.max(...text.split('\n').map((line) => line.length))
-      expect(longest, name).toBeLessThanOrEqual(120)
+      expect(longest, words).toBeLessThanOrEqual(120)
     }
   })
 
   it('has valid examples', async () => {
-    for (const [name, { examples }] of Object.entries(HELP)) {
-      for (const example of examples) {
+    for (const { words, help } of verbs) {
+      for (const example of help.examples) {
         const ran: string[] = []
         const tried = makeProgram(async () => undefined)
-        for (const [verb, command] of verbsOf(tried)) command.action(() => void ran.push(verb))
+        for (const verb of VERBS) commandOf(tried, verb.words).action(() => void ran.push(verb.words))
         await tried.parseAsync(wordsOf(example), { from: 'user' })
-        expect(ran, example).toEqual([name])
+        expect(ran, example).toEqual([words])
       }
     }
   })
 
-  it('names every setting in the help of a verb', () => {
-    const named = new Set(Object.values(HELP).flatMap(({ settings }) => settings))
-    const others = (Object.keys(VARIABLES) as Array<keyof typeof VARIABLES>).filter(
-      (name) => !named.has(name),
-    )
-    expect(others).toEqual(['MUSETTE_LOG_LEVEL'])
+  it('names every setting in the help of a verb, and no other', () => {
+    const known = Object.keys(VARIABLES).filter((name) => name !== 'MUSETTE_LOG_LEVEL')
+    expect([...new Set(settings)].sort()).toEqual(known.sort())
+  })
+
+  it('has the settings of a feature in the help of verbs of the core that exist', () => {
+    const core = new Set(verbs.map(({ words }) => words))
+    for (const { name, settingsOf = {} } of FEATURES)
+      for (const words of Object.keys(settingsOf)) expect(core, name).toContain(words)
   })
 
   it('has the exit codes of docs/troubleshooting.md', () => {

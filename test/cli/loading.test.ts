@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { modulePath } from '../kit/built-modules.ts'
@@ -10,7 +10,7 @@ import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 /** What reading the settings loads. */
 const SETTINGS = ['env-paths', 'fastest-levenshtein', 'zod'] as const
 
-type Loaded = { packages: string[]; rooms: string[] }
+type Loaded = { packages: string[]; rooms: string[]; ofFeatures: string[] }
 
 describe('a process of the command line', () => {
   let database: TestDatabase
@@ -41,14 +41,15 @@ describe('a process of the command line', () => {
   it('loads no verb that it does not run, for its help and its version', async () => {
     const light = {
       packages: ['commander', 'fast-string-width'],
-      rooms: ['app', 'cli', 'daemon', 'frame', 'kit', 'main.ts'],
+      rooms: ['app', 'cli', 'daemon', 'features', 'frame', 'kit', 'main.ts'],
+      ofFeatures: ['feature.ts', 'index.ts', 'verbs.ts'],
     }
     for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
     expect(await loadedBy('sync', '--help')).toEqual(light)
   })
 
   it('reads the state of the mirror without the client of the service, the queue and the web server', async () => {
-    expect(await loadedBy('status', '--json')).toEqual({
+    expect(await loadedBy('status', '--json')).toMatchObject({
       packages: [...SETTINGS, 'commander', 'drizzle-orm', 'fast-string-width', 'pg', 'pino'].sort(),
       rooms: [
         ...[
@@ -56,6 +57,7 @@ describe('a process of the command line', () => {
           'cli',
           'config',
           'daemon',
+          'features',
           'fields',
           'frame',
           'kit',
@@ -125,7 +127,7 @@ describe('a process of the command line', () => {
 })
 
 /**
- * Reads what a process has loaded from its coverage: packages that the manifest names, and rooms of src/. A file of dist/ counts as
+ * Reads what a process has loaded from its coverage: packages that the manifest names, rooms of src/, and files of features. A file of dist/ counts as
  * all that the build has put into it.
  */
 async function readLoaded(coverage: string): Promise<Loaded> {
@@ -134,6 +136,7 @@ async function readLoaded(coverage: string): Promise<Loaded> {
   )
   const packages = new Set<string>()
   const rooms = new Set<string>()
+  const ofFeatures = new Set<string>()
   for (const name of await readdir(coverage)) {
     const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as {
       result: Array<{ url: string }>
@@ -145,8 +148,9 @@ async function readLoaded(coverage: string): Promise<Loaded> {
         if (installed && installed in manifest.dependencies) packages.add(installed)
         const [, room] = /^src\/([^/]+)/.exec(path) ?? []
         if (room) rooms.add(room)
+        if (room === 'features') ofFeatures.add(basename(path))
       }
     }
   }
-  return { packages: [...packages].sort(), rooms: [...rooms].sort() }
+  return { packages: [...packages].sort(), rooms: [...rooms].sort(), ofFeatures: [...ofFeatures].sort() }
 }

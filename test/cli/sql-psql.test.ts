@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeCsvPrinter } from '../../src/cli/sql-formats.ts'
 import { collectResults, openQueries, type Queries } from '../../src/features/sql/raw-query.ts'
+import { makeCsvPrinter } from '../../src/features/sql/sql-formats.ts'
 import { tableOf } from '../docs/cookbook/answer.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 

@@ -1,9 +1,10 @@
-import type { Command, Option } from 'commander'
-import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT_MEANINGS, exitsOf, HELP, verbsOf } from '../../src/cli/help.ts'
+import { Command, type Option } from 'commander'
+import { makeProgram, VERBS } from '../../src/cli/cli.ts'
+import { EXIT_MEANINGS, exitsOf } from '../../src/cli/help.ts'
 import { IN_DATA_DIR } from '../../src/config/env-file.ts'
 import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { EXIT } from '../../src/frame/context.ts'
+import type { Verb } from '../../src/frame/verb.ts'
 
 /** The data directory differs between a clone, where this is generated, and an installed package. */
 const DATA_DIR_DEFAULT = '$XDG_DATA_HOME/musette or the like of the platform; ./.musette in a clone'
@@ -11,7 +12,6 @@ const DATA_DIR_DEFAULT = '$XDG_DATA_HOME/musette or the like of the platform; ./
 /** Makes the man page of musette, in the macros of man(7), from the help of the verbs and the settings; `date` is in ISO form. */
 export function makeManPage(date: string): string {
   const program = makeProgram(async () => undefined)
-  const verbs = verbsOf(program).filter(([name]) => HELP[name] !== undefined)
   return [
     `.TH MUSETTE 1 ${date} musette "User Commands"`,
     '.nh',
@@ -24,7 +24,7 @@ export function makeManPage(date: string): string {
     '.SH OPTIONS',
     ...program.options.filter(({ hidden }) => !hidden).flatMap((option) => optionLines(program, option)),
     '.SH VERBS',
-    ...verbs.flatMap(([name, verb]) => verbLines(name, verb)),
+    ...VERBS.flatMap(verbLines),
     '.SH ENVIRONMENT',
     roff(
       `What the environment does not set is read from the file of --settings, and then from ${IN_DATA_DIR} in the data directory. musette config shows every value and where it was set.`,
@@ -57,11 +57,13 @@ export function dateOf(manPage: string): string {
   return /^\.TH \S+ \S+ (\S+)/.exec(manPage)?.[1] ?? ''
 }
 
-function verbLines(name: string, verb: Command): string[] {
-  const { notes = [], settings, examples, exits } = HELP[name] ?? { settings: [], exits: [], examples: [] }
+function verbLines({ words, help, add }: Verb): string[] {
+  if (!help) return []
+  const { notes = [], settings, examples, exits } = help
+  const verb = add(new Command(), async () => undefined)
   const codes = exitsOf({ exits }).map(([code]) => code)
   return [
-    `.SS "${roff(`musette ${name} ${verb.usage().replace('[options] ', '').replace('[options]', '')}`.trim())}"`,
+    `.SS "${roff(`musette ${words} ${verb.usage().replace('[options] ', '').replace('[options]', '')}`.trim())}"`,
     roff(sentence(verb.description())),
     ...verb.options.flatMap((option) => optionLines(verb, option)),
     ...notes.flatMap((note) => ['.PP', roff(note)]),

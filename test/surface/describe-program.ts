@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
-import { makeProgram } from '../../src/cli/cli.ts'
-import { EXIT_MEANINGS, verbsOf } from '../../src/cli/help.ts'
+import { makeProgram, VERBS } from '../../src/cli/cli.ts'
+import { EXIT_MEANINGS } from '../../src/cli/help.ts'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
 import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { EXIT } from '../../src/frame/context.ts'
@@ -20,7 +20,7 @@ export function describeProgram(): string {
     }),
     '\n## help\n',
     helpOf([]),
-    ...verbsOf(makeProgram(async () => undefined)).map(([verb]) => helpOf(verb.split(' '))),
+    ...VERBS.map(({ words }) => helpOf(words.split(' '))),
   ].join('\n')
 }
 

@@ -19,10 +19,15 @@ const SECRET: readonly string[] = [
   'MUSETTE_MQTT_CERT',
 ]
 
-export const addConfigVerb = defineVerb({
+export const configVerb = defineVerb({
   name: 'config',
   description: 'show every setting, its value, where it was set and its default; secrets are hidden',
   options: { json: flag('--json', 'as one JSON object') },
+  help: {
+    settings: [],
+    exits: [],
+    examples: ['musette config', 'musette --settings my.env config --json'],
+  },
   needs: 'nothing',
   takesProblems: true,
   withoutDataDir: true,

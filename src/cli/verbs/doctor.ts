@@ -1,6 +1,7 @@
 import type { ProblemKind } from '../../app/findings/finding.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import { EXIT } from '../../frame/context.ts'
+import { ASKS } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 
 /** The kinds of problem in the order of repair: without a configuration no other check is possible. */
@@ -17,10 +18,11 @@ const LINGER_MS = 2_000
  * The exit code is 0 without problems (warnings are allowed), else that of the gravest one: 2 for the configuration of musette, its
  * machine, key or database, 4 for an unreachable server, 3 for logins, 1 for others.
  */
-export const addDoctorVerb = defineVerb({
+export const doctorVerb = defineVerb({
   name: 'doctor',
   description: 'check everything that musette needs; print each problem and the command that mends it',
   options: { json: flag('--json', 'as one JSON object') },
+  help: { settings: [], exits: ['noLogin', ...ASKS], examples: ['musette doctor'] },
   needs: 'nothing',
   // A wrong variable is one of the findings and does not end the program.
   takesProblems: true,

@@ -1,8 +1,9 @@
 import type { Rotation } from '../../app/key-rotation.ts'
 import { EXIT } from '../../frame/context.ts'
+import { ASKS, KEYED } from '../../frame/help-of-verbs.ts'
 import { defineVerb, option } from '../../frame/verb.ts'
 
-export const addKeyRotateVerb = defineVerb({
+export const keyRotateVerb = defineVerb({
   group: { name: 'key', description: 'manage the key that seals the tokens' },
   name: 'rotate',
   description: 'seal every login with a new key',
@@ -12,6 +13,7 @@ export const addKeyRotateVerb = defineVerb({
       'when MUSETTE_SECRET_KEY is set: the file of the new key, created if it does not exist',
     ),
   },
+  help: { settings: KEYED, exits: [...ASKS, 'partial'], examples: ['musette key rotate'] },
   needs: 'database',
   async run({ app, print, note }, { to }) {
     const { rotateKey } = await import('../../app/key-rotation.ts')

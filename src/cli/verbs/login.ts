@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import type { App } from '../../app/app.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
+import { ASKS, KEYED, SERVICE, SIGNED_IN, WHOSE } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
 import { promptForSecret, promptForText, readInput } from '../../frame/prompt.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
@@ -12,7 +13,7 @@ import type { Account } from '../../store/account-rows.ts'
 
 const TIMEZONE = 'the time zone of your home, such as Europe/Berlin, for activities without a known zone'
 
-export const addLoginVerb = defineVerb({
+export const loginVerb = defineVerb({
   name: 'login [account]',
   description: 'sign in to the service; stores tokens, never the password unless asked to',
   options: {
@@ -37,6 +38,11 @@ export const addLoginVerb = defineVerb({
     timezone: option('--timezone <zone>', TIMEZONE, parseTimezone),
   },
   // Opens the database here: only a login creates one.
+  help: {
+    settings: SERVICE,
+    exits: SIGNED_IN,
+    examples: ['musette login --username rider', 'musette login partner --browser --client-id my_app'],
+  },
   needs: 'nothing',
   async run(context, { account: name = 'default', timezone, keepPassword = false, ...options }) {
     if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
@@ -64,9 +70,10 @@ export const addLoginVerb = defineVerb({
   },
 })
 
-export const addLogoutVerb = defineVerb({
+export const logoutVerb = defineVerb({
   name: 'logout [account]',
   description: 'forget the tokens of an account; the mirror stays',
+  help: { notes: [WHOSE], settings: KEYED, exits: SIGNED_IN, examples: ['musette logout partner'] },
   needs: 'database',
   async run({ app, print }, { account }): Promise<undefined> {
     const { signOut } = await import('../../app/sign-in.ts')
@@ -142,12 +149,13 @@ async function readCredentials(
 
 const ACCOUNTS = { name: 'accounts', description: 'list the accounts, or change what is set for one' }
 
-export const addAccountsListVerb = defineVerb({
+export const accountsListVerb = defineVerb({
   group: ACCOUNTS,
   name: 'list',
   isDefault: true,
   description: 'list the accounts and whether they are signed in',
   options: { json: flag('--json', 'as one JSON array') },
+  help: { settings: KEYED, exits: ASKS, examples: ['musette accounts --json'] },
   needs: 'database',
   async run({ app, ...context }, { json }): Promise<undefined> {
     const { findStatus } = await import('../../app/status-report.ts')
@@ -165,7 +173,7 @@ export const addAccountsListVerb = defineVerb({
   },
 })
 
-export const addAccountsSetVerb = defineVerb({
+export const accountsSetVerb = defineVerb({
   group: ACCOUNTS,
   name: 'set [account]',
   description: 'set the time zone of an account, or heart rates of its rider',
@@ -181,6 +189,15 @@ export const addAccountsSetVerb = defineVerb({
       'highest heart rate, 1/min, for TRIMP; "none" clears it',
       orNone(parseHeartRate),
     ),
+  },
+  help: {
+    notes: [WHOSE],
+    settings: KEYED,
+    exits: SIGNED_IN,
+    examples: [
+      'musette accounts set default --timezone Europe/Berlin',
+      'musette accounts set default --resting-hr 48 --max-hr 188',
+    ],
   },
   needs: 'database',
   before(_context, { timezone, restingHr, maxHr }) {

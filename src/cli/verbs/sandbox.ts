@@ -1,15 +1,12 @@
 import { once } from 'node:events'
 import { InvalidArgumentError } from 'commander'
 import { wholeNumber } from '../../frame/output.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
+import { defineVerb, option } from '../../frame/verb.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 
 type Client = { id: string; secret: string }
 
-/** Several years of history, and few enough to be mirrored in seconds. */
-const DEMO_ACTIVITIES = 150
-
-export const addSandboxVerb = defineVerb({
+export const sandboxVerb = defineVerb({
   name: 'sandbox',
   description: 'run the stand-in service on 127.0.0.1, with a rider and years of history',
   options: {
@@ -36,6 +33,7 @@ export const addSandboxVerb = defineVerb({
       [],
     ),
   },
+  help: { settings: [], exits: [], examples: ['musette sandbox --port 8789 --activities 40'] },
   needs: 'nothing',
   withoutDataDir: true,
   async run({ signal, print, note }, { clients, redirectUris, ...options }): Promise<undefined> {
@@ -66,20 +64,3 @@ function addClient(text: string, before: readonly Client[]): Client[] {
   if (colon > 0) return [...before, { id: text.slice(0, colon), secret: text.slice(colon + 1) }]
   throw new InvalidArgumentError('It is not ID:SECRET, for example my_app:my_secret.')
 }
-
-export const addDemoVerb = defineVerb({
-  name: 'demo',
-  description:
-    'show everything on this machine: a stand-in service, a Postgres, the daemon, an upload, some SQL',
-  options: {
-    once: flag('--once', 'end when everything has been shown'),
-    activities: option(
-      '--activities <count>',
-      'how many activities the stand-in rider has',
-      wholeNumber,
-      DEMO_ACTIVITIES,
-    ),
-  },
-  needs: 'nothing',
-  run: async (tools, options) => (await import('../demo.ts')).demo(tools, options),
-})

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { ROLES, type Role } from '../../daemon/roles.ts'
 import { EXIT } from '../../frame/context.ts'
+import { MIRROR } from '../../frame/help-of-verbs.ts'
 import { defineVerb, option } from '../../frame/verb.ts'
 import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { SECOND } from '../../kit/time.ts'
@@ -15,10 +16,32 @@ const roles = option('--roles <roles>', 'which parts, separated by commas', pars
 roles.argChoices = [...ROLES]
 roles.defaultValueDescription = 'all of them'
 
-export const addStartVerb = defineVerb({
+export const startVerb = defineVerb({
   name: 'start',
   description: 'run the daemon until a signal stops it',
   options: { roles },
+  help: {
+    settings: [
+      ...MIRROR,
+      'MUSETTE_MIGRATE',
+      'REDIS_URL',
+      'MUSETTE_DROP_DIR',
+      'MUSETTE_AFTER_UPLOAD',
+      'MUSETTE_SETTLE',
+      'MUSETTE_KNOWN_RIDES',
+      'MUSETTE_WATCH_POLLING',
+      'MUSETTE_KEEP_FIT',
+      'MUSETTE_POLL_EVERY',
+      'MUSETTE_RECONCILE_EVERY',
+      'MUSETTE_LAG',
+      'MUSETTE_SCRUB_PER_DAY',
+      'MUSETTE_HTTP',
+      'MUSETTE_HTTP_PATH',
+      'MUSETTE_HTTP_TOKEN',
+    ],
+    exits: ['unreachable'],
+    examples: ['musette start', 'musette start --roles worker,web'],
+  },
   needs: 'nothing',
   logsWork: true,
   async run({ config, log, signal }, { roles }): Promise<undefined> {
@@ -63,9 +86,14 @@ function isRole(word: string): word is Role {
   return (ROLES as readonly string[]).includes(word)
 }
 
-export const addHealthcheckVerb = defineVerb({
+export const healthcheckVerb = defineVerb({
   name: 'healthcheck',
   description: 'exit 0 when the running daemon is ready',
+  help: {
+    settings: ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN'],
+    exits: ['unreachable'],
+    examples: ['musette healthcheck'],
+  },
   needs: 'nothing',
   withoutDataDir: true,
   async run({ config, note }) {

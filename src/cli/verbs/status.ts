@@ -1,15 +1,17 @@
 import { withRemedy } from '../../app/remedy.ts'
 import type { Status } from '../../app/status-report.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
+import { ASKS, KEYED } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 import { formatCount } from '../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../kit/time.ts'
 
-export const addStatusVerb = defineVerb({
+export const statusVerb = defineVerb({
   name: 'status',
   description: 'show logins, mirrored activities, waiting files, uploads and failures',
   options: { json: flag('--json', 'as one JSON object') },
+  help: { settings: [...KEYED, 'REDIS_URL'], exits: ASKS, examples: ['musette status'] },
   needs: 'database',
   async run({ app, ...context }, { json }): Promise<undefined> {
     const { findStatus } = await import('../../app/status-report.ts')

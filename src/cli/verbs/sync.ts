@@ -2,13 +2,14 @@ import type { App } from '../../app/app.ts'
 import type { RebuildCounts } from '../../app/rebuild-account.ts'
 import type { SyncCounts, VerifyCounts } from '../../app/sync-account.ts'
 import { type Context, EXIT } from '../../frame/context.ts'
+import { DATABASE, ITEMS, MIRROR, WHOSE } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { countOf, formatCount, shorten } from '../../kit/text.ts'
 import { parseDay } from '../../kit/time.ts'
 import type { Verified } from '../../mirror/compare-activities.ts'
 
-export const addSyncVerb = defineVerb({
+export const syncVerb = defineVerb({
   name: 'sync [account]',
   description: 'mirror every known change in one pass, in this process, without the queue',
   options: {
@@ -19,6 +20,12 @@ export const addSyncVerb = defineVerb({
     acceptRemovals: flag('--accept-removals', 'with --full: accept any number of removed activities'),
     wait: flag('--wait', 'when another process mirrors the account, begin after that'),
     json: flag('--json', 'print the counts as one JSON object'),
+  },
+  help: {
+    notes: [WHOSE],
+    settings: [...MIRROR, 'MUSETTE_LAG'],
+    exits: ITEMS,
+    examples: ['musette sync', 'musette sync partner --full'],
   },
   needs: 'app',
   isPass: true,
@@ -81,7 +88,7 @@ function countActivities(count: number): string {
   return countOf(count, 'activity', 'activities')
 }
 
-export const addResyncVerb = defineVerb({
+export const resyncVerb = defineVerb({
   name: 'resync [paths...]',
   description: 'fetch activities again, every sample of them, and rewrite them',
   options: {
@@ -93,6 +100,7 @@ export const addResyncVerb = defineVerb({
     account: option('--account <account>', 'whose activities'),
     json: flag('--json', 'print the counts as one JSON object'),
   },
+  help: { notes: [WHOSE], settings: MIRROR, exits: ITEMS, examples: ['musette resync --since 2026-01-01'] },
   needs: 'app',
   isPass: true,
   before(_context, { paths, since }) {
@@ -133,7 +141,7 @@ function readDay(text: string): Date {
   )
 }
 
-export const addRebuildVerb = defineVerb({
+export const rebuildVerb = defineVerb({
   name: 'rebuild [paths...]',
   description:
     'make samples, curves, zones and summaries from the stored answers and FIT files again, without the service',
@@ -141,6 +149,7 @@ export const addRebuildVerb = defineVerb({
     account: option('--account <account>', 'whose activities'),
     json: flag('--json', 'print the counts as one JSON object'),
   },
+  help: { notes: [WHOSE], settings: DATABASE, exits: ITEMS, examples: ['musette rebuild'] },
   needs: 'database',
   isPass: true,
   async run(tools, { paths, account, json }) {
@@ -198,7 +207,7 @@ const SAMPLE = 20
 /** A value of a field as a person reads it. */
 const VALUE_CHARACTERS = 60
 
-export const addVerifyVerb = defineVerb({
+export const verifyVerb = defineVerb({
   name: 'verify [paths...]',
   description: 'compare activities with the service, every value of every sample; nothing is written',
   options: {
@@ -211,6 +220,15 @@ export const addVerifyVerb = defineVerb({
     ),
     account: option('--account <account>', 'whose activities'),
     json: flag('--json', 'one JSON object an activity, then one with the counts'),
+  },
+  help: {
+    notes: [
+      WHOSE,
+      'Each value is fetched again, so this takes as long as the first sync of those activities. The daemon compares MUSETTE_SCRUB_PER_DAY a day by itself.',
+    ],
+    settings: MIRROR,
+    exits: ITEMS,
+    examples: ['musette verify', 'musette verify --all --repair', 'musette verify 3f0c2b --json'],
   },
   needs: 'app',
   isPass: true,

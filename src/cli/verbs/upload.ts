@@ -3,11 +3,12 @@ import { basename } from 'node:path'
 import type { AttachedFile } from '../../app/files/attach-files.ts'
 import type { HandUpload } from '../../app/files/upload-files.ts'
 import { type Context, EXIT } from '../../frame/context.ts'
+import { DATABASE, ITEMS, PACE, SERVICE, WHOSE } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor, errorCode } from '../../kit/errors.ts'
 import { formatCount } from '../../kit/text.ts'
 
-export const addUploadVerb = defineVerb({
+export const uploadVerb = defineVerb({
   name: 'upload <file...>',
   description: 'send FIT files (.fit, .fit.gz, .zip) to the service, each content once',
   options: {
@@ -17,6 +18,12 @@ export const addUploadVerb = defineVerb({
       'what the activity is called; without it the service takes the name of the file',
     ),
     force: flag('--force', 'send again what was uploaded before'),
+  },
+  help: {
+    notes: [WHOSE],
+    settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT', 'MUSETTE_KNOWN_RIDES'],
+    exits: ITEMS,
+    examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
   },
   needs: 'app',
   async before(_context, { file: paths, name }) {
@@ -83,7 +90,7 @@ function sentenceOf(end: HandUpload, account: string): string {
   return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
 }
 
-export const addAttachVerb = defineVerb({
+export const attachVerb = defineVerb({
   name: 'attach <file...>',
   description:
     'join FIT files, folders and archives of them to activities that are here already; sends nothing',
@@ -91,6 +98,15 @@ export const addAttachVerb = defineVerb({
     account: option('--account <account>', 'whose files these are'),
     dryRun: flag('--dry-run', 'say what would be joined, and write nothing'),
     json: flag('--json', 'one JSON object a file, then one with the counts'),
+  },
+  help: {
+    notes: [
+      WHOSE,
+      'A file is joined to the only activity that starts with it, within 5 s, lasts as long, within 2 % or 60 s, has its heart rates or its power, and has no other file.',
+    ],
+    settings: [...DATABASE, 'MUSETTE_KEEP_FIT'],
+    exits: ITEMS,
+    examples: ['musette attach export.zip', 'musette attach Activities --dry-run'],
   },
   needs: 'app',
   async run(tools, { file: paths, account, dryRun = false, json }) {

@@ -1,8 +1,11 @@
 import { defineFeature } from '../../frame/define-feature.ts'
 import { DAY } from '../../kit/time.ts'
+import { backupVerb, restoreVerb } from './verbs.ts'
 
 export const backup = defineFeature({
   name: 'backup',
+  verbs: { after: 'migrate', all: [backupVerb, restoreVerb] },
+  settingsOf: { start: ['MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY', 'MUSETTE_BACKUP_KEEP'] },
   jobs: {
     'back-up': {
       attempts: 10, // about an hour and a half: the next scheduled one may be a day away

@@ -1,5 +1,7 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { demoVerb } from './verbs.ts'
 
 export const demo = defineFeature({
   name: 'demo',
+  verbs: { after: 'sandbox', all: [demoVerb] },
 })

@@ -1,7 +1,10 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { exportVerb } from './verbs.ts'
 
 export const exporting = defineFeature({
   name: 'export',
+  verbs: { after: 'rebuild', all: [exportVerb] },
+  settingsOf: { start: ['MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'] },
   jobs: {
     'export-history': {
       atStart: true,

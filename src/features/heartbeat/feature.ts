@@ -2,6 +2,7 @@ import { defineFeature } from '../../frame/define-feature.ts'
 
 export const heartbeat = defineFeature({
   name: 'heartbeat',
+  settingsOf: { start: ['MUSETTE_HEARTBEAT_URL'] },
   jobs: {
     'send-heartbeat': {
       attempts: 5, // some minutes: then the next scheduled one takes over

@@ -1,5 +1,7 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { mcpVerb } from './verbs.ts'
 
 export const mcp = defineFeature({
   name: 'mcp',
+  verbs: { after: 'config', all: [mcpVerb] },
 })

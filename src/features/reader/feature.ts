@@ -1,5 +1,7 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { dbHoldVerb, dbUrlVerb, readerVerb } from './verbs.ts'
 
 export const reader = defineFeature({
   name: 'reader',
+  verbs: { after: 'migrate', all: [dbUrlVerb, dbHoldVerb, readerVerb] },
 })

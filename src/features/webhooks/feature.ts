@@ -1,5 +1,8 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { webhookTestVerb } from './verbs.ts'
 
 export const webhooks = defineFeature({
   name: 'webhooks',
+  verbs: { after: 'key rotate', all: [webhookTestVerb] },
+  settingsOf: { start: ['MUSETTE_WEBHOOKS'] },
 })

@@ -1,5 +1,5 @@
-import { makeTablePrinter } from '../../../src/cli/sql-formats.ts'
 import { collectResults, openQueries, type QueryResult } from '../../../src/features/sql/raw-query.ts'
+import { makeTablePrinter } from '../../../src/features/sql/sql-formats.ts'
 
 /**
  * Asks the questions one after the other and writes each answer as `musette sql` prints it. Throws at a text that is not

@@ -1,4 +1,5 @@
 import { EXIT } from '../../frame/context.ts'
+import { DATABASE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
 import { wholeNumber } from '../../frame/output.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import type { Change } from '../../store/feed/change-rows.ts'
@@ -6,7 +7,7 @@ import type { Change } from '../../store/feed/change-rows.ts'
 /** As many columns of a change as are shown with their values. */
 const SHOWN = 3
 
-export const addChangesVerb = defineVerb({
+export const changesVerb = defineVerb({
   name: 'changes',
   description: 'show what became different in the mirror, oldest first',
   options: {
@@ -15,10 +16,19 @@ export const addChangesVerb = defineVerb({
     only: option('--account <name>', 'only the changes of this account'),
     json: flag('--json', 'each change as one line of JSON'),
   },
+  help: {
+    notes: [
+      'Each line is one change, in the order of the commits. A program continues with --since and the highest number that it has read; docs/schema.md explains kind and detail. Changes are kept for 90 days.',
+      '--follow ends at Ctrl-C, or at the next change after its reader has gone.',
+    ],
+    settings: DATABASE,
+    exits: SIGNED_IN,
+    examples: ['musette changes --since 120 --follow --json'],
+  },
   needs: 'database',
   async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
     const { accountNamed } = await import('../../app/local-app.ts')
-    const { readChanges } = await import('../../features/changes/change-feed.ts')
+    const { readChanges } = await import('./change-feed.ts')
     const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {
       for (const change of page) {

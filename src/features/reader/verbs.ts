@@ -1,20 +1,22 @@
 import { InvalidArgumentError } from 'commander'
 import type { Config } from '../../config/config.ts'
-import type { ReaderLogin } from '../../features/reader/reader.ts'
+import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
 import { readInput } from '../../frame/prompt.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { parseDuration } from '../../kit/time.ts'
+import type { ReaderLogin } from './reader.ts'
 
-export const addDbUrlVerb = defineVerb({
+export const dbUrlVerb = defineVerb({
   name: 'db-url',
   description:
     'print the connection URL for other programs; the embedded Postgres stops ten minutes after the last one disconnects',
   options: {
     withPassword: flag('--with-password', 'include the password, for a program that reads no password file'),
   },
+  help: { settings: DATABASE, exits: ASKS, examples: ['psql "$(musette db-url)"'] },
   needs: 'nothing',
   async run(tools, options): Promise<undefined> {
-    const { findSharedMismatch, shareDatabaseUrl } = await import('../../features/reader/shared-database.ts')
+    const { findSharedMismatch, shareDatabaseUrl } = await import('./shared-database.ts')
     tools.print(await shareDatabaseUrl(tools, { ...options, signal: tools.signal }))
     const mismatch = await findSharedMismatch(tools.config)
     if (mismatch !== undefined) tools.note(`musette: ${mismatch}`)
@@ -22,21 +24,21 @@ export const addDbUrlVerb = defineVerb({
 })
 
 /** The background process of `db-url`. */
-export const addDbHoldVerb = defineVerb({
+export const dbHoldVerb = defineVerb({
   name: 'db-hold',
   description: 'keep the embedded Postgres running while another program is connected',
   hidden: true,
   needs: 'nothing',
   withoutDataDir: true,
   async run(tools): Promise<undefined> {
-    const { holdDatabase } = await import('../../features/reader/shared-database.ts')
+    const { holdDatabase } = await import('./shared-database.ts')
     // The parent process waits for one message; it may have ended.
     const report = (message: object) => void (process.connected && process.send?.(message))
     await holdDatabase({ ...tools, report }, { signal: tools.signal })
   },
 })
 
-export const addReaderVerb = defineVerb({
+export const readerVerb = defineVerb({
   name: 'reader [name]',
   description:
     'make a login that reads schema training and nothing else, or give it a new password; print its URL',
@@ -49,6 +51,11 @@ export const addReaderVerb = defineVerb({
       parseTimeout,
     ),
   },
+  help: {
+    settings: DATABASE,
+    exits: ASKS,
+    examples: ['musette reader grafana --statement-timeout 1m', 'musette reader coach --account anna'],
+  },
   needs: 'nothing',
   // The URL alone goes to standard output.
   async run({ config, log, signal, print, note }, input): Promise<undefined> {
@@ -56,7 +63,7 @@ export const addReaderVerb = defineVerb({
     const password = passwordStdin
       ? (await readInput(process.stdin, signal)).replace(/\r?\n$/, '')
       : undefined
-    const { upsertReader } = await import('../../features/reader/reader.ts')
+    const { upsertReader } = await import('./reader.ts')
     const reader = await upsertReader(config, log, { name, password, statementTimeoutMs, account, signal })
     note(
       `musette: login "${name}" reads ${account === undefined ? 'schema training' : `the rows of account "${account}" in schema training`}; its password stands in this URL and is not shown again`,

@@ -1,8 +1,55 @@
-import type { DatabasePlan } from '../app/open-database.ts'
-import type { Context } from '../frame/context.ts'
-import { printTable } from '../frame/output.ts'
-import { formatBytes } from '../kit/text.ts'
-import { formatDuration, SECOND } from '../kit/time.ts'
+import type { DatabasePlan } from '../../app/open-database.ts'
+import type { Context } from '../../frame/context.ts'
+import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
+import { printTable } from '../../frame/output.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { formatBytes } from '../../kit/text.ts'
+import { formatDuration, SECOND } from '../../kit/time.ts'
+import type { Migrated } from '../../store/migrate.ts'
+
+export const migrateVerb = defineVerb({
+  name: 'migrate',
+  description: 'bring the database to this version',
+  options: {
+    plan: flag('--plan', 'say what that would do, what waits meanwhile and for how long, and change nothing'),
+    json: flag('--json', 'the plan as one JSON object'),
+  },
+  help: {
+    notes: [
+      'Each plan names the tables of which reads or writes wait, their sizes, and about how long that takes. docs/installing.md tells how to upgrade.',
+    ],
+    settings: [...DATABASE, 'REDIS_URL'],
+    exits: ASKS,
+    examples: ['musette migrate --plan', 'musette migrate'],
+  },
+  needs: 'nothing',
+  async run(tools, { plan, json }): Promise<undefined> {
+    if (json && !plan)
+      throw new ConfigError('bad_usage', '--json goes with --plan; run: musette migrate --help')
+    const { findDatabasePlan, migrateDatabase } = await import('../../app/open-database.ts')
+    const { config, log, signal, print } = tools
+    if (plan) {
+      const found = await findDatabasePlan(config, log, signal)
+      if (json) tools.printJson(found)
+      else printMigrationPlan(tools, found)
+      return
+    }
+    const migrated = await migrateDatabase(config, log, signal)
+    if (migrated.applied > 0 && migrated.from !== undefined) {
+      const { completeMigrated } = await import('../../app/rebuild-account.ts')
+      await completeMigrated(config, log, signal)
+    }
+    print(sentenceOf(migrated))
+  },
+})
+
+function sentenceOf({ from, to, applied }: Migrated): string {
+  if (applied === 0) return nothingToDo(to)
+  const migrations = countMigrations(applied)
+  if (from === undefined) return `made the tables in the empty database: ${migrations}, now at ${to}`
+  return `migrated the database from ${from} to ${to}: ${migrations}`
+}
 
 const WAITING = {
   none: 'nothing',
@@ -13,7 +60,7 @@ const WAITING = {
 const WORK = { none: 'definition only', read: 'read', changed: 'rows changed', rewritten: 'written anew' }
 
 /** Prints what `migrate` would do to a database, and what to type next. */
-export function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan): void {
+function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan): void {
   const { from, to, migrations, tables } = plan
   if (migrations.length === 0) {
     for (const line of [nothingToDo(to), ...queueLines(plan)]) context.print(line)
@@ -42,12 +89,12 @@ export function printMigrationPlan(context: Pick<Context, 'print'>, plan: Databa
 }
 
 /** Returns a number of migrations with its noun. */
-export function countMigrations(count: number): string {
+function countMigrations(count: number): string {
   return `${count} ${count === 1 ? 'migration' : 'migrations'}`
 }
 
 /** Returns the sentence about a database that lacks no migration. */
-export function nothingToDo(to: string): string {
+function nothingToDo(to: string): string {
   return `nothing to do: the database is at ${to}, as this version of musette needs it`
 }
 

@@ -1,24 +1,22 @@
 import { once } from 'node:events'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type App, openApp } from '../app/app.ts'
-import { findUploadOf } from '../app/files/upload-files.ts'
-import { signInWithPassword } from '../app/sign-in.ts'
-import { findStatus } from '../app/status-report.ts'
-import { type Config, readConfig } from '../config/config.ts'
-import { type Daemon, openDaemon } from '../daemon/daemon.ts'
-import { ROLES } from '../daemon/roles.ts'
-import { readSharedUrl } from '../embedded/embedded.ts'
-import type { Context } from '../frame/context.ts'
-import { printTable } from '../frame/output.ts'
-import type { Tools } from '../frame/verb.ts'
-import { TransientError } from '../kit/errors.ts'
-import { PROGRAM_FOLDER } from '../kit/program-folder.ts'
-import { closeAfter, makeReleaseStack } from '../kit/release-stack.ts'
-import { formatCount, quoteShell } from '../kit/text.ts'
-import { MINUTE, sleep } from '../kit/time.ts'
-import { makeFitFile } from '../sandbox/fit-file.ts'
-import { startSandbox } from '../sandbox/sandbox.ts'
+import { type App, openApp } from '../../app/app.ts'
+import { findUploadOf } from '../../app/files/upload-files.ts'
+import { signInWithPassword } from '../../app/sign-in.ts'
+import { findStatus } from '../../app/status-report.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { readSharedUrl } from '../../embedded/embedded.ts'
+import type { Context, RunningDaemon } from '../../frame/context.ts'
+import { printTable } from '../../frame/output.ts'
+import type { Tools } from '../../frame/verb.ts'
+import { TransientError } from '../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import { closeAfter, makeReleaseStack } from '../../kit/release-stack.ts'
+import { formatCount, quoteShell } from '../../kit/text.ts'
+import { MINUTE, sleep } from '../../kit/time.ts'
+import { makeFitFile } from '../../sandbox/fit-file.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
 
 /** How this program is typed: installed, or in a clone. */
 const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
@@ -37,7 +35,7 @@ export async function demo(context: Tools<'nothing'>, options: DemoOptions): Pro
     const config = demoConfig(sandbox.url, context.config.dataDir)
     await signIn(config, context)
     context.note('signed in as account "default"')
-    const daemon = await openDaemon(config, context.log, { roles: ROLES, signal: context.signal })
+    const daemon = await context.openDaemon({ ...context, config })
     release.defer('daemon', () => daemon.close())
     context.note('daemon: running, on an embedded Postgres')
     await followBackfill(context, daemon, new Date(startedAt))
@@ -88,7 +86,7 @@ const UPLOAD_WITHIN_MS = 2 * MINUTE
 const UPLOAD_SECONDS = 20 * 60
 
 /** Shows the progress of the backfill until every listed activity is mirrored; `since` is the start of this demo. */
-async function followBackfill(context: Tools<'nothing'>, daemon: Daemon, since: Date): Promise<void> {
+async function followBackfill(context: Tools<'nothing'>, daemon: RunningDaemon, since: Date): Promise<void> {
   const line = context.beginProgress('activities')
   for (;;) {
     const [account] = (await findStatus(daemon.app)).accounts
@@ -105,7 +103,7 @@ async function followBackfill(context: Tools<'nothing'>, daemon: Daemon, since: 
  * Makes a FIT file that ends now, puts it into the drop folder and waits until its samples are in SQL. Throws TransientError
  * `upload_not_mirrored` after two minutes.
  */
-async function followUpload(context: Context, daemon: Daemon): Promise<void> {
+async function followUpload(context: Context, daemon: RunningDaemon): Promise<void> {
   const { dir } = daemon.app.config.drop
   const startedAt = new Date(Date.now() - UPLOAD_SECONDS * 1_000)
   const fileName = `demo-${startedAt.toISOString().replace(/[:.]/g, '-')}.fit`
@@ -120,7 +118,7 @@ async function followUpload(context: Context, daemon: Daemon): Promise<void> {
 }
 
 /** Notes each state of the file in the ledger once, until its activity is mirrored. Returns the time from seen to mirrored, s. */
-async function followLedger(context: Context, daemon: Daemon, bytes: Uint8Array): Promise<number> {
+async function followLedger(context: Context, daemon: RunningDaemon, bytes: Uint8Array): Promise<number> {
   let shown: string | undefined
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
     const upload = await findUploadOf(daemon.app, { account: 'default', bytes })

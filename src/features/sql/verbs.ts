@@ -1,15 +1,15 @@
-import type { Notice, Queries, RejectedStatement, Remarks } from '../../features/sql/raw-query.ts'
 import { EXIT } from '../../frame/context.ts'
+import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
 import { widthOf } from '../../frame/output.ts'
 import { readInput } from '../../frame/prompt.ts'
 import { writeTo } from '../../frame/standard-streams.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
+import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
-import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import type { Printer } from '../sql-formats.ts'
+import type { Notice, Queries, RejectedStatement, Remarks } from './raw-query.ts'
+import type { Printer } from './sql-formats.ts'
 
-export const addSqlVerb = defineVerb({
+export const sqlVerb = defineVerb({
   name: 'sql [query]',
   description: 'run SQL against the mirror; without a query it is read from standard input',
   options: {
@@ -18,6 +18,19 @@ export const addSqlVerb = defineVerb({
     expanded: flag('-x, --expanded', 'one value a line, for long values and many columns'),
     table: flag('--no-expanded', 'always a table; on a terminal, long values are cut to its width'),
     write: flag('--write', 'allow statements that change the database'),
+  },
+  help: {
+    notes: [
+      'Rows are printed as they come, however many there are. On a terminal, rows that are wider than it are written one value a line; elsewhere nothing is cut. Ctrl-C cancels the statement at the server.',
+      'With --json, a column whose name comes again is numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays as it is; all else is a string with the digits that Postgres writes.',
+      'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field. A text may begin with =, which a spreadsheet runs as a formula: import such columns as text.',
+    ],
+    settings: DATABASE,
+    exits: ASKS,
+    examples: [
+      `musette sql 'select name, xss from training.activities limit 5'`,
+      'musette sql --csv < question.sql',
+    ],
   },
   needs: 'nothing',
   async run({ config, log, signal, note }, { query, write = false, ...form }) {
@@ -28,7 +41,7 @@ export const addSqlVerb = defineVerb({
         'no query; run: musette sql "select count(*) from training.activities"',
       )
     }
-    const { openDatabaseQueries } = await import('../../features/sql/raw-query.ts')
+    const { openDatabaseQueries } = await import('./raw-query.ts')
     const printer = await printerFor(form)
     const onNotice = ({ severity, message, ...remarks }: Notice) =>
       note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
@@ -45,20 +58,6 @@ export const addSqlVerb = defineVerb({
       note('musette: stopped; the statement was cancelled')
       return EXIT.interrupted
     }
-  },
-})
-
-export const addMcpVerb = defineVerb({
-  name: 'mcp',
-  description: 'answer an assistant on standard input and output (Model Context Protocol); it only reads',
-  options: { account: option('--account <name>', 'the database shows this account alone') },
-  needs: 'nothing',
-  async run({ config, log, signal }, { account }): Promise<undefined> {
-    const { makeAssistantReader } = await import('../../app/open-database.ts')
-    const { serveStandardStreams } = await import('../../features/mcp/stdio.ts')
-    await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
-      serveStandardStreams({ log, reader, version: VERSION }, signal),
-    )
   },
 })
 
@@ -89,7 +88,7 @@ function remarkLines({ detail, hint }: Remarks): string[] {
 
 async function printerFor(form: { csv?: boolean; json?: boolean; expanded?: boolean }): Promise<Printer> {
   const { csv, json, expanded } = form
-  const { makeCsvPrinter, makeJsonPrinter, makeTablePrinter } = await import('../sql-formats.ts')
+  const { makeCsvPrinter, makeJsonPrinter, makeTablePrinter } = await import('./sql-formats.ts')
   if (csv) return makeCsvPrinter()
   if (json) return makeJsonPrinter()
   const columns = process.stdout.isTTY ? process.stdout.columns : undefined

@@ -1,15 +1,21 @@
 import type { Webhook } from '../../config/webhooks-file.ts'
 import { type Context, EXIT } from '../../frame/context.ts'
+import { ASKS, NETWORK } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import type { Answer } from '../../webhooks/send.ts'
 
-export const addWebhookTestVerb = defineVerb({
+export const webhookTestVerb = defineVerb({
   group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },
   name: 'test [name]',
   description: 'send one message to a webhook, or to each of them, and print what came back',
   options: { json: flag('--json', 'as one JSON array') },
+  help: {
+    settings: ['MUSETTE_WEBHOOKS', ...NETWORK],
+    exits: [...ASKS, 'partial'],
+    examples: ['musette webhook test phone'],
+  },
   needs: 'nothing',
   async run({ config, signal, print, printJson }, { name, json }) {
     const chosen = chooseWebhooks({ config }, name)

@@ -1,0 +1,26 @@
+import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
+import { defineVerb, option } from '../../frame/verb.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+
+export const mcpVerb = defineVerb({
+  name: 'mcp',
+  description: 'answer an assistant on standard input and output (Model Context Protocol); it only reads',
+  options: { account: option('--account <name>', 'the database shows this account alone') },
+  help: {
+    notes: [
+      'An assistant starts this command itself; docs/assistants.md has the lines to paste. It ends when its input ends. A daemon answers the same at /mcp of its web surface.',
+    ],
+    settings: [...DATABASE, 'MUSETTE_READER_URL'],
+    exits: ASKS,
+    examples: ['musette mcp --account default'],
+  },
+  needs: 'nothing',
+  async run({ config, log, signal }, { account }): Promise<undefined> {
+    const { makeAssistantReader } = await import('../../app/open-database.ts')
+    const { serveStandardStreams } = await import('./stdio.ts')
+    await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
+      serveStandardStreams({ log, reader, version: VERSION }, signal),
+    )
+  },
+})
