@@ -3,31 +3,28 @@ import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { makeFacts } from '../app/findings/facts.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
-import { loginOptions } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
-import type { HttpServer } from '../features/mcp/http.ts'
-import { makeMetrics } from '../features/metrics/metrics.ts'
 import { renewReaders } from '../features/reader/reader.ts'
+import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { makeCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
-import { SECOND, sleep, systemClock } from '../kit/time.ts'
-import { makeGuardedReader } from '../query/guarded-reader.ts'
+import { SECOND, sleep } from '../kit/time.ts'
+import type { ServiceObserver } from '../service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../store/account-rows.ts'
 import { findIdentity } from '../store/database-facts.ts'
-import { findRunsMark, recordRunsAbandoned } from '../store/runs.ts'
-import { makeCachedProbe } from '../web/cached-probe.ts'
+import { recordRunsAbandoned } from '../store/runs.ts'
 import { assertNotExposed, openWeb, type WebDeps } from '../web/web.ts'
 import { openWebhooks } from '../webhooks/open-webhooks.ts'
 import { openAccountWatch } from './account-watch.ts'
 import { openCompletion } from './complete-derived.ts'
 import { makeHandlers } from './handlers.ts'
-import { makeHealthReader, makeReadiness } from './probes.ts'
+import { makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
 import { findConditions } from './said-findings.ts'
 import { openSchemaWatch } from './schema-watch.ts'
@@ -83,10 +80,10 @@ async function openParts(
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
+    const observers: ServiceObserver[] = []
     const app = await openApp(config, log, {
       signal: input.signal,
-      observer: metrics.requests,
+      observer: joinObservers(observers),
       longestPauseMs: LONGEST_PAUSE_MS,
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
@@ -101,9 +98,7 @@ async function openParts(
       )
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
-    const since = await app.store.read(findRunsMark)
     const database = await app.store.read(findIdentity)
-    const readHealth = makeHealthReader({ app, jobs: () => jobs }, { since, onRun: metrics.onRun })
     const jobs = await openJobs(
       {
         log,
@@ -161,22 +156,20 @@ async function openParts(
       release.defer('watcher', () => watcher.close())
       dropFolder = watcher
     }
-    const mcp = makeDaemonMcp(app)
     const web =
       http &&
       (await openWeb(
         {
-          app: { config, store: app.store, log, queues: jobs.queues() },
+          app,
+          jobs,
+          features: FEATURES,
+          observeRequests: (observer) => observers.push(observer),
           readiness: makeReadiness({ app, jobs, dropFolder }, input.roles),
-          metrics,
-          readHealth,
-          mcp: mcp.fetch,
           isWatched: input.roles.includes('watcher'),
           endedSessions: makeEndedSessions(app),
         },
         http,
       ))
-    release.defer('mcp', () => mcp.close())
     if (web) release.defer('web', () => web.close())
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
     // Last, because jobs and the opening of everything else would wait for each other.
@@ -188,28 +181,14 @@ async function openParts(
   }
 }
 
-/** Its library is loaded at the first request: many daemons never get one. */
-function makeDaemonMcp({
-  config,
-  log,
-  databaseUrl,
-}: Pick<App, 'config' | 'log' | 'databaseUrl'>): HttpServer {
-  const makeReader = (account: string | undefined) => {
-    const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
-    return makeGuardedReader({ log, find })
-  }
-  let made: Promise<HttpServer> | undefined
-  const make = () =>
-    import('../features/mcp/http.ts').then(({ makeHttpServer }) =>
-      makeHttpServer({ log, version: VERSION, makeReader }),
-    )
+/** Makes one observer of all in the list, which may grow. */
+function joinObservers(observers: readonly ServiceObserver[]): ServiceObserver {
   return {
-    async fetch(...request) {
-      made ??= make()
-      return (await made).fetch(...request)
+    onAnswer(answer) {
+      for (const observer of observers) observer.onAnswer(answer)
     },
-    async close() {
-      await (await made)?.close()
+    onPause(ms) {
+      for (const observer of observers) observer.onPause(ms)
     },
   }
 }

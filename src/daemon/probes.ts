@@ -3,13 +3,11 @@ import type { App } from '../app/app.ts'
 import { collectFindings } from '../app/findings/collect-findings.ts'
 import { makeFacts } from '../app/findings/facts.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
-import type { DatabaseHealth, HealthSnapshot } from '../features/metrics/gauges.ts'
+import { makeCachedProbe } from '../frame/cached-probe.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
-import { type AccountHealth, findAccountHealth, findHealthCounts } from '../store/health.ts'
-import { type EndedRun, findEndedRuns, type RunsMark } from '../store/runs.ts'
-import { makeCachedProbe } from '../web/cached-probe.ts'
+import type { AccountHealth } from '../store/health.ts'
 import type { Readiness } from '../web/health-routes.ts'
 import type { Role } from './roles.ts'
 
@@ -86,52 +84,4 @@ function stateOf(probed: PromiseSettledResult<unknown>): string {
   return probed.status === 'fulfilled'
     ? 'ok'
     : `unreachable (${errorCode(probed.reason)}); run: musette status`
-}
-
-/** Any number of programs may scrape, so the database is read at most once in this time. */
-const METRICS_KEEP_MS = 5 * SECOND
-
-/**
- * Makes the reader of database and queue for `/metrics`. It calls `onRun` once for every run that begins after the mark
- * `since` and has ended. `jobs` is a function because the mark is taken before the first job.
- */
-export function makeHealthReader(
-  deps: { app: Pick<App, 'config' | 'store' | 'log'>; jobs: () => Pick<Jobs, 'counts' | 'paused'> },
-  input: { since: RunsMark; onRun: (run: EndedRun) => void },
-): () => Promise<HealthSnapshot> {
-  const { config, store, log } = deps.app
-  let mark = input.since
-  const readDatabase = async (): Promise<DatabaseHealth> => {
-    const read = await store.read(async (tx) => ({
-      accounts: await findAccountHealth(tx),
-      counts: await findHealthCounts(tx),
-      runs: await findEndedRuns(tx, mark),
-    }))
-    mark = read.runs.mark
-    for (const run of read.runs.ended) input.onRun(run)
-    // Age and size are those of the actual file, not of its row.
-    const { newest: file } = await makeFacts(deps.app, new Date()).newestBackup()
-    const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
-    const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
-    const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null
-    return { accounts: read.accounts, counts: { ...read.counts, heartbeatAt, mqttConnected, backup } }
-  }
-  const options = { keepMs: METRICS_KEEP_MS, timeoutMs: TIMEOUT_MS }
-  const database = makeCachedProbe(readDatabase, options)
-  const readQueue = async () => {
-    const [jobs, paused] = await Promise.all([deps.jobs().counts(), deps.jobs().paused()])
-    return { jobs, paused }
-  }
-  const queue = makeCachedProbe(readQueue, options)
-  const orNothing = (part: string) => (error: unknown) => {
-    log.debug({ error, part }, 'metrics: a part does not answer')
-    return undefined
-  }
-  return async () => {
-    const [fromDatabase, fromQueue] = await Promise.all([
-      database().catch(orNothing('database')),
-      queue().catch(orNothing('queue')),
-    ])
-    return { database: fromDatabase, queue: fromQueue }
-  }
 }

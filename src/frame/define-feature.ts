@@ -1,6 +1,9 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../app/app.ts'
 import type { Config } from '../config/config.ts'
 import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import type { ServiceObserver } from '../service/service.ts'
 import type { Verb } from './verb.ts'
 
 /**
@@ -16,6 +19,8 @@ export type Feature = Readonly<{
   settingsOf?: Readonly<Record<string, readonly string[]>>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
+  /** adds its routes to the web server, when that opens */
+  routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
 }>
 
 type FeatureJob = Readonly<{
@@ -26,6 +31,22 @@ type FeatureJob = Readonly<{
   /** returns its interval, ms; undefined when the settings do not ask for it */
   every(config: Config): number | undefined
   run(app: App, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
+}>
+
+/** What the web server gives the routes of a feature. */
+export type WebParts = Readonly<{
+  app: Pick<App, 'config' | 'store' | 'log' | 'databaseUrl'>
+  jobs: Pick<Jobs, 'counts' | 'paused' | 'queues'>
+  /** the path above all pages, see MUSETTE_HTTP_PATH */
+  root: string
+  /** whether a token is required, so that a session can end */
+  signOut: boolean
+  /** whether this process watches the drop folder */
+  isWatched: boolean
+  /** tells the observer of each request of this process to the service */
+  observeRequests: (observer: ServiceObserver) => void
+  /** sets what a browser gets at an unknown address */
+  setNoSuchPage: (send: (reply: FastifyReply) => FastifyReply) => void
 }>
 
 /** Makes a feature. */

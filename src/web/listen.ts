@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, errorCode } from '../kit/errors.ts'
-import { SECOND } from '../kit/time.ts'
+import { MINUTE, SECOND } from '../kit/time.ts'
 
 /** The time limit of a whole request, ms, except for files: a slow sender occupies a connection. */
 export const REQUEST_MS = 10 * SECOND
+
+/** The time of a 200 MiB file over a slow line. */
+export const LONGEST_UPLOAD_MS = 60 * MINUTE
 
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256

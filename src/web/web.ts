@@ -1,31 +1,20 @@
 import { AjvCompiler, type BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { PagesApp } from '../features/dashboard/pages/page-frame.ts'
-import { registerPages, sendNoSuchPage } from '../features/dashboard/pages/register-pages.ts'
-import { LONGEST_UPLOAD_MS } from '../features/dashboard/pages/today/drop-routes.ts'
-import { type McpFetch, registerMcp } from '../features/mcp/mcp-route.ts'
-import type { HealthSnapshot } from '../features/metrics/gauges.ts'
-import { type Metrics, registerMetrics } from '../features/metrics/metrics.ts'
+import type { Feature, WebParts } from '../frame/define-feature.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
-import { limitConnections, listenOn, REQUEST_MS } from './listen.ts'
+import { LONGEST_UPLOAD_MS, limitConnections, listenOn, REQUEST_MS } from './listen.ts'
 import { registerLogin } from './login-page.ts'
 import { registerOriginChecks } from './origin.ts'
-import { makePageTokens } from './page-token.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
 
-export type WebDeps = {
-  app: PagesApp
+export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'isWatched' | 'observeRequests'> & {
   readiness: () => Promise<Readiness>
-  metrics: Metrics
-  readHealth: () => Promise<HealthSnapshot>
-  /** whether this process watches the drop folder */
-  isWatched: boolean
   endedSessions: EndedSessions
-  mcp: McpFetch
+  features: ReadonlyArray<Pick<Feature, 'routes'>>
 }
 
 /** `mapTiles`: the address of map tiles for its pages, see MUSETTE_MAP_TILES. */
@@ -39,8 +28,8 @@ export type WebOptions = {
 }
 
 /**
- * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), `/metrics`, the dashboard at `/`, and `/mcp`
- * for assistants. With a token, all but the two health checks require it, as a bearer token or a session of `/login`; without one it
+ * Opens the web surface: `/healthz` (process alive), `/readyz` (database, queue, fresh polls), the login, and the routes of the
+ * features. With a token, all but the two health checks require it, as a bearer token or a session of `/login`; without one it
  * listens on loopback only (else ConfigError `http_token_missing`).
  */
 export async function openWeb(
@@ -69,10 +58,10 @@ export async function openWeb(
     log.error({ error }, 'web: a page could not be made')
     return reply.code(500).send({ error: 'see the log' })
   })
-  const menu = { root, signOut: token !== undefined }
+  let sendNoSuchPage: ((reply: FastifyReply) => FastifyReply) | undefined
   server.setNotFoundHandler((request, reply) =>
-    isPageVisit(request)
-      ? sendNoSuchPage(reply, menu)
+    sendNoSuchPage && isPageVisit(request)
+      ? sendNoSuchPage(reply)
       : reply.code(404).send({ error: 'there is no such page' }),
   )
   server.addHook('onRequest', endSlowRequest)
@@ -85,9 +74,11 @@ export async function openWeb(
   requireAuth(server, auth)
   if (auth) await registerLogin(server, auth, root)
   registerHealth(server, deps)
-  registerMetrics(server, deps)
-  await registerPages(server, deps.app, { menu, tokens: makePageTokens(), isWatched: deps.isWatched })
-  await registerMcp(server, deps.mcp)
+  const setNoSuchPage: WebParts['setNoSuchPage'] = (send) => {
+    sendNoSuchPage = send
+  }
+  const parts = { ...deps, root, signOut: token !== undefined, setNoSuchPage }
+  for (const feature of deps.features) await feature.routes?.(server, parts)
   return listenOn(server, { host, port })
 }
 

@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
 import { makeHttpServer } from '../../src/features/mcp/http.ts'
+import { registerMcp } from '../../src/features/mcp/routes.ts'
 import { makeGuardedReader } from '../../src/query/guarded-reader.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { distPath } from '../kit/processes.ts'
@@ -73,7 +74,10 @@ export async function openMcpWeb(
         find: async () => ({ connectionString: databaseUrl, wholeServer: false, account }),
       }),
   })
-  const web = await openBareWeb({ host: '127.0.0.1', token: options.token, mcp: mcp.fetch })
+  const web = await openBareWeb({
+    ...{ host: '127.0.0.1', token: options.token },
+    features: [{ routes: (server) => registerMcp(server, mcp.fetch) }],
+  })
   onTestFinished(async () => {
     await mcp.close()
     await web.close()

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { findStatus } from '../../src/app/status-report.ts'
-import { makeHealthReader, makeReadiness } from '../../src/daemon/probes.ts'
+import { makeReadiness } from '../../src/daemon/probes.ts'
 import { findListed } from '../../src/doctor/check-listed.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
+import { makeHealthReader } from '../../src/features/metrics/routes.ts'
 import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
@@ -41,7 +42,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
     { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
   ])
   const since = await rig.app.store.read(findRunsMark)
-  const readHealth = makeHealthReader({ app: rig.app, jobs: () => jobs }, { since, onRun: () => undefined })
+  const readHealth = makeHealthReader({ app: rig.app, jobs }, { since, onRun: () => undefined })
   expect((await readHealth()).database?.counts.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
   const today = await makeFindToday(rig.app)({})
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])

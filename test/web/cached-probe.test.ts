@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeCachedProbe } from '../../src/web/cached-probe.ts'
+import { makeCachedProbe } from '../../src/frame/cached-probe.ts'
 
 const LONG_MS = 3_600_000
 

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import type { Role } from '../../src/daemon/roles.ts'
-import { makeMetrics } from '../../src/features/metrics/metrics.ts'
+import { dashboard } from '../../src/features/dashboard/feature.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { openWeb, type WebDeps } from '../../src/web/web.ts'
 import { makeTestLog, type TestLog } from '../kit/log.ts'
@@ -87,19 +87,24 @@ export function openBareWeb(options: {
   token?: string | undefined
   mapTiles?: string
   log?: TestLog
-  mcp?: WebDeps['mcp']
+  features?: WebDeps['features']
 }) {
   const fail = () => Promise.reject(new Error('no such part in this test'))
   const { log } = options.log ?? makeTestLog()
   return openWeb(
     {
-      app: { log, config: readConfig({}), store: { read: fail, transaction: fail } as never, queues: [] },
-      metrics: makeMetrics({ now: () => new Date() }, { version: '0' }),
+      app: {
+        log,
+        config: readConfig({}),
+        store: { read: fail, transaction: fail } as never,
+        databaseUrl: '',
+      },
+      jobs: { counts: fail, paused: fail, queues: () => [] },
+      features: options.features ?? [dashboard],
+      observeRequests: () => undefined,
       isWatched: true,
       readiness: fail,
-      readHealth: fail,
       endedSessions: { find: fail, record: fail },
-      mcp: options.mcp ?? fail,
     },
     { host: options.host, port: options.port ?? 0, token: options.token, mapTiles: options.mapTiles },
   )

@@ -4,4 +4,5 @@ import { mcpVerb } from './verbs.ts'
 export const mcp = defineFeature({
   name: 'mcp',
   verbs: { after: 'config', all: [mcpVerb] },
+  routes: async (server, web) => (await import('./routes.ts')).registerAssistants(server, web),
 })

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Clock, SECOND } from '../../kit/time.ts'
 import type { ServiceObserver } from '../../service/service.ts'
@@ -46,17 +45,6 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string }):
     },
     contentType: registry.contentType,
   }
-}
-
-/** Adds `/metrics`. `readHealth` must not throw, and must answer soon while the database is unreachable. */
-export function registerMetrics(
-  server: FastifyInstance,
-  deps: { metrics: Metrics; readHealth: () => Promise<HealthSnapshot> },
-): void {
-  server.get('/metrics', async (_request, reply) => {
-    const page = await deps.metrics.render(await deps.readHealth())
-    return reply.type(deps.metrics.contentType).send(page)
-  })
 }
 
 function makeRequestCounters(registry: Registry): ServiceObserver {

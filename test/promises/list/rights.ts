@@ -53,7 +53,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'a file is accepted only with the token of a page',
-    in: 'src/web/page-token.ts',
+    in: 'src/features/dashboard/pages/page-token.ts',
     from: 'return given.length === expected.length && timingSafeEqual(given, expected)',
     to: 'return given.length === expected.length',
   },

@@ -1,14 +1,15 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { makeFacts } from '../../../app/findings/facts.ts'
+import { makeCachedProbe } from '../../../frame/cached-probe.ts'
+import type { WebParts } from '../../../frame/define-feature.ts'
 import { ConfigError, errorLine, TransientError } from '../../../kit/errors.ts'
-import { makeCachedProbe } from '../../../web/cached-probe.ts'
-import type { PageTokens } from '../../../web/page-token.ts'
 import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
 import { registerActivity, registerDownloads } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
+import { makePageTokens } from './page-token.ts'
 import { registerRuns } from './runs/routes.ts'
 import { KEEP_MS } from './send-view.ts'
 import { registerDropZone } from './today/drop-routes.ts'
@@ -33,16 +34,16 @@ const LONGEST_ID = 2_147_483_647
 
 /**
  * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles under
- * `/assets/`. The pages contain no data: their scripts fetch it from `/api/`. Returns the handler that answers a browser's unknown address
- * with a page and the menu.
+ * `/assets/`. The pages contain no data: their scripts fetch it from `/api/`. A browser's unknown address gets a page with the menu.
  */
 export async function registerPages(
   server: FastifyInstance,
-  app: PagesApp,
-  input: { menu: Omit<Menu, 'pages'>; tokens: PageTokens; isWatched: boolean },
+  { app: { config, store, log }, jobs, root, signOut, isWatched, setNoSuchPage }: WebParts,
 ): Promise<void> {
-  const { tokens, isWatched } = input
-  const menu = { pages: PAGES, ...input.menu }
+  const app: PagesApp = { config, store, log, queues: jobs.queues() }
+  const tokens = makePageTokens()
+  const menu = { pages: PAGES, root, signOut }
+  setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))
   await server.register(fastifyStatic, {
     root: ASSETS,
     prefix: '/assets/',
@@ -89,11 +90,6 @@ export async function registerPages(
     },
     { prefix: '/api' },
   )
-}
-
-/** Answers a browser's unknown address with a page and the menu. */
-export function sendNoSuchPage(reply: FastifyReply, menu: Omit<Menu, 'pages'>) {
-  return sendPage(reply.code(404), NO_SUCH_PAGE, { pages: PAGES, ...menu })
 }
 
 /** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../../../../app/app.ts'
 import { dropFile } from '../../../../app/files/drop-file.ts'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
-import { MINUTE, SECOND } from '../../../../kit/time.ts'
+import { SECOND } from '../../../../kit/time.ts'
 import type { Tx } from '../../../../store/store.ts'
-import { PAGE_TOKEN_HEADER, type PageTokens } from '../../../../web/page-token.ts'
+import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
 
 const MIB = 1_024 * 1_024
 /** The largest file that the page accepts. */
@@ -12,8 +12,6 @@ const MAX_BYTES = 200 * MIB
 const NOT_WATCHED =
   'this process does not watch the drop folder (it has no role watcher); type: musette upload FILE'
 const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
-/** The time of a 200 MiB file over a slow line. */
-export const LONGEST_UPLOAD_MS = 60 * MINUTE
 /** A sender that pauses for longer is gone. */
 const IDLE_MS = 30 * SECOND
 /** The most senders at a time, because together they could fill a small disk; a page sends one file at a time. */

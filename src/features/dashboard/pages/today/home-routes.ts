@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { setHomeTimezone } from '../../../../app/sign-in.ts'
 import { ConfigError, errorLine } from '../../../../kit/errors.ts'
 import { isTimeZone } from '../../../../kit/time.ts'
-import { PAGE_TOKEN_HEADER, type PageTokens } from '../../../../web/page-token.ts'
+import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
 
 const HOME = {
   type: 'object',

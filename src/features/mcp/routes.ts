@@ -1,13 +1,37 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { loginOptions } from '../../app/open-database.ts'
+import type { WebParts } from '../../frame/define-feature.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { makeGuardedReader } from '../../query/guarded-reader.ts'
+import type { HttpServer } from './http.ts'
 
 /** Answers one MCP request with the body `text`; `closed` aborts when the connection closes. */
-export type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
+type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
 
 /** Questions are short; a long statement has some 10 kB. */
 const MAX_BODY_BYTES = 256 * 1024
-/** These headers carry the authentication, which the web surface has checked. */
+/** These headers carry the authentication, which the web server has checked. */
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
+
+/** Adds `/mcp` for the database of this process. Its library is loaded at the first request: many daemons never get one. */
+export async function registerAssistants(
+  server: FastifyInstance,
+  { app: { config, log, databaseUrl } }: WebParts,
+): Promise<void> {
+  const makeReader = (account: string | undefined) => {
+    const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
+    return makeGuardedReader({ log, find })
+  }
+  let made: Promise<HttpServer> | undefined
+  const make = () =>
+    import('./http.ts').then(({ makeHttpServer }) => makeHttpServer({ log, version: VERSION, makeReader }))
+  server.addHook('onClose', async () => (await made)?.close())
+  await registerMcp(server, async (...request) => {
+    made ??= make()
+    return (await made).fetch(...request)
+  })
+}
 
 /** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. */
 export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Promise<void> {
