@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { FEATURES } from '../features/index.ts'
 import { type Context, EXIT, exitFor, openContext, type Run } from '../frame/context.ts'
+import { loadSettings } from '../frame/define-feature.ts'
 import { escapeControls } from '../frame/output.ts'
 import type { Verb } from '../frame/verb.ts'
 import { VERSION } from '../kit/program-folder.ts'
@@ -58,7 +59,11 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const program = makeProgram((verb, options) => run(verb, options))
   const run: Run = async (verb, options) => {
     const { settings, envFile } = program.opts<{ settings?: string; envFile?: string }>()
-    const context = await openContext({ ...options, envFile: settings ?? envFile, openDaemon })
+    const context = await openContext(await loadSettings(FEATURES), {
+      ...options,
+      envFile: settings ?? envFile,
+      openDaemon,
+    })
     try {
       code = (await verb(context)) ?? EXIT.done
     } catch (error) {

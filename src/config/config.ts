@@ -1,22 +1,45 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ConfigError } from '../kit/errors.ts'
 import type { Proxies } from '../kit/http-agent.ts'
 import { defaultDataDir } from './data-dir.ts'
+import {
+  type Complain,
+  defineSettings,
+  joinSettings,
+  type KnownSettings,
+  type SettingsGroup,
+} from './define-settings.ts'
 import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
-import { ALSO_IN_SMALL_LETTERS, FROM_FILE, VARIABLES } from './variables.ts'
+import { ALSO_IN_SMALL_LETTERS, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
 import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
-/** The settings, described in `toConfig`. `setIn` has the file that sets each variable, '' for the environment. */
-export type Config = ReturnType<typeof toConfig> & { readonly setIn: Readonly<Record<string, string>> }
+/**
+ * The settings of core and program, described in `toConfig`. `features` has those of each feature, which that reads by `of` of its
+ * group. `setIn` has the file that sets each variable, '' for the environment.
+ */
+export type Config = ReturnType<typeof toConfig> &
+  Readonly<{
+    features: ReadonlyMap<SettingsGroup, unknown>
+    /** the file of `--settings`, also for processes that this one starts */
+    envFile: string | undefined
+    setIn: Readonly<Record<string, string>>
+  }>
+
+const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
+
+/** Returns every setting of core, program and the groups of features. */
+export function knownSettings(features: readonly SettingsGroup[]): KnownSettings {
+  return joinSettings([CORE, ...features])
+}
 
 /**
  * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
  * Throws ConfigError `bad_config`, which names every wrong variable and never a value.
  */
-export function readConfig(env?: Environment): Config {
-  return checked(readSettings(env)).config
+export function readConfig(features: readonly SettingsGroup[], env?: Environment): Config {
+  return checked(readSettings(features, env)).config
 }
 
 /** Returns settings without a problem as they are. Throws ConfigError `bad_config` for the others. */
@@ -39,76 +62,72 @@ export type Settings = Readonly<{
   problems: readonly ConfigProblem[]
   warnings: readonly string[]
   origins: ReadonlyMap<string, Origin>
+  /** every setting, and the groups that features handed over */
+  known: KnownSettings
+  features: readonly SettingsGroup[]
 }>
 
-const ENVIRONMENT = 'environment'
+/** The parsed values of the variables. */
+type Values = z.output<z.ZodObject<typeof VARIABLES>>
 
-/** zod compiles a function for a schema, which is slower for one that is used once. */
-const ONCE = { jitless: true } as const
+const ENVIRONMENT = 'environment'
 
 /**
  * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
  * environment is stronger than the file of `--settings`, and that one stronger than `musette.env` in the data directory.
  */
-export function readSettings(env: Environment = process.env, envFile?: string): Settings {
+export function readSettings(
+  features: readonly SettingsGroup[],
+  env: Environment = process.env,
+  envFile?: string,
+): Settings {
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
-  const { sources, problems } = readSources(env, envFile)
-  const origins = readOrigins(sources, problems)
-  const raw: Record<string, string> = {}
-  for (const [variable, { text }] of origins) raw[variable] = text
-  const schema = z.object(VARIABLES)
-  for (const issue of schema.safeParse(raw, ONCE).error?.issues ?? []) {
-    const variable = issue.path.join('.')
-    problems.push({ name: variable, variable, sentence: issue.message })
-  }
-  for (const { variable } of problems) delete raw[variable]
-  const values = schema.parse(raw, ONCE)
-  const webhooks = readWebhooks(values.MUSETTE_WEBHOOKS, problems)
-  problems.push(...brokerProblemsOf(values))
+  const known = knownSettings(features)
+  const { sources, problems } = readSources(known, env, envFile)
+  const origins = readOrigins(known, sources, problems)
+  const wrong = new Set(problems.map(({ variable }) => variable))
+  const texts = Object.fromEntries(
+    [...origins].filter(([variable]) => !wrong.has(variable)).map(([variable, { text }]) => [variable, text]),
+  )
+  const complain: Complain = (variable, sentence) => problems.push({ name: variable, variable, sentence })
   const setIn = Object.fromEntries(
     [...origins].map(([variable, { source }]) => [variable, source === ENVIRONMENT ? '' : source]),
   )
-  return {
-    config: Object.freeze({ ...toConfig(values, { webhooks, envFile }), setIn }),
-    problems,
-    warnings: warningsOf(sources),
-    origins,
-  }
+  const config = Object.freeze({
+    ...CORE.read(texts, complain),
+    features: new Map(features.map((group) => [group, group.read(texts, complain)])),
+    envFile: envFile === undefined ? undefined : resolve(envFile),
+    setIn,
+  })
+  return { config, problems, warnings: warningsOf(known, sources), origins, known, features }
 }
 
-/** Returns the settings of the MQTT broker that do not go together. */
-function brokerProblemsOf(values: z.output<z.ZodObject<typeof VARIABLES>>): ConfigProblem[] {
-  const problem = (variable: string, sentence: string) => ({ name: variable, variable, sentence })
+/** Complains about the settings of the MQTT broker that do not go together. */
+function checkBroker(values: Values, problem: Complain): void {
   const { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CERT: cert, MUSETTE_MQTT_KEY: key } = values
-  const problems: ConfigProblem[] = []
   if ((cert === undefined) !== (key === undefined))
-    problems.push(
-      problem(
-        cert === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT',
-        'counts only with the other one; set certificate and key',
-      ),
+    problem(
+      cert === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT',
+      'counts only with the other one; set certificate and key',
     )
-  if (url === undefined) return problems
+  if (url === undefined) return
   const { protocol, username } = new URL(url)
   if (!['mqtts:', 'wss:'].includes(protocol))
     for (const variable of ['MUSETTE_MQTT_CA', 'MUSETTE_MQTT_CERT', 'MUSETTE_MQTT_KEY'] as const)
       if (values[variable] !== undefined)
-        problems.push(problem(variable, 'counts only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:'))
+        problem(variable, 'counts only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:')
   if (values.MUSETTE_MQTT_PASSWORD !== undefined && username === '')
-    problems.push(
-      problem('MUSETTE_MQTT_URL', 'names no user for the password; write for example mqtts://user@host'),
-    )
-  return problems
+    problem('MUSETTE_MQTT_URL', 'names no user for the password; write for example mqtts://user@host')
 }
 
 /** Reads the places where variables are set, the strongest first. */
-function readSources(env: Environment, envFile: string | undefined) {
+function readSources(known: KnownSettings, env: Environment, envFile: string | undefined) {
   const sources: Source[] = [{ name: ENVIRONMENT, values: env }]
   const problems: ConfigProblem[] = []
   const read = (name: string, path: string, options?: { optional: boolean }) => {
     try {
-      const source = readEnvFile(path, options)
+      const source = readEnvFile(known, path, options)
       if (source) sources.push(source)
       for (const fault of source?.faults ?? []) problems.push({ name: path, variable: path, sentence: fault })
       return source
@@ -119,7 +138,7 @@ function readSources(env: Environment, envFile: string | undefined) {
   }
   if (envFile !== undefined) read('--settings', resolve(envFile))
   const variable = 'MUSETTE_DATA_DIR'
-  const dataDir = readOrigins(sources).get(variable)?.text ?? defaultDataDir()
+  const dataDir = readOrigins(known, sources).get(variable)?.text ?? defaultDataDir()
   const inDataDir = read(variable, join(resolve(dataDir), IN_DATA_DIR), { optional: true })
   if (inDataDir?.values[variable]) {
     const sentence = `is set in ${inDataDir.name}, which is itself in the data directory; set it in the environment`
@@ -129,10 +148,14 @@ function readSources(env: Environment, envFile: string | undefined) {
 }
 
 /** Reads where each variable is set, and its file where it has one. The strongest source that sets it, or its twin `…_FILE`, counts. */
-function readOrigins(sources: readonly Source[], problems: ConfigProblem[] = []): Map<string, Origin> {
+function readOrigins(
+  { variables, fromFile }: KnownSettings,
+  sources: readonly Source[],
+  problems: ConfigProblem[] = [],
+): Map<string, Origin> {
   const origins = new Map<string, Origin>()
-  for (const variable of Object.keys(VARIABLES)) {
-    const twin = FROM_FILE.some((name) => name === variable) ? `${variable}_FILE` : undefined
+  for (const variable of variables.keys()) {
+    const twin = fromFile.includes(variable) ? `${variable}_FILE` : undefined
     const small = ALSO_IN_SMALL_LETTERS.includes(variable) ? variable.toLowerCase() : undefined
     const setIn = (values: Environment) => (values[variable] || !small ? variable : small)
     const source = sources.find(({ values }) => values[setIn(values)] || (twin && values[twin]))
@@ -153,31 +176,26 @@ function readOrigins(sources: readonly Source[], problems: ConfigProblem[] = [])
   return origins
 }
 
-function proxiesOf(value: z.output<z.ZodObject<typeof VARIABLES>>): Proxies | undefined {
+function proxiesOf(value: Values): Proxies | undefined {
   const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
   return http === undefined && https === undefined ? undefined : Object.freeze({ http, https, none })
 }
 
-function readWebhooks(path: string | undefined, problems: ConfigProblem[]): WebhooksFile | undefined {
+function readWebhooks(path: string | undefined, complain: Complain): WebhooksFile | undefined {
   if (path === undefined) return undefined
   const read = readWebhooksFile(resolve(path))
   if ('file' in read) return read.file
-  const variable = 'MUSETTE_WEBHOOKS'
-  for (const sentence of read.faults) problems.push({ name: variable, variable, sentence })
+  for (const sentence of read.faults) complain('MUSETTE_WEBHOOKS', sentence)
   return undefined
 }
 
 /** Makes the settings of the values of the variables; all of it is frozen. */
-function toConfig(
-  value: z.output<z.ZodObject<typeof VARIABLES>>,
-  { webhooks, envFile }: { webhooks: WebhooksFile | undefined; envFile: string | undefined },
-) {
+function toConfig(value: Values, complain: Complain) {
+  checkBroker(value, complain)
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
     settingsFile: join(dataDir, IN_DATA_DIR),
-    /** the file of `--settings`, also for processes that this one starts */
-    envFile: envFile === undefined ? undefined : resolve(envFile),
     secretKey: value.MUSETTE_SECRET_KEY,
     service: Object.freeze({
       baseUrl: value.MUSETTE_BASE_URL,
@@ -217,14 +235,8 @@ function toConfig(
       dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
       everyMs: value.MUSETTE_EXPORT_EVERY,
     }),
-    /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it */
-    backup: Object.freeze({
-      dir: value.MUSETTE_BACKUP_DIR === undefined ? undefined : resolve(value.MUSETTE_BACKUP_DIR),
-      everyMs: value.MUSETTE_BACKUP_EVERY,
-      keep: value.MUSETTE_BACKUP_KEEP,
-    }),
     /** undefined: nothing is sent */
-    webhooks,
+    webhooks: readWebhooks(value.MUSETTE_WEBHOOKS, complain),
     /** the secret address of a monitor; undefined: none */
     heartbeatUrl: value.MUSETTE_HEARTBEAT_URL,
     /** undefined: nothing is published by MQTT; certificates and key are PEM */

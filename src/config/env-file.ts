@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { closest, distance } from 'fastest-levenshtein'
 import { errorCode } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
-import { ALSO_IN_SMALL_LETTERS, FROM_FILE, NAMES } from './variables.ts'
+import type { KnownSettings } from './define-settings.ts'
+import { ALSO_IN_SMALL_LETTERS } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -12,11 +13,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
  */
 export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[] }>
 
+/** Every name that musette reads. */
+type Names = KnownSettings['names']
+
 /** The file of settings in the data directory. */
 export const IN_DATA_DIR = 'musette.env'
-
-/** The settings that others may not read. */
-const SECRETS = FROM_FILE.filter((name) => name !== 'MUSETTE_BASE_URL')
 
 /** The most differing characters of a misspelt name. */
 const NEAR = 4
@@ -29,9 +30,13 @@ const LINE =
  * Reads a file of lines `NAME=value`, as Docker Compose knows them; undefined for a missing one that is `optional`. Throws the
  * errors of the file system.
  */
-export function readEnvFile(path: string, { optional = false } = {}): Source | undefined {
+export function readEnvFile(
+  { names }: Pick<KnownSettings, 'names'>,
+  path: string,
+  { optional = false } = {},
+): Source | undefined {
   try {
-    return { name: path, ...parseLines(readFileSync(path)) }
+    return { name: path, ...parseLines(names, readFileSync(path)) }
   } catch (error) {
     if (optional && ['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
@@ -39,7 +44,7 @@ export function readEnvFile(path: string, { optional = false } = {}): Source | u
 }
 
 /** Parses the lines here: parseEnv of Node joins a line without = to the next one, and ends a value at any #. */
-function parseLines(file: Buffer): { values: Environment; faults: string[] } {
+function parseLines(names: Names, file: Buffer): { values: Environment; faults: string[] } {
   // An editor of Windows may begin a file with a byte-order mark, or write UTF-16.
   const characters = file.toString(file[0] === 0xff ? 'utf16le' : 'utf8')
   const text = characters.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
@@ -51,22 +56,27 @@ function parseLines(file: Buffer): { values: Environment; faults: string[] } {
     end = match ? LINE.lastIndex : `${text}\n`.indexOf('\n', at)
     const [line = text.slice(at, end), name, double, single, back, bare] = match ?? []
     const value = double?.replaceAll('\\n', '\n') ?? single ?? back ?? bare ?? ''
-    const fault = faultOf(line, name, bare) ?? (value && name && values[name] && `sets ${name} again`)
+    const fault = faultOf(names, line, name, bare) ?? (value && name && values[name] && `sets ${name} again`)
     if (fault) faults.push(`line ${text.slice(0, at).split('\n').length} ${fault}`)
     else if (name) values[name] = value
   }
   return { values, faults }
 }
 
-function faultOf(line: string, name: string | undefined, bare: string | undefined): string | undefined {
+function faultOf(
+  names: Names,
+  line: string,
+  name: string | undefined,
+  bare: string | undefined,
+): string | undefined {
   if (/^\s*(?:#|$)/.test(line)) return undefined
   if (!name) {
     const [, word = ''] = /^\s*(?:export\s+)?(\w+)/.exec(line) ?? []
-    return `sets nothing; write ${nearestTo(word) ?? 'NAME'}=VALUE, with quotes around the whole value or none`
+    return `sets nothing; write ${nearestTo(names, word) ?? 'NAME'}=VALUE, with quotes around the whole value or none`
   }
-  if (!isKnown(name)) return `sets ${name}, which is not a setting of musette${hintFor(name)}`
+  if (!isKnown(names, name)) return `sets ${name}, which is not a setting of musette${hintFor(names, name)}`
   if (bare?.includes('#')) return `has a # inside the value of ${name}; put the value in quotes`
-  return NAMES.some((other) => line.includes(`\n${other}=`))
+  return names.some((other) => line.includes(`\n${other}=`))
     ? `begins a value of ${name} in quotes that end below another setting; end them on this line`
     : undefined
 }
@@ -77,32 +87,38 @@ export function dropDriverVariables(env: NodeJS.ProcessEnv = process.env): void 
 }
 
 /** Returns a sentence for each variable of the environment that is likely a slip, and for each file of secrets that others can read. */
-export function warningsOf([environment, ...files]: readonly Source[]): string[] {
+export function warningsOf(
+  { names, fromFile }: Pick<KnownSettings, 'names' | 'fromFile'>,
+  [environment, ...files]: readonly Source[],
+): string[] {
+  const secrets = fromFile.filter((name) => name !== 'MUSETTE_BASE_URL')
   const slips = Object.entries(environment?.values ?? {}).filter(
     ([name, value]) =>
-      value !== '' && !isKnown(name) && (/^MUSETTE_/i.test(name) || nearestTo(name, 1) !== undefined),
+      value !== '' &&
+      !isKnown(names, name) &&
+      (/^MUSETTE_/i.test(name) || nearestTo(names, name, 1) !== undefined),
   )
   return [
-    ...slips.map(([name]) => `${name} (environment) is not a setting of musette${hintFor(name)}`),
+    ...slips.map(([name]) => `${name} (environment) is not a setting of musette${hintFor(names, name)}`),
     ...files
-      .filter(({ name, values }) => SECRETS.some((secret) => values[secret]) && isReadableByOthers(name))
+      .filter(({ name, values }) => secrets.some((secret) => values[secret]) && isReadableByOthers(name))
       .map(({ name }) => `others may read ${name}, which holds a secret; run: chmod 600 ${quoteShell(name)}`),
   ]
 }
 
-function isKnown(name: string): boolean {
+function isKnown(names: Names, name: string): boolean {
   const large = name.toUpperCase()
-  return NAMES.includes(name) || (name === large.toLowerCase() && ALSO_IN_SMALL_LETTERS.includes(large))
+  return names.includes(name) || (name === large.toLowerCase() && ALSO_IN_SMALL_LETTERS.includes(large))
 }
 
-function hintFor(name: string): string {
-  const nearest = nearestTo(name)
+function hintFor(names: Names, name: string): string {
+  const nearest = nearestTo(names, name)
   return nearest ? `; did you mean ${nearest}?` : '; musette config lists all settings'
 }
 
 /** Returns the setting whose name differs in at most `near` characters, ignoring case. */
-function nearestTo(name: string, near = NEAR): string | undefined {
-  const nearest = closest(name.toUpperCase(), [...NAMES])
+function nearestTo(names: Names, name: string, near = NEAR): string | undefined {
+  const nearest = closest(name.toUpperCase(), [...names])
   return distance(name.toUpperCase(), nearest) <= near ? nearest : undefined
 }
 

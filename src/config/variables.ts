@@ -1,75 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { normalizePostgresUrl, tlsProblemOf } from '../kit/postgres-url.ts'
-import { isTimeZone, parseDay, parseDuration, SECOND } from '../kit/time.ts'
+import { isTimeZone, parseDay } from '../kit/time.ts'
+import { duration, isReadBy, postgresUrl, url, wholeNumber, yesNo } from './checks.ts'
 import { defaultDataDir } from './data-dir.ts'
-
-const duration = (fallback: string) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, context) => {
-      const ms = parseDuration(text)
-      if (ms !== undefined && ms >= SECOND) return ms
-      context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
-      return z.NEVER
-    })
-
-const wholeNumber = (fallback: number, least: number, most: number) =>
-  z
-    .string()
-    .default(String(fallback))
-    .transform((text, context) => {
-      const number = Number(text)
-      if (/^\d+$/.test(text) && number >= least && number <= most) return number
-      context.addIssue(`is not a whole number from ${least} to ${most}`)
-      return z.NEVER
-    })
-
-const yesNo = (fallback: boolean) =>
-  z
-    .string()
-    .default(String(fallback))
-    .transform((text, context) => {
-      if (['true', '1', 'yes'].includes(text.toLowerCase())) return true
-      if (['false', '0', 'no'].includes(text.toLowerCase())) return false
-      context.addIssue('is neither true nor false')
-      return z.NEVER
-    })
-
-/** Tells whether user or password of a URL have a character that ends them early, or a % that encodes nothing. */
-const hasRawLogin = (text: string) => {
-  const [, scheme = '', port] = /^([^:/]+):\/\/[^@/?#]*:([^@/?#]*)[/?#].*@/s.exec(text) ?? []
-  // Web addresses may have an @ behind a port.
-  if (port !== undefined) return !scheme.startsWith('http') || !/^\d+$/.test(port)
-  try {
-    decodeURIComponent(new URL(text).username + new URL(text).password)
-    return false
-  } catch {
-    return text.includes('@')
-  }
-}
-
-const RAW_LOGIN =
-  'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
-
-const url = (protocols: readonly string[], hint: string) =>
-  z.string().superRefine((text, context) => {
-    const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
-    if (hasRawLogin(text)) context.addIssue(RAW_LOGIN)
-    else if (!known) context.addIssue(hint)
-  })
-
-/** Makes a check that passes what `read` takes without throwing. */
-const isReadBy = (read: (text: string) => unknown) => (text: string) => {
-  try {
-    read(text)
-    return true
-  } catch {
-    return false
-  }
-}
 
 const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https://www.example.com')
   .refine(
@@ -96,20 +30,6 @@ const secretKey = z.string().transform((text, context) => {
   const key = Buffer.from(text, 'base64')
   if (key.length === 32) return key
   context.addIssue('is not 32 bytes in base64; make one with: openssl rand -base64 32')
-  return z.NEVER
-})
-
-/** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
-const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']
-
-const postgresUrl = z.string().transform((text, context) => {
-  const example = 'write for example postgres://user:password@host:5432/database'
-  const url = normalizePostgresUrl(text)
-  const unreadable = /^postgres(?:ql)?:.*[@#%]/s.test(text) ? RAW_LOGIN : `is not a Postgres URL; ${example}`
-  const hasUser = OWN_NAME || /:\/\/[^/@:]+(?::[^/]*)?@|[?&]user=/.test(text)
-  const problem = (url && tlsProblemOf(url)) ?? (hasUser ? undefined : `names no user; ${example}`)
-  if (url !== undefined && problem === undefined) return url
-  context.addIssue((url && problem) ?? unreadable)
   return z.NEVER
 })
 
@@ -160,7 +80,7 @@ const privateKey = z
     'is not a private key in PEM without a passphrase; name its file by the variable with _FILE',
   )
 
-/** Every environment variable of musette by name: its check, parsed form, default and purpose. */
+/** The environment variables of core and program by name: check, parsed form, default and purpose of each. */
 export const VARIABLES = {
   MUSETTE_BASE_URL: baseUrl
     .optional()
@@ -236,12 +156,6 @@ export const VARIABLES = {
     .optional()
     .describe('the folder of Parquet files that the daemon keeps current; unset: exported by hand only'),
   MUSETTE_EXPORT_EVERY: duration('1h').describe('how often the daemon brings that folder up to date'),
-  MUSETTE_BACKUP_DIR: z
-    .string()
-    .optional()
-    .describe('the folder for scheduled backups; unset: made by hand only'),
-  MUSETTE_BACKUP_EVERY: duration('1d').describe('how often the daemon makes a backup'),
-  MUSETTE_BACKUP_KEEP: wholeNumber(7, 1, 100_000).describe('how many scheduled backups stay'),
   MUSETTE_WEBHOOKS: z
     .string()
     .optional()
@@ -341,14 +255,15 @@ export const FROM_FILE = [
 /** Variables of other programs, often written in lower case. */
 export const ALSO_IN_SMALL_LETTERS: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
 
-/** Every name that musette reads. */
-export const NAMES: readonly string[] = [
-  ...Object.keys(VARIABLES),
-  ...FROM_FILE.map((name) => `${name}_FILE`),
-]
-
-/** Returns the text of a variable's default, undefined for one that has none. */
-export function defaultOf(variable: keyof typeof VARIABLES): string | undefined {
-  const { default: text } = z.toJSONSchema(VARIABLES[variable], { io: 'input', unrepresentable: 'any' })
-  return text === undefined ? undefined : String(text)
-}
+/** Secrets, and what fills a screen: `musette config` does not show them. */
+export const HIDDEN = [
+  'MUSETTE_CLIENT_SECRET',
+  'MUSETTE_SECRET_KEY',
+  'MUSETTE_HTTP_TOKEN',
+  'MUSETTE_HEARTBEAT_URL',
+  'MUSETTE_MQTT_PASSWORD',
+  'MUSETTE_MQTT_KEY',
+  // Certificates are not secret, but fill a screen.
+  'MUSETTE_MQTT_CA',
+  'MUSETTE_MQTT_CERT',
+] as const

@@ -8,7 +8,7 @@ import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
 import { renewReaders } from '../features/reader/reader.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
-import { makeCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
+import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
@@ -112,7 +112,7 @@ async function openParts(
       {
         backend: makeBackendChoice(config.redisUrl, app.databaseUrl, database),
         roles: { worker: input.roles.includes('worker') },
-        catalog: makeCatalog(config, FEATURES),
+        catalog: await loadCatalog(config, FEATURES),
         concurrency: config.service.concurrency,
       },
     )

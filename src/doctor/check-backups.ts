@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { type Finding, ok, problem, warning } from '../app/findings/finding.ts'
 import { readBackupFault } from '../features/backup/scheduled-backup.ts'
+import { backupSettings } from '../features/backup/settings.ts'
 import { quoteShell } from '../kit/text.ts'
 import { findIdentity } from '../store/database-facts.ts'
 import { findListed } from './check-listed.ts'
@@ -9,8 +10,8 @@ import type { MirrorContext } from './doctor-context.ts'
 
 /** Checks that scheduled backups can be written, that the last one was made lately and did not fail, and that its file can be read. */
 export async function checkBackups(context: MirrorContext): Promise<Finding[]> {
-  const { backup, dataDir, databaseUrl } = context.config
-  const { dir } = backup
+  const { dataDir, databaseUrl } = context.config
+  const { dir } = backupSettings.of(context.config)
   if (dir === undefined) return [ok('MUSETTE_BACKUP_DIR is not set: backups are made by musette backup only')]
   const folder = await readWritableFolder(dir, 'MUSETTE_BACKUP_DIR', 'no backup is made')
   if ('wrong' in folder) return [folder.wrong]

@@ -3,6 +3,7 @@ import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/prom
 import { dirname, join } from 'node:path'
 import { type Finding, leftOut, ok, problem, warning } from '../app/findings/finding.ts'
 import { isReadableByOthers } from '../config/env-file.ts'
+import { backupSettings } from '../features/backup/settings.ts'
 import { errorCode } from '../kit/errors.ts'
 import { commandToUse } from '../kit/files.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
@@ -113,8 +114,10 @@ export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
 ): Promise<Finding[]> {
-  const { dataDir, drop, workoutDir, export: exported, backup } = config
-  const folders = [dataDir, drop.dir, workoutDir, exported.dir, backup.dir].filter((dir) => dir !== undefined)
+  const { dataDir, drop, workoutDir, export: exported } = config
+  const folders = [dataDir, drop.dir, workoutDir, exported.dir, backupSettings.of(config).dir].filter(
+    (dir) => dir !== undefined,
+  )
   const disks = new Map<number, string>()
   for (const folder of folders) {
     const existing = await readNearestFolder(folder)

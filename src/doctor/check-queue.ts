@@ -1,7 +1,7 @@
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { FEATURES } from '../features/index.ts'
-import { makeCatalog } from '../frame/feature-jobs.ts'
+import { loadCatalog } from '../frame/feature-jobs.ts'
 import {
   asQueueError,
   fetchRedisFacts,
@@ -31,7 +31,7 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
       {
         backend: makeBackendChoice(redisUrl, found.url, database),
         accounts: accounts.map(({ accountId }) => accountId),
-        catalog: makeCatalog(config, FEATURES),
+        catalog: await loadCatalog(config, FEATURES),
       },
     )
   } catch (error) {

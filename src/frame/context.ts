@@ -4,6 +4,7 @@ import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
 import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
+import type { SettingsGroup } from '../config/define-settings.ts'
 import {
   ConfigError,
   CredentialsRejectedError,
@@ -69,12 +70,13 @@ export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
  * Throws ConfigError.
  */
 export async function openContext(
+  features: readonly SettingsGroup[],
   options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon'>,
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
   const { dropDriverVariables } = await import('../config/env-file.ts')
   dropDriverVariables()
-  const settings = readSettings(undefined, options.envFile)
+  const settings = readSettings(features, undefined, options.envFile)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
   if (config.extraAuthorities && config.setIn.NODE_EXTRA_CA_CERTS)
     (await import('../kit/http-agent.ts')).trustAlso(config.extraAuthorities)

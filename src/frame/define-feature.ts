@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../app/app.ts'
 import type { Config } from '../config/config.ts'
+import type { SettingsGroup } from '../config/define-settings.ts'
 import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { ServiceObserver } from '../service/service.ts'
@@ -8,7 +9,7 @@ import type { Verb } from './verb.ts'
 
 /**
  * What a feature hands the frame: one value, which stands in `feature.ts` of its folder and in the list of `features/index.ts`. Each start of
- * the program loads it, so that it holds names, settings and verbs, and loads its code when that runs.
+ * the program loads it, so that it holds names and verbs, and loads its code when that runs.
  */
 export type Feature = Readonly<{
   /** the name of its folder */
@@ -17,6 +18,8 @@ export type Feature = Readonly<{
   verbs?: { after: string; all: readonly Verb[] }
   /** those of its settings that a verb of the core reads, by that verb */
   settingsOf?: Readonly<Record<string, readonly string[]>>
+  /** its settings; loaded when the configuration is read, because the help of the program needs no check */
+  settings?: () => Promise<SettingsGroup>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
   /** adds its routes to the web server, when that opens */
@@ -29,7 +32,7 @@ type FeatureJob = Readonly<{
   /** whether it also runs at each start of a daemon */
   atStart?: true
   /** returns its interval, ms; undefined when the settings do not ask for it */
-  every(config: Config): number | undefined
+  every(config: Config): Promise<number | undefined>
   run(app: App, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
 }>
 
@@ -52,4 +55,9 @@ export type WebParts = Readonly<{
 /** Makes a feature. */
 export function defineFeature(feature: Feature): Feature {
   return feature
+}
+
+/** Loads the settings of all features. */
+export async function loadSettings(features: readonly Feature[]): Promise<SettingsGroup[]> {
+  return Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
 }

@@ -5,12 +5,18 @@ import type { Feature } from './define-feature.ts'
 
 type Features = readonly Pick<Feature, 'jobs'>[]
 
-/** Makes the catalog of all jobs, core's and those of the features, with the intervals of a configuration. */
-export function makeCatalog(config: Config, features: Features): Catalog {
-  const ofFeatures = jobsOf(features).map(([name, { every, atStart, attempts }]) => [
-    name,
-    { payload: nothing, attempts, schedule: { everyMs: every(config), per: 'daemon', atStart } },
-  ])
+/** Loads the catalog of all jobs, core's and those of the features, with the intervals of a configuration. */
+export async function loadCatalog(config: Config, features: Features): Promise<Catalog> {
+  const ofFeatures = await Promise.all(
+    jobsOf(features).map(async ([name, { every, atStart, attempts }]) => [
+      name,
+      {
+        payload: nothing,
+        attempts,
+        schedule: { everyMs: await every(config), per: 'daemon', atStart },
+      },
+    ]),
+  )
   return { ...makeCoreCatalog(config), ...Object.fromEntries(ofFeatures) }
 }
 

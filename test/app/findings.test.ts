@@ -8,6 +8,7 @@ import { findStatus } from '../../src/app/status-report.ts'
 import { makeReadiness } from '../../src/daemon/probes.ts'
 import { findConditions } from '../../src/daemon/said-findings.ts'
 import { findListed } from '../../src/doctor/check-listed.ts'
+import { backupSettings } from '../../src/features/backup/settings.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -219,13 +220,15 @@ it('each situation is one finding with its command, shown where the table says, 
     codes.add(code)
     await rig.rows(WELL.join(';'))
     const { config, store } = rig.app
-    const everyMs = does === 'every moment' ? 0 : config.backup.everyMs
-    const dir = does.startsWith('in an empty folder') ? join(folder.path, 'none') : config.backup.dir
-    const collect = async (place: Place, backup = { ...config.backup, dir, everyMs }) => {
-      const facts = makeFacts({ config: { ...config, backup }, store }, new Date())
+    const asSet = backupSettings.of(config)
+    const everyMs = does === 'every moment' ? 0 : asSet.everyMs
+    const dir = does.startsWith('in an empty folder') ? join(folder.path, 'none') : asSet.dir
+    const collect = async (place: Place, backup = { ...asSet, dir, everyMs }) => {
+      const features = new Map(config.features).set(backupSettings, backup)
+      const facts = makeFacts({ config: { ...config, features }, store }, new Date())
       return (await collectFindings(facts, { place })).filter(({ state }) => state !== 'ok')
     }
-    expect([code, await collect('doctor', config.backup)]).toEqual([code, []])
+    expect([code, await collect('doctor', asSet)]).toEqual([code, []])
     await rig.rows(does.replace(/^(every moment|in an empty folder)/, ''))
     const shown: Place[] = []
     for (const place of PLACES)

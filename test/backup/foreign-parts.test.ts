@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
 import { findForeignParts } from '../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../src/features/backup/database/tables.ts'
 import { upsertReader } from '../../src/features/reader/reader.ts'
 import { limitToOneAccount } from '../../src/store/migration/one-account.ts'
 import { openStore } from '../../src/store/store.ts'
+import { readConfig } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 

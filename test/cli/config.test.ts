@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { VARIABLES } from '../../src/config/variables.ts'
+import { KNOWN } from '../kit/config.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -19,7 +19,7 @@ it('shows every setting with its source and default, and no secret', async () =>
   }
   const { code, stdout, stderr } = await musette(env)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  for (const name of Object.keys(VARIABLES)) expect(stdout).toContain(name)
+  for (const name of KNOWN.variables.keys()) expect(stdout).toContain(name)
   expect(stdout).toMatch(/MUSETTE_POLL_EVERY +5m +environment +15m/)
   expect(stdout).toMatch(/MUSETTE_LAG +1h +default +1h/)
   expect(stdout).toMatch(/DATABASE_URL +postgres:\/\/rider:\(hidden\)@db\/training +environment/)

@@ -2,10 +2,11 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { makeProgram, VERBS } from '../../src/cli/cli.ts'
 import { EXIT_MEANINGS } from '../../src/cli/help.ts'
-import { defaultOf, VARIABLES } from '../../src/config/variables.ts'
+import { defaultOf } from '../../src/config/define-settings.ts'
 import { FEATURES } from '../../src/features/index.ts'
 import { EXIT } from '../../src/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { KNOWN } from '../kit/config.ts'
 
 const verbs = VERBS.flatMap(({ words, help }) => (help ? [{ words, help }] : []))
 const settings: string[] = verbs.flatMap(({ help }) => help.settings)
@@ -57,7 +58,7 @@ describe('the help of every verb', () => {
   })
 
   it('names every setting in the help of a verb, and no other', () => {
-    const known = Object.keys(VARIABLES).filter((name) => name !== 'MUSETTE_LOG_LEVEL')
+    const known = [...KNOWN.variables.keys()].filter((name) => name !== 'MUSETTE_LOG_LEVEL')
     expect([...new Set(settings)].sort()).toEqual(known.sort())
   })
 
@@ -76,9 +77,9 @@ describe('the help of every verb', () => {
 })
 
 it('every setting has a purpose, and the default of its help', () => {
-  for (const [name, variable] of Object.entries(VARIABLES)) {
+  for (const [name, variable] of KNOWN.variables) {
     expect(variable.description, name).toMatch(/^[a-z]/)
-    const fallback = defaultOf(name as keyof typeof VARIABLES)
+    const fallback = defaultOf(variable)
     if (fallback !== undefined) expect(variable.parse(fallback)).toEqual(variable.parse(undefined))
   }
 })

@@ -3,13 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readConfig, readSettings } from '../../src/config/config.ts'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
-import { NAMES } from '../../src/config/variables.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import { readOrMakeSecretKey } from '../../src/vault/key-file.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
+import { KNOWN, readConfig, readSettings } from '../kit/config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -134,7 +133,7 @@ describe('the configuration', () => {
 
   it('is listed completely in config/example.env', () => {
     const example = readFileSync(new URL('../../config/example.env', import.meta.url), 'utf8')
-    expect(NAMES.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])
+    expect(KNOWN.names.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])
   })
 })
 

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { printConfig } from '../../src/cli/verbs/config.ts'
-import { readSettings } from '../../src/config/config.ts'
 import { EXIT } from '../../src/frame/context.ts'
 import { readHosts } from '../../src/kit/postgres-url.ts'
+import { readSettings } from '../kit/config.ts'
 
 /** A URL as psql takes it, and where the driver goes with it: user, password, database and hosts, in their order. */
 const TAKEN: ReadonlyArray<[url: string, login: string, database: string, ...hosts: string[]]> = [

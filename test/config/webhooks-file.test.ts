@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readSettings } from '../../src/config/config.ts'
 import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { readSettings } from '../kit/config.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

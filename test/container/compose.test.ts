@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { ROLES } from '../../src/daemon/roles.ts'
+import { KNOWN } from '../kit/config.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { readTop } from './dockerfile.ts'
 
@@ -156,8 +156,8 @@ describe('the lines of docs/compose.md', () => {
 
 describe('the compose file, held against the code,', () => {
   it('sets only variables that musette reads, and secrets only by file', () => {
-    const known = [...Object.keys(VARIABLES), ...FROM_FILE.map((name) => `${name}_FILE`)]
-    const secret = FROM_FILE.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
+    const known = KNOWN.names
+    const secret = KNOWN.fromFile.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
     for (const [name, { environment }] of ours) {
       // An empty one counts as not set.
       const set = Object.keys(environment).filter((variable) => environment[variable] !== '')

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { defaultOf } from '../../src/config/variables.ts'
+import { defaultOf } from '../../src/config/define-settings.ts'
+import { KNOWN } from '../kit/config.ts'
 import { copiesOf, parseDockerfile, readTop, type Stage, valuesOf } from './dockerfile.ts'
 
 const stages = parseDockerfile(readTop('Dockerfile'))
@@ -48,7 +49,9 @@ describe('the Dockerfile', () => {
   })
 
   it('names the port of the dashboard, for engines that publish named ports', () => {
-    expect([`127.0.0.1:${valuesOf(last, 'EXPOSE').join()}`]).toEqual([defaultOf('MUSETTE_HTTP')])
+    expect([`127.0.0.1:${valuesOf(last, 'EXPOSE').join()}`]).toEqual([
+      defaultOf(KNOWN.variables.get('MUSETTE_HTTP')),
+    ])
   })
 
   it('labels the image as package.json says, and with the version that the build names', () => {

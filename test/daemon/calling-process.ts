@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { openApp } from '../../src/app/app.ts'
 import { accountNamed } from '../../src/app/local-app.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { openLog } from '../../src/log.ts'
+import { readConfig } from '../kit/config.ts'
 
 // One of several processes that share an account: says that it is ready, waits for a line, calls the service many times at
 // once and prints how it went.

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Finding } from '../../src/app/findings/finding.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { checkExport } from '../../src/doctor/check-listed.ts'
 import { exportHistory as runExport } from '../../src/features/export/export-history.ts'
 import { exporting } from '../../src/features/export/feature.ts'
-import { makeCatalog } from '../../src/frame/feature-jobs.ts'
+import { loadCatalog } from '../../src/frame/feature-jobs.ts'
 import { HOUR } from '../../src/kit/time.ts'
 import { findHealthCounts } from '../../src/store/health.ts'
+import { readConfig } from '../kit/config.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -42,10 +42,10 @@ describe('the daemon with a folder for the export', () => {
     return checkExport({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
   }
 
-  it('has a schedule when there is a folder for it', () => {
-    const every = (env: Record<string, string>) =>
-      makeCatalog(readConfig(env), [exporting])['export-history']?.schedule?.everyMs
-    expect([every({}), every({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h' })]).toEqual([
+  it('has a schedule when there is a folder for it', async () => {
+    const every = async (env: Record<string, string>) =>
+      (await loadCatalog(readConfig(env), [exporting]))['export-history']?.schedule?.everyMs
+    expect([await every({}), await every({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h' })]).toEqual([
       undefined,
       HOUR,
     ])

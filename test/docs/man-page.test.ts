@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { VERBS } from '../../src/cli/cli.ts'
-import { VARIABLES } from '../../src/config/variables.ts'
+import { KNOWN } from '../kit/config.ts'
 import { dateOf, makeManPage } from './man-page.ts'
 
 const page = await readFile('docs/musette.1', 'utf8')
@@ -14,7 +14,7 @@ it('the man page has every verb and every setting', () => {
   const plain = page.replaceAll('\\-', '-')
   for (const { words, help } of VERBS)
     if (help) expect(plain).toMatch(new RegExp(`^\\.SS "musette ${words}[ "]`, 'm'))
-  for (const name of Object.keys(VARIABLES)) expect(plain).toContain(`\n.TP\n.B ${name}\n`)
+  for (const name of KNOWN.variables.keys()) expect(plain).toContain(`\n.TP\n.B ${name}\n`)
 })
 
 it('the man page has no line that begins with a control character of roff, unless it is a macro', () => {

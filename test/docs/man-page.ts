@@ -1,10 +1,11 @@
 import { Command, type Option } from 'commander'
 import { makeProgram, VERBS } from '../../src/cli/cli.ts'
 import { EXIT_MEANINGS, exitsOf } from '../../src/cli/help.ts'
+import { defaultOf } from '../../src/config/define-settings.ts'
 import { IN_DATA_DIR } from '../../src/config/env-file.ts'
-import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { EXIT } from '../../src/frame/context.ts'
 import type { Verb } from '../../src/frame/verb.ts'
+import { KNOWN } from '../kit/config.ts'
 
 /** The data directory differs between a clone, where this is generated, and an installed package. */
 const DATA_DIR_DEFAULT = '$XDG_DATA_HOME/musette or the like of the platform; ./.musette in a clone'
@@ -30,11 +31,12 @@ export function makeManPage(date: string): string {
       `What the environment does not set is read from the file of --settings, and then from ${IN_DATA_DIR} in the data directory. musette config shows every value and where it was set.`,
     ),
     '.PP',
-    roff(`${FROM_FILE.join(', ')} can also be read from a file: set the same name with _FILE to its path.`),
-    ...Object.entries(VARIABLES).flatMap(([name, { description = '' }]) => {
-      const fallback =
-        name === 'MUSETTE_DATA_DIR' ? DATA_DIR_DEFAULT : defaultOf(name as keyof typeof VARIABLES)
-      return tagged(name, `${description}${fallback === undefined ? '' : ` (default: ${fallback})`}`)
+    roff(
+      `${KNOWN.fromFile.join(', ')} can also be read from a file: set the same name with _FILE to its path.`,
+    ),
+    ...[...KNOWN.variables].flatMap(([name, variable]) => {
+      const fallback = name === 'MUSETTE_DATA_DIR' ? DATA_DIR_DEFAULT : defaultOf(variable)
+      return tagged(name, `${variable.description}${fallback === undefined ? '' : ` (default: ${fallback})`}`)
     }),
     '.SH EXIT STATUS',
     ...Object.entries(EXIT_MEANINGS).flatMap(([kind, meaning]) =>

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
 import { FEATURES } from '../../src/features/index.ts'
-import { makeCatalog } from '../../src/frame/feature-jobs.ts'
+import { loadCatalog } from '../../src/frame/feature-jobs.ts'
 import { parseDuration } from '../../src/kit/time.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { readConfig } from '../kit/config.ts'
 
 /** The last cell of a line: a test file and the title of a test in it. */
 const TEST = /^\| .* \| `(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
@@ -37,12 +37,12 @@ describe.each(PAGES)('$page', ({ page, least }) => {
   })
 })
 
-it('docs/guarantees.md has the interval of every job that mirrors', () => {
+it('docs/guarantees.md has the interval of every job that mirrors', async () => {
   const rows = [...readTop('docs/guarantees.md').matchAll(/^\| [^|]+ \| (\d+[smhd]) \| `([a-z-]+)`/gm)]
   const written = Object.fromEntries(
     rows.map(([, duration = '', name = '']) => [name, parseDuration(duration)]),
   )
-  const jobs = Object.entries(makeCatalog(readConfig({}), FEATURES))
+  const jobs = Object.entries(await loadCatalog(readConfig({}), FEATURES))
   const wanted = jobs.flatMap(([name, { schedule }]) =>
     schedule?.everyMs === undefined ? [] : [[name, schedule.everyMs]],
   )

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { runCli } from '../../src/cli/cli.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
 import { EXIT } from '../../src/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { KNOWN, readConfig } from '../kit/config.ts'
 
 const PAGES = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'],
@@ -31,7 +30,7 @@ describe('the pages of an operator', () => {
   )
 
   it('lists every variable that musette reads, and no other', () => {
-    expect(settings.map(({ name }) => name).sort()).toEqual(Object.keys(VARIABLES).sort())
+    expect(settings.map(({ name }) => name).sort()).toEqual([...KNOWN.variables.keys()].sort())
   })
 
   it('names the right defaults', () => {
@@ -48,7 +47,7 @@ describe('the pages of an operator', () => {
   it('names existing _FILE variants', () => {
     const twins = [...readTop('docs/settings.md').matchAll(/`?([A-Z_]+)_FILE=/g)].map(([, name]) => name)
     expect(twins).not.toEqual([])
-    expect(twins.filter((name) => !(FROM_FILE as readonly string[]).includes(name ?? ''))).toEqual([])
+    expect(twins.filter((name) => !KNOWN.fromFile.includes(name ?? ''))).toEqual([])
   })
 
   it('lists every exit code', () => {

@@ -1,12 +1,12 @@
 import { mkdir, readdir, type statfs, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readSettings } from '../../src/config/config.ts'
 import { serverFindings } from '../../src/doctor/check-database.ts'
 import { checkDropFolder } from '../../src/doctor/check-folders.ts'
 import { checkDiskSpace, checkNode, checkOtherUsers } from '../../src/doctor/check-machine.ts'
 import { probeFolder } from '../../src/dropfolder/probe-folder.ts'
 import type { openWatch } from '../../src/dropfolder/watch.ts'
+import { readSettings } from '../kit/config.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
 let folder: TempDir

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
 import { FEATURES } from '../../src/features/index.ts'
 import { defineFeature } from '../../src/frame/define-feature.ts'
-import { makeCatalog } from '../../src/frame/feature-jobs.ts'
+import { loadCatalog } from '../../src/frame/feature-jobs.ts'
 import { wantedSchedules } from '../../src/jobs/schedules.ts'
+import { readConfig } from '../kit/config.ts'
 
 const config = readConfig({ MUSETTE_POLL_EVERY: '5m' })
 const feature = defineFeature({
@@ -12,15 +12,15 @@ const feature = defineFeature({
     'is-asked-for': {
       attempts: 3,
       atStart: true,
-      every: ({ mirror }) => mirror.pollEveryMs,
+      every: async ({ mirror }) => mirror.pollEveryMs,
       run: async () => {},
     },
-    'is-not': { every: () => undefined, run: async () => {} },
+    'is-not': { every: async () => undefined, run: async () => {} },
   },
 })
 
-it('the job of a feature has one schedule, when the settings ask for it', () => {
-  const catalog = makeCatalog(config, [feature])
+it('the job of a feature has one schedule, when the settings ask for it', async () => {
+  const catalog = await loadCatalog(config, [feature])
   expect(catalog).toMatchObject({
     'is-asked-for': { attempts: 3, schedule: { everyMs: 300_000, per: 'daemon', atStart: true } },
     'is-not': { schedule: { everyMs: undefined } },
@@ -29,9 +29,9 @@ it('the job of a feature has one schedule, when the settings ask for it', () => 
   expect(ids.filter((id) => id.startsWith('is-'))).toEqual(['is-asked-for'])
 })
 
-it('no two features, and no feature and core, have a job of one name', () => {
+it('no two features, and no feature and core, have a job of one name', async () => {
   const names = FEATURES.flatMap(({ jobs = {} }) => Object.keys(jobs))
-  expect(Object.keys(makeCatalog(config, FEATURES))).toHaveLength(
-    Object.keys(makeCatalog(config, [])).length + names.length,
+  expect(Object.keys(await loadCatalog(config, FEATURES))).toHaveLength(
+    Object.keys(await loadCatalog(config, [])).length + names.length,
   )
 })

@@ -1,4 +1,3 @@
-import { readConfig } from '../../src/config/config.ts'
 import {
   type Catalog,
   type CoreHandlers,
@@ -8,6 +7,7 @@ import {
 } from '../../src/jobs/catalog.ts'
 import type { JobsOptions } from '../../src/jobs/jobs.ts'
 import { DAY } from '../../src/kit/time.ts'
+import { readConfig } from '../kit/config.ts'
 
 /** The interval of each schedule in these tests, ms. */
 export const YEAR = 365 * DAY

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
 import { makeCoreCatalog } from '../../src/jobs/catalog.ts'
 import { phaseOf, verdictOn, wantedSchedules } from '../../src/jobs/schedules.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
+import { readConfig } from '../kit/config.ts'
 
 const catalog = makeCoreCatalog(readConfig({}))
 

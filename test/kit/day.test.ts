@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readSettings } from '../../src/config/config.ts'
 import { parseDay } from '../../src/kit/time.ts'
+import { readSettings } from './config.ts'
 import { distPath, runNode } from './processes.ts'
 
 const NO_DAYS = ['2024-02-31', '2023-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-1-1', '', 'soon']

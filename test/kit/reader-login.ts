@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { readConfig } from '../../src/config/config.ts'
 import { upsertReader } from '../../src/features/reader/reader.ts'
+import { readConfig } from './config.ts'
 import { makeTestLog } from './log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from './postgres.ts'
 

@@ -2,21 +2,21 @@ import { CommanderError } from 'commander'
 import { makeProgram, VERBS } from '../../src/cli/cli.ts'
 import { EXIT_MEANINGS } from '../../src/cli/help.ts'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
-import { defaultOf, FROM_FILE, VARIABLES } from '../../src/config/variables.ts'
+import { defaultOf } from '../../src/config/define-settings.ts'
 import { EXIT } from '../../src/frame/context.ts'
+import { KNOWN } from '../kit/config.ts'
 
 /** Describes the verbs by their help, the variables and the exit codes. */
 export function describeProgram(): string {
-  const names = Object.keys(VARIABLES) as Array<keyof typeof VARIABLES>
-  const readFromFile: readonly string[] = FROM_FILE
   const codes = Object.entries(EXIT) as Array<[keyof typeof EXIT, number]>
   return [
     '## exit codes\n',
     ...codes.map(([kind, code]) => `${code} ${EXIT_MEANINGS[kind]}`),
     '\n## variables\n',
-    ...names.map((name) => {
-      const fallback = defaultOf(name)?.replace(defaultDataDir(), '<data directory of the system>') ?? 'unset'
-      return `${name} (${fallback})${readFromFile.includes(name) ? `, ${name}_FILE` : ''}`
+    ...[...KNOWN.variables].map(([name, variable]) => {
+      const fallback =
+        defaultOf(variable)?.replace(defaultDataDir(), '<data directory of the system>') ?? 'unset'
+      return `${name} (${fallback})${KNOWN.fromFile.includes(name) ? `, ${name}_FILE` : ''}`
     }),
     '\n## help\n',
     helpOf([]),

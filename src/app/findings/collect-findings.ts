@@ -1,3 +1,4 @@
+import { backupSettings } from '../../features/backup/settings.ts'
 import { countOf, formatBytes } from '../../kit/text.ts'
 import { formatAge, formatDuration, HOUR, MINUTE } from '../../kit/time.ts'
 import { findSharedRiders } from '../../store/account-status.ts'
@@ -261,7 +262,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
     return of('backup_gone', `${found}: ${why}`)
   }
   if (!newest) return of('backup_missing', 'there is no backup yet; a daemon that runs makes one')
-  const { everyMs } = config.backup
+  const { everyMs } = backupSettings.of(config)
   if (ageOf(since) > 2 * everyMs) {
     const due = `one is due every ${formatDuration(everyMs)}`
     return of('backup_late', `the last backup is ${formatAge(newest.doneAt, now)} old, and ${due}`)

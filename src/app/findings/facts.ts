@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { backupSettings } from '../../features/backup/settings.ts'
 import { findPublisherState } from '../../features/mqtt/mqtt-publisher.ts'
 import { findWebhookStates } from '../../features/webhooks/known-webhooks.ts'
 import { errorLine } from '../../kit/errors.ts'
@@ -18,7 +19,7 @@ export function makeFacts({ config, store }: Pick<App, 'config' | 'store'>, now:
   const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
   const identity = part(findIdentity)
   const newestBackup = once(async () => {
-    const { dir } = config.backup
+    const { dir } = backupSettings.of(config)
     if (dir === undefined) return { newest: undefined, unreadable: undefined }
     const { readNewestBackup } = await import('../../backup/backup-folder.ts')
     const { line } = await identity()
@@ -45,7 +46,7 @@ export function makeFacts({ config, store }: Pick<App, 'config' | 'store'>, now:
     newestBackup,
     /** the same with the runs that make and verify backups */
     backups: once(async () => {
-      const { dir } = config.backup
+      const { dir } = backupSettings.of(config)
       if (dir === undefined) return undefined
       const { VERIFY_EVERY_MS } = await import('../../backup/backup-folder.ts')
       const { lineBeganAt } = await identity()

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { backupSettings } from '../../features/backup/settings.ts'
 import { type DatabaseIdentity, type ForeignFolder, readForeign } from '../../kit/folders/folder-owner.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
 import { readForeignExport } from '../export/export-folder.ts'
@@ -12,19 +13,24 @@ export type SharedFolder = ForeignFolder & {
   unused: boolean
 }
 
-type Folders = Pick<Config, 'drop' | 'workoutDir' | 'export' | 'backup'> & Parameters<typeof fitCommand>[1]
+type Folders = Pick<Config, 'drop' | 'workoutDir' | 'export' | 'features'> & Parameters<typeof fitCommand>[1]
 
 /** Reads which folders of the settings other databases use, as far as this machine sees them. Changes nothing. Never throws. */
 export async function readSharedFolders(
   config: Folders,
   database: DatabaseIdentity,
 ): Promise<SharedFolder[]> {
-  const { drop, workoutDir, export: exporting, backup } = config
+  const { drop, workoutDir, export: exporting } = config
   const folders = [
     { setting: 'MUSETTE_DROP_DIR', dir: drop.dir, read: readForeign, unused: true },
     { setting: 'MUSETTE_WORKOUT_DIR', dir: workoutDir, read: readForeign, unused: true },
     { setting: 'MUSETTE_EXPORT_DIR', dir: exporting.dir, read: readForeignExport, unused: true },
-    { setting: 'MUSETTE_BACKUP_DIR', dir: backup.dir, read: readForeignBackups, unused: false },
+    {
+      setting: 'MUSETTE_BACKUP_DIR',
+      dir: backupSettings.of(config).dir,
+      read: readForeignBackups,
+      unused: false,
+    },
   ] as const
   const shared: SharedFolder[] = []
   for (const { dir, read, ...rest } of folders) {

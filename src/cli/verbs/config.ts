@@ -7,17 +7,6 @@ import { defineVerb, flag } from '../../frame/verb.ts'
 type Setting = { name: string; value: string | null; source: string; default: string | null; about: string }
 
 const HIDDEN = '(hidden)'
-const SECRET: readonly string[] = [
-  'MUSETTE_CLIENT_SECRET',
-  'MUSETTE_SECRET_KEY',
-  'MUSETTE_HTTP_TOKEN',
-  'MUSETTE_HEARTBEAT_URL',
-  'MUSETTE_MQTT_PASSWORD',
-  'MUSETTE_MQTT_KEY',
-  // Certificates are not secret, but fill a screen.
-  'MUSETTE_MQTT_CA',
-  'MUSETTE_MQTT_CERT',
-]
 
 export const configVerb = defineVerb({
   name: 'config',
@@ -59,23 +48,21 @@ export async function printConfig(
 
 const sentenceOf = ({ name, sentence }: Settings['problems'][number]) => `${name} ${sentence}`
 
-async function listSettings({ origins, problems }: Settings): Promise<Setting[]> {
-  const { VARIABLES, defaultOf } = await import('../../config/variables.ts')
-  return Object.entries(VARIABLES).map(([variable, { description = '' }]) => {
-    const name = variable as keyof typeof VARIABLES
-    const fallback = defaultOf(name) ?? null
+async function listSettings({ origins, problems, known }: Settings): Promise<Setting[]> {
+  const { defaultOf } = await import('../../config/define-settings.ts')
+  return [...known.variables].map(([name, variable]) => {
+    const fallback = defaultOf(variable) ?? null
     const origin = origins.get(name)
     // A value that musette does not understand may be a secret in the wrong place.
     const isWrong = problems.some((problem) => problem.variable === name)
-    const value = origin && (isWrong ? HIDDEN : mask(name, origin.text))
+    const value = origin && (isWrong || known.hidden.includes(name) ? HIDDEN : mask(origin.text))
     const source = origin ? `${origin.source}${origin.name === name ? '' : `, ${origin.name}`}` : 'default'
-    return { name, value: value ?? fallback, source, default: fallback, about: description }
+    return { name, value: value ?? fallback, source, default: fallback, about: variable.description ?? '' }
   })
 }
 
-/** Hides the secrets of a value: all of a secret, the password within a URL. */
-function mask(name: string, text: string): string {
-  if (SECRET.includes(name)) return HIDDEN
+/** Hides the password within a URL. */
+function mask(text: string): string {
   // By the text: a URL of several hosts is none for URL, and what stands raw in a password must not be shown either.
   return text
     .replace(/(:\/\/[^:@/]*:).*@/s, `$1${HIDDEN}@`)

@@ -22,6 +22,7 @@ import { findIdentity } from '../../store/database-facts.ts'
 import { findWholeWorkState } from '../../store/runs.ts'
 import { withExclusiveWork } from '../../store/store.ts'
 import { verifyBackup } from './backups.ts'
+import { backupSettings } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
@@ -36,7 +37,7 @@ export async function writeScheduledBackup(
   input: { now: Clock; signal: AbortSignal },
 ): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config, log } = app
-  const { dir, everyMs, keep } = config.backup
+  const { dir, everyMs, keep } = backupSettings.of(config)
   if (dir === undefined) throw noBackupFolder()
   return withExclusiveWork(store, 'backup', async () => {
     if ((await store.read(findAccounts)).length === 0) return undefined
@@ -88,9 +89,10 @@ export async function verifyScheduledBackup(
   input: { now: Clock; signal: AbortSignal },
 ): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config } = app
-  if (config.backup.dir === undefined) throw noBackupFolder()
+  const { dir } = backupSettings.of(config)
+  if (dir === undefined) throw noBackupFolder()
   const { line } = await store.read(findIdentity)
-  const newest = await readNewestBackup({ dir: config.backup.dir, line })
+  const newest = await readNewestBackup({ dir, line })
   if (!newest) return undefined
   const { doneAt, outcome } = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
   const ageMs = doneAt ? input.now().getTime() - doneAt.getTime() : Number.POSITIVE_INFINITY

@@ -32,7 +32,7 @@ export async function demo(context: Tools<'nothing'>, options: DemoOptions): Pro
     const sandbox = await startSandbox({ activities: options.activities })
     release.defer('sandbox', () => sandbox.close())
     context.note(`stand-in service: ${sandbox.url} (rider "rider", password "rider")`)
-    const config = demoConfig(sandbox.url, context.config.dataDir)
+    const config = demoConfig(context, sandbox.url)
     await signIn(config, context)
     context.note('signed in as account "default"')
     const daemon = await context.openDaemon({ ...context, config })
@@ -67,10 +67,10 @@ async function signIn(config: Config, { log, signal }: Context): Promise<void> {
 }
 
 /** Makes the configuration of the demo, with data in a separate folder. The environment sets only the data directory. */
-function demoConfig(baseUrl: string, dataDir: string) {
-  return readConfig({
+function demoConfig({ config, settings }: Context, baseUrl: string) {
+  return readConfig(settings.features, {
     MUSETTE_BASE_URL: baseUrl,
-    MUSETTE_DATA_DIR: join(dataDir, 'demo'),
+    MUSETTE_DATA_DIR: join(config.dataDir, 'demo'),
     // The stand-in service runs on this machine, so no limit is needed.
     MUSETTE_REQUESTS_PER_MINUTE: '60000',
     MUSETTE_POLL_EVERY: '30s',

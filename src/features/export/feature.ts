@@ -8,7 +8,7 @@ export const exporting = defineFeature({
   jobs: {
     'export-history': {
       atStart: true,
-      every: ({ export: { dir, everyMs } }) => (dir === undefined ? undefined : everyMs),
+      every: async ({ export: { dir, everyMs } }) => (dir === undefined ? undefined : everyMs),
       run: async (app, context) => (await import('./export-history.ts')).exportHistory(app, context),
     },
   },

@@ -6,7 +6,8 @@ export const heartbeat = defineFeature({
   jobs: {
     'send-heartbeat': {
       attempts: 5, // some minutes: then the next scheduled one takes over
-      every: ({ heartbeatUrl, mirror }) => (heartbeatUrl === undefined ? undefined : mirror.pollEveryMs),
+      every: async ({ heartbeatUrl, mirror }) =>
+        heartbeatUrl === undefined ? undefined : mirror.pollEveryMs,
       run: async (app, { signal, startedAt }) => {
         const { sendRoundHeartbeat } = await import('./send-round-heartbeat.ts')
         await sendRoundHeartbeat(app, { startedAt, now: app.mirror.now(), signal })

@@ -4,10 +4,10 @@ import { type App, openApp } from '../../../src/app/app.ts'
 import { uploadByHand } from '../../../src/app/files/upload-files.ts'
 import { signInWithPassword } from '../../../src/app/sign-in.ts'
 import { syncAccount } from '../../../src/app/sync-account.ts'
-import { readConfig } from '../../../src/config/config.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { readConfig } from '../../kit/config.ts'
 import { steer } from '../../kit/steer.ts'
 
 /** Where the rider lives. */

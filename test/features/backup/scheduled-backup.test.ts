@@ -6,14 +6,15 @@ import { makeFacts } from '../../../src/app/findings/facts.ts'
 import type { Finding } from '../../../src/app/findings/finding.ts'
 import { findStatus } from '../../../src/app/status-report.ts'
 import { readNewestBackup } from '../../../src/backup/backup-folder.ts'
-import { readConfig } from '../../../src/config/config.ts'
 import { type Daemon, openDaemon } from '../../../src/daemon/daemon.ts'
 import { checkBackups } from '../../../src/doctor/check-backups.ts'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../../src/features/backup/scheduled-backup.ts'
+import { backupSettings } from '../../../src/features/backup/settings.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
 import { findIdentity } from '../../../src/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/store/store.ts'
 import { contentOf, restoreInto } from '../../backup/rig.ts'
+import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
@@ -204,7 +205,9 @@ describe('scheduled backups', () => {
     await writeFile(newest, whole)
     // After a failure the next day's is not too early.
     expect(await verifyAt(1)).toMatchObject({ bytes: whole.length })
-    const config = { ...rig.app.config, backup: { ...rig.app.config.backup, everyMs: 90 * DAY } }
+    const { config: asSet } = rig.app
+    const seldom = { ...backupSettings.of(asSet), everyMs: 90 * DAY }
+    const config = { ...asSet, features: new Map(asSet.features).set(backupSettings, seldom) }
     const later = makeFacts({ ...rig.app, config }, new Date(Date.now() + 30 * DAY))
     expect(await collectFindings(later, { check: 'backups' })).toMatchObject([
       {

@@ -61,7 +61,7 @@ export const FOLDERS: readonly Breaking[] = [
   {
     promise:
       'A character that a URL cannot hold in a password is named; no part of the password is shown, also by `musette config`',
-    in: 'src/config/variables.ts',
+    in: 'src/config/checks.ts',
     from: 'if (hasRawLogin(text)) ',
     to: "if (text === '') ",
   },
