@@ -1,14 +1,16 @@
 import type { Logger } from 'pino'
 import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
-import { makeFacts } from '../app/findings/facts.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
 import { renewReaders } from '../features/reader/reader.ts'
+import { findConditions } from '../features/webhooks/find-conditions.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
+import { findLastCopy } from '../frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../frame/findings/facts.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
@@ -26,7 +28,6 @@ import { openCompletion } from './complete-derived.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
-import { findConditions } from './said-findings.ts'
 import { openSchemaWatch } from './schema-watch.ts'
 import { waitForServers } from './wait-for-servers.ts'
 import { openWatcher } from './watcher.ts'
@@ -35,7 +36,7 @@ import { openWatcher } from './watcher.ts'
 const LONGEST_PAUSE_MS = 5 * SECOND
 
 export type Daemon = {
-  app: App
+  app: App & FactsApp
   jobs: Jobs
   /** the URL of the dashboard; undefined when it is off */
   url: string | undefined
@@ -81,12 +82,13 @@ async function openParts(
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const observers: ServiceObserver[] = []
-    const app = await openApp(config, log, {
+    const opened = await openApp(config, log, {
       signal: input.signal,
       observer: joinObservers(observers),
       longestPauseMs: LONGEST_PAUSE_MS,
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
+    const app = { ...opened, features: FEATURES }
     release.defer('app', () => app.close())
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
@@ -132,8 +134,7 @@ async function openParts(
     }
     if (input.roles.includes('worker') && config.mqtt) {
       const { openPublisher } = await import('../mqtt/publisher.ts')
-      const findBackupTime = async () =>
-        (await makeFacts(app, new Date()).newestBackup()).newest?.doneAt ?? null
+      const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
       const poll = async (accountId: number) => {
         for (const name of ['poll-activities', 'poll-training-info'] as const)
           await jobs.enqueue(name, [{ accountId }])

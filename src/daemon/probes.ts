@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises'
-import type { App } from '../app/app.ts'
-import { collectFindings } from '../app/findings/collect-findings.ts'
-import { makeFacts } from '../app/findings/facts.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
+import { collectFindings } from '../frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../frame/findings/facts.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { errorCode } from '../kit/errors.ts'
 import { MINUTE, SECOND } from '../kit/time.ts'
@@ -27,7 +26,7 @@ const NOTHING = { identity: undefined, accounts: [], findings: [] }
  */
 export function makeReadiness(
   deps: {
-    app: Pick<App, 'store' | 'config'>
+    app: FactsApp
     jobs: Pick<Jobs, 'counts'>
     dropFolder?: Pick<DropFolder, 'walkingSince'> | undefined
   },
@@ -50,7 +49,7 @@ export function makeReadiness(
   return async () => {
     const [found, queue, disk] = await Promise.allSettled([database(), counts(), files()] as const)
     const { identity, accounts, findings } = found.status === 'fulfilled' ? found.value : NOTHING
-    const countOf = (check: string) => findings.filter((each) => each.check === check && each.code).length
+    const countOf = (check: string) => findings.filter((each) => each.check === check && each.rule).length
     const late = countOf('mirror')
     const parts: Record<string, string> = {
       database: stateOf(found),

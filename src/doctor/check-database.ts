@@ -1,6 +1,6 @@
-import { type Finding, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { remedyOf } from '../app/remedy.ts'
+import { type Finding, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/backend.ts'
 import { ConfigError, errorCode } from '../kit/errors.ts'
 import { formatBytes } from '../kit/text.ts'

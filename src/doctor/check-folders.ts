@@ -1,16 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Finding, ok, problem, warning } from '../app/findings/finding.ts'
 import { type ProbeResult, probeFolder } from '../dropfolder/probe-folder.ts'
+import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
+import { type Finding, ok, problem, warning } from '../frame/findings/finding.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
 import { quoteShell } from '../kit/text.ts'
-import {
-  deniedFinding,
-  isAllowed,
-  readFolder,
-  readNearestFolder,
-  readWritableFolder,
-} from './check-machine.ts'
 import type { DoctorContext } from './doctor-context.ts'
 
 /** Checks that files can be dropped, noticed and moved; `probe` is for tests. */
@@ -63,22 +57,4 @@ function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Fi
   }
   const found = `${dir}: the system does not tell of new files, as on network shares; they are found by a scan each minute`
   return warning(found, 'export MUSETTE_WATCH_POLLING=true')
-}
-
-/** Checks that workouts can be written as files. */
-export async function checkWorkoutFolder({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
-  const { workoutDir, everyWorkout } = config
-  if (workoutDir === undefined && everyWorkout)
-    return [
-      warning(
-        'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
-        'export MUSETTE_WORKOUT_DIR=…',
-      ),
-    ]
-  if (workoutDir === undefined)
-    return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
-  const loss = everyWorkout ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
-  const folder = await readWritableFolder(workoutDir, 'MUSETTE_WORKOUT_DIR', loss)
-  if ('wrong' in folder) return [folder.wrong]
-  return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
 }

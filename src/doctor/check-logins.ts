@@ -1,6 +1,6 @@
-import { NO_ACCOUNT } from '../app/findings/collect-findings.ts'
-import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { keysOf } from '../app/local-app.ts'
+import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { commandFor } from '../kit/errors.ts'
 import { findAccounts } from '../store/account-rows.ts'
 import type { Store } from '../store/store.ts'

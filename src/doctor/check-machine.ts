@@ -1,11 +1,10 @@
-import type { Stats } from 'node:fs'
-import { access, constants, readdir, readFile, stat, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { type Finding, leftOut, ok, problem, warning } from '../app/findings/finding.ts'
+import { readdir, readFile, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isReadableByOthers } from '../config/env-file.ts'
-import { backupSettings } from '../features/backup/settings.ts'
-import { errorCode } from '../kit/errors.ts'
-import { commandToUse } from '../kit/files.ts'
+import { FEATURES } from '../features/index.ts'
+import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
+import { loadStates } from '../frame/findings/facts.ts'
+import { type Finding, leftOut, ok, problem, warning } from '../frame/findings/finding.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import type { DoctorContext } from './doctor-context.ts'
 
@@ -51,15 +50,6 @@ async function missingFolderFinding(dataDir: string): Promise<Finding> {
   if (await isAllowed(parent, 'write')) return ok(`${dataDir} is not there yet; the first login makes it`)
   const found = `${dataDir} is not there and cannot be made in ${parent}; set MUSETTE_DATA_DIR to a folder of yours`
   return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
-}
-
-/** Makes the finding of a folder that this user may not use or create; `loss` names the consequence. */
-export async function deniedFinding(path: string, loss: string): Promise<Finding> {
-  const folder = await readNearestFolder(path)
-  const code = errorCode(await access(folder, constants.W_OK).catch((error: unknown) => error))
-  const isFixed = code === 'EROFS'
-  const found = `${path} ${isFixed ? 'is on a disk that is mounted read-only' : 'cannot be used by this user'}, so ${loss}`
-  return problem('configuration', found, isFixed ? `df ${quoteShell(folder)}` : await commandToUse(path))
 }
 
 async function secretFindings(dataDir: string): Promise<Finding[]> {
@@ -114,10 +104,8 @@ export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
   space: typeof statfs = statfs,
 ): Promise<Finding[]> {
-  const { dataDir, drop, workoutDir, export: exported } = config
-  const folders = [dataDir, drop.dir, workoutDir, exported.dir, backupSettings.of(config).dir].filter(
-    (dir) => dir !== undefined,
-  )
+  const ofFeatures = (await loadStates(FEATURES)).map(({ folder }) => folder?.dirOf(config))
+  const folders = [config.dataDir, config.drop.dir, ...ofFeatures].filter((dir) => dir !== undefined)
   const disks = new Map<number, string>()
   for (const folder of folders) {
     const existing = await readNearestFolder(folder)
@@ -139,52 +127,4 @@ async function diskFinding(folder: string, space: typeof statfs): Promise<Findin
     return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
   if (free < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)
   return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
-}
-
-/** Reads the file status of a folder, undefined when it does not exist, or returns the finding of its fault. */
-export async function readFolder(
-  path: string,
-  variable: string,
-): Promise<{ stats: Stats | undefined } | { wrong: Finding }> {
-  try {
-    const stats = await stat(path)
-    if (stats.isDirectory()) return { stats }
-    return { wrong: problem('configuration', `${path} is not a folder`, `export ${variable}=…`) }
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { stats: undefined }
-    if (errorCode(error) === 'EACCES') return { wrong: await deniedFinding(path, 'it is not used') }
-    const found = `${path} cannot be looked at (${errorCode(error)}); set ${variable} to a folder of yours`
-    return { wrong: problem('configuration', found, `export ${variable}=…`) }
-  }
-}
-
-/** Checks that this user can write or create a folder; `loss` names the consequence otherwise. */
-export async function readWritableFolder(
-  path: string,
-  variable: string,
-  loss: string,
-): Promise<{ stats: Stats | undefined } | { wrong: Finding }> {
-  const folder = await readFolder(path, variable)
-  if ('wrong' in folder || (await isAllowed(await readNearestFolder(path), 'write'))) return folder
-  return { wrong: await deniedFinding(path, loss) }
-}
-
-/** Tells whether this user may read, enter and, with `write`, change a folder. */
-export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
-  const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)
-  return access(path, rights).then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Finds the nearest existing folder at or above a path. */
-export async function readNearestFolder(path: string): Promise<string> {
-  for (let folder = path; ; folder = dirname(folder)) {
-    const isThere = await stat(folder).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    )
-    if (isThere || folder === dirname(folder)) return folder
-  }
 }

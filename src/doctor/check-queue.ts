@@ -1,7 +1,7 @@
-import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { FEATURES } from '../features/index.ts'
 import { loadCatalog } from '../frame/feature-jobs.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import {
   asQueueError,
   fetchRedisFacts,

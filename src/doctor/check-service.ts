@@ -1,6 +1,6 @@
-import { type Finding, leftOut, ok, problem, problemOf, warning } from '../app/findings/finding.ts'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import { chooseFreePort } from '../embedded/access.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../kit/errors.ts'
 import { isLoopback, isPlainHttp } from '../kit/loopback.ts'
 import { VERSION } from '../kit/program-folder.ts'

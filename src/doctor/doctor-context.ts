@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../embedded/embedded.ts'
+import type { FoundMirror } from '../frame/findings/facts.ts'
 import { errorCode, TransientError } from '../kit/errors.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { joinSignals, SECOND } from '../kit/time.ts'
@@ -19,8 +20,7 @@ export type DoctorContext = Readonly<{
   problems: readonly ConfigProblem[]
   log: Logger
   database: () => Promise<FoundDatabase>
-  /** the store when the tables can be read, else why not; `fresh` before the first login */
-  mirror: () => Promise<{ store: Store; url: string } | { reason: string; fresh: boolean }>
+  mirror: () => Promise<FoundMirror>
 }>
 
 /** The input of checks of settings and tables. */

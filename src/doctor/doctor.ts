@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
-import { type Finding, leftOut, problem, problemOf } from '../app/findings/finding.ts'
 import { fitCommand, withRemedy } from '../app/remedy.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
+import { FEATURES } from '../features/index.ts'
+import { DATABASE_VARIABLES, loadStates } from '../frame/findings/facts.ts'
+import { type Finding, leftOut, problem, problemOf } from '../frame/findings/finding.ts'
 import { SECOND, within } from '../kit/time.ts'
-import { checkBackups } from './check-backups.ts'
 import { checkDatabase } from './check-database.ts'
-import { checkDropFolder, checkWorkoutFolder } from './check-folders.ts'
-import { checkExport, checkHeartbeat, checkMqtt, checkWebhooks, findListed } from './check-listed.ts'
+import { checkDropFolder } from './check-folders.ts'
+import { findListed } from './check-listed.ts'
 import { checkLogins, checkMirrors, checkSecretKey } from './check-logins.ts'
 import {
   checkConfiguration,
@@ -27,16 +28,9 @@ export type Check = Readonly<{
   run: (context: DoctorContext) => Promise<readonly Finding[]>
 }>
 
-const DATABASE = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
-const FOLDERS = ['MUSETTE_DROP_DIR', 'MUSETTE_WORKOUT_DIR', 'MUSETTE_EXPORT_DIR', 'MUSETTE_BACKUP_DIR']
+const DATABASE = DATABASE_VARIABLES
 const DROPPING = ['MUSETTE_DROP_DIR', 'MUSETTE_AFTER_UPLOAD', 'MUSETTE_WATCH_POLLING']
-const INTERVALS = [
-  'MUSETTE_POLL_EVERY',
-  'MUSETTE_RECONCILE_EVERY',
-  'MUSETTE_EXPORT_EVERY',
-  'MUSETTE_BACKUP_EVERY',
-]
-const MQTT = ['URL', 'PASSWORD', 'CA', 'CERT', 'KEY'].map((name) => `MUSETTE_MQTT_${name}`)
+const INTERVALS = ['MUSETTE_POLL_EVERY', 'MUSETTE_RECONCILE_EVERY']
 const PAGE = ['MUSETTE_HTTP', 'MUSETTE_HTTP_TOKEN']
 
 const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Check => ({
@@ -44,36 +38,42 @@ const makeCheck = (name: string, run: Check['run'], ...variables: string[]): Che
   variables,
   run,
 })
-/** A check that has nothing to add to the list of findings. */
+/** A check that has nothing to add to what the judges find. */
 const makeListed = (name: string, ...variables: string[]) =>
   makeCheck(name, (context) => findListed(context, name), ...variables)
 
-/** All checks in the order of their output: each depends only on earlier ones. */
-export const CHECKS: readonly Check[] = [
-  makeCheck('node', checkNode),
-  makeCheck('configuration', checkConfiguration),
-  makeCheck('data directory', checkDataDirectory, 'MUSETTE_DATA_DIR'),
-  makeCheck('disk space', checkDiskSpace, 'MUSETTE_DATA_DIR', ...FOLDERS),
-  makeCheck('database', checkDatabase, ...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'),
-  makeCheck('redis', checkRedis, 'REDIS_URL'),
-  makeCheck('queue', checkQueue, ...DATABASE, 'REDIS_URL', ...INTERVALS),
-  makeCheck('secret key', checkSecretKey, ...DATABASE, 'MUSETTE_SECRET_KEY'),
-  makeCheck('service', checkService, ...DATABASE, 'MUSETTE_BASE_URL'),
-  makeCheck('login', checkLogins, ...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'),
-  makeCheck('mirror', checkMirrors, ...DATABASE, 'MUSETTE_POLL_EVERY'),
-  makeCheck('drop folder', checkDropFolder, 'MUSETTE_DATA_DIR', ...DROPPING),
-  makeListed('waiting files', ...DATABASE),
-  makeListed('fit files', ...DATABASE),
-  makeCheck('workout folder', checkWorkoutFolder, 'MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'),
-  makeListed('shared folders', ...DATABASE, ...FOLDERS),
-  makeCheck('export', checkExport, ...DATABASE, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'),
-  makeCheck('backups', checkBackups, ...DATABASE, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'),
-  makeCheck('webhooks', checkWebhooks, ...DATABASE, 'MUSETTE_WEBHOOKS'),
-  makeCheck('heartbeat', checkHeartbeat, ...DATABASE, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'),
-  makeCheck('mqtt', checkMqtt, ...DATABASE, ...MQTT),
-  makeCheck('other users', checkOtherUsers, ...PAGE),
-  makeCheck('daemon', checkDaemon, ...PAGE),
-]
+/** Lists all checks in the order of their output: each depends only on earlier ones. */
+export async function listChecks(): Promise<Check[]> {
+  const states = await loadStates(FEATURES)
+  const folders = ['MUSETTE_DROP_DIR', ...states.flatMap(({ folder }) => folder?.variable ?? [])]
+  const intervals = states.flatMap(({ variables }) => variables.filter((name) => name.endsWith('_EVERY')))
+  return [
+    makeCheck('node', checkNode),
+    makeCheck('configuration', checkConfiguration),
+    makeCheck('data directory', checkDataDirectory, 'MUSETTE_DATA_DIR'),
+    makeCheck('disk space', checkDiskSpace, 'MUSETTE_DATA_DIR', ...folders),
+    makeCheck('database', checkDatabase, ...DATABASE, 'REDIS_URL', 'MUSETTE_CONCURRENCY'),
+    makeCheck('redis', checkRedis, 'REDIS_URL'),
+    makeCheck('queue', checkQueue, ...DATABASE, 'REDIS_URL', ...INTERVALS, ...intervals),
+    makeCheck('secret key', checkSecretKey, ...DATABASE, 'MUSETTE_SECRET_KEY'),
+    makeCheck('service', checkService, ...DATABASE, 'MUSETTE_BASE_URL'),
+    makeCheck('login', checkLogins, ...DATABASE, 'MUSETTE_SECRET_KEY', 'MUSETTE_BASE_URL'),
+    makeCheck('mirror', checkMirrors, ...DATABASE, 'MUSETTE_POLL_EVERY'),
+    makeCheck('drop folder', checkDropFolder, 'MUSETTE_DATA_DIR', ...DROPPING),
+    makeListed('waiting files', ...DATABASE),
+    makeListed('fit files', ...DATABASE),
+    makeListed('shared folders', ...DATABASE, ...folders),
+    ...states.map(({ check, variables, diagnose }) => {
+      const run: Check['run'] = (context) => {
+        const listed = () => findListed(context, check)
+        return diagnose ? diagnose({ ...context, listed }) : listed()
+      }
+      return makeCheck(check, run, ...variables)
+    }),
+    makeCheck('other users', checkOtherUsers, ...PAGE),
+    makeCheck('daemon', checkDaemon, ...PAGE),
+  ]
+}
 
 /** A finding with the name of the check that made it. */
 export type Diagnosis = Finding & { check: string }
@@ -92,7 +92,7 @@ export async function* diagnose(
 ): AsyncGenerator<Diagnosis> {
   const { context, close } = openDoctorContext(deps, input)
   try {
-    const running = CHECKS.map((check) => ({ check, findings: runCheck(check, context) }))
+    const running = (await listChecks()).map((check) => ({ check, findings: runCheck(check, context) }))
     for (const { check, findings } of running) {
       for (const finding of await findings) yield { check: check.name, ...finding }
     }

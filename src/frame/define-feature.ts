@@ -5,6 +5,7 @@ import type { SettingsGroup } from '../config/define-settings.ts'
 import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { ServiceObserver } from '../service/service.ts'
+import type { FactsApp, FeatureState } from './findings/facts.ts'
 import type { Verb } from './verb.ts'
 
 /**
@@ -20,6 +21,8 @@ export type Feature = Readonly<{
   settingsOf?: Readonly<Record<string, readonly string[]>>
   /** its settings; loaded when the configuration is read, because the help of the program needs no check */
   settings?: () => Promise<SettingsGroup>
+  /** what it tells of its state, in doctor and status, on pages, by heartbeat and messages */
+  state?: () => Promise<FeatureState>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
   /** adds its routes to the web server, when that opens */
@@ -33,12 +36,12 @@ type FeatureJob = Readonly<{
   atStart?: true
   /** returns its interval, ms; undefined when the settings do not ask for it */
   every(config: Config): Promise<number | undefined>
-  run(app: App, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
+  run(app: App & FactsApp, context: HandlerContext & { startedAt: Date }): Promise<HandlerResult>
 }>
 
 /** What the web server gives the routes of a feature. */
 export type WebParts = Readonly<{
-  app: Pick<App, 'config' | 'store' | 'log' | 'databaseUrl'>
+  app: FactsApp & Pick<App, 'log' | 'databaseUrl'>
   jobs: Pick<Jobs, 'counts' | 'paused' | 'queues'>
   /** the path above all pages, see MUSETTE_HTTP_PATH */
   root: string

@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts'
 import type { Config } from '../config/config.ts'
 import { type Catalog, type Handlers, makeCoreCatalog, nothing } from '../jobs/catalog.ts'
 import type { Feature } from './define-feature.ts'
+import type { FactsApp } from './findings/facts.ts'
 
 type Features = readonly Pick<Feature, 'jobs'>[]
 
@@ -21,7 +22,7 @@ export async function loadCatalog(config: Config, features: Features): Promise<C
 }
 
 /** Makes the handlers of the features' jobs. */
-export function makeFeatureHandlers(app: App, features: Features): Handlers {
+export function makeFeatureHandlers(app: App & FactsApp, features: Features): Handlers {
   const startedAt = new Date()
   return Object.fromEntries(
     jobsOf(features).map(([name, { run }]) => [

@@ -1,20 +1,29 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { collectFindings, SOURCES } from '../../src/app/findings/collect-findings.ts'
-import { makeFacts } from '../../src/app/findings/facts.ts'
-import { FINDINGS, type FindingCode, isOpen, isSaid, type Place } from '../../src/app/findings/finding.ts'
-import { findStatus } from '../../src/app/status-report.ts'
 import { makeReadiness } from '../../src/daemon/probes.ts'
-import { findConditions } from '../../src/daemon/said-findings.ts'
 import { findListed } from '../../src/doctor/check-listed.ts'
 import { backupSettings } from '../../src/features/backup/settings.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
+import { FEATURES } from '../../src/features/index.ts'
+import { findConditions } from '../../src/features/webhooks/find-conditions.ts'
+import { collectFindings, listSources } from '../../src/frame/findings/collect-findings.ts'
+import { loadStates, makeFacts, type Source } from '../../src/frame/findings/facts.ts'
+import { isOpen, isSaid, type Place } from '../../src/frame/findings/finding.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 const PLACES: readonly Place[] = ['doctor', 'status', 'page', 'header', 'ready', 'heartbeat', 'message']
+
+const sources: readonly Source[] = await listSources({ states: () => loadStates(FEATURES) })
+const RULES = sources.flatMap(({ check, rules }) => Object.values(rules).map((rule) => ({ check, ...rule })))
+function ruleOf(code: string) {
+  const found = RULES.find((rule) => rule.code === code)
+  if (!found) throw new Error(`there is no rule "${code}"`)
+  return found
+}
 
 let rig: Rig
 let folder: TempDir
@@ -135,7 +144,7 @@ mqtt_away | update musette.mqtt_publisher set looked_at = now() - interval '4 mi
 no_account | delete from training.accounts | there is no account yet | musette login`
 
 /** Codes that need folders or accounts of others, with the file whose tests see them. */
-const ELSEWHERE: readonly FindingCode[] = ['accounts_of_one_rider', 'folder_of_another', 'backups_of_others']
+const ELSEWHERE = ['accounts_of_one_rider', 'folder_of_another', 'backups_of_others']
 
 it('a stale mirror is one sentence with one command to everybody that tells of it', async () => {
   const found = 'account "default" had no successful poll for 50 min (the service is away)'
@@ -183,12 +192,13 @@ it('a daemon that has just started says nothing of polls and backups, and of wha
   expect(await stateOf(long)).toEqual(['wrong', 'wrong'])
   await rig.rows('update training.accounts set needs_login = true')
   expect(await stateOf(long)).toEqual(['unknown', 'wrong'])
-  const at = (code: FindingCode, hours = 0) => {
+  const at = (code: string, hours = 0) => {
+    const rule = ruleOf(code)
     const since = new Date(now.getTime() - hours * HOUR)
     const finding = {
-      state: FINDINGS[code].severity === 'calm' ? 'calm' : 'warning',
+      state: rule.severity === 'calm' ? 'calm' : 'warning',
       found: '',
-      code,
+      rule,
       since,
     } as const
     return [isOpen(finding, young), isSaid(finding, young), isSaid(finding, long)]
@@ -203,8 +213,8 @@ it('a daemon that has just started says nothing of polls and backups, and of wha
 it('docs/monitoring.md has the table of the code', async () => {
   const page = await readFile('docs/monitoring.md', 'utf8')
   const rows = page.split('\n').filter((line) => /^\| `[a-z]+_[a-z_]+` \| \w+ \| [a-z, ]+ \| /.test(line))
-  const table = Object.entries(FINDINGS).map(
-    ([code, { severity, shown, run }]) =>
+  const table = RULES.map(
+    ({ code, severity, shown, run }) =>
       `| \`${code}\` | ${severity} | ${shown.join(', ')} | ${run && `\`${run}\``} |`,
   )
   expect(rows).toEqual(table)
@@ -216,7 +226,8 @@ it('each situation is one finding with its command, shown where the table says, 
   const lines = SITUATIONS().trim()
   for (const line of lines.split(/\n(?=[a-z_]+ \|)/)) {
     const cells = line.split('|').map((cell) => cell.trim())
-    const [code, does, found, run] = cells as [FindingCode, string, string, string]
+    const [code, does, found, run] = cells as [string, string, string, string]
+    const rule = ruleOf(code)
     codes.add(code)
     await rig.rows(WELL.join(';'))
     const { config, store } = rig.app
@@ -225,7 +236,7 @@ it('each situation is one finding with its command, shown where the table says, 
     const dir = does.startsWith('in an empty folder') ? join(folder.path, 'none') : asSet.dir
     const collect = async (place: Place, backup = { ...asSet, dir, everyMs }) => {
       const features = new Map(config.features).set(backupSettings, backup)
-      const facts = makeFacts({ config: { ...config, features }, store }, new Date())
+      const facts = makeFacts({ config: { ...config, features }, store, features: FEATURES }, new Date())
       return (await collectFindings(facts, { place })).filter(({ state }) => state !== 'ok')
     }
     expect([code, await collect('doctor', asSet)]).toEqual([code, []])
@@ -234,14 +245,14 @@ it('each situation is one finding with its command, shown where the table says, 
     for (const place of PLACES)
       for (const finding of await collect(place)) {
         expect(finding).toMatchObject({
-          code,
+          rule: { code },
           found: expect.stringContaining(found),
-          check: SOURCES[FINDINGS[code].source]?.check,
+          check: rule.check,
         })
         expect(finding.run ?? '').toBe(run)
         shown.push(place)
       }
-    expect([code, shown]).toEqual([code, PLACES.filter((place) => FINDINGS[code].shown.includes(place))])
+    expect([code, shown]).toEqual([code, PLACES.filter((place) => rule.shown.includes(place))])
   }
-  expect([...codes].sort()).toEqual(Object.keys(FINDINGS).sort())
+  expect([...codes].sort()).toEqual(RULES.map(({ code }) => code).sort())
 })

@@ -1,15 +1,14 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Finding } from '../../src/app/findings/finding.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { checkExport } from '../../src/doctor/check-listed.ts'
 import { exportHistory as runExport } from '../../src/features/export/export-history.ts'
 import { exporting } from '../../src/features/export/feature.ts'
 import { loadCatalog } from '../../src/frame/feature-jobs.ts'
 import { HOUR } from '../../src/kit/time.ts'
 import { findHealthCounts } from '../../src/store/health.ts'
+import { diagnose } from '../doctor/rig.ts'
 import { readConfig } from '../kit/config.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -37,9 +36,9 @@ describe('the daemon with a folder for the export', () => {
   })
 
   const exportHistory = (app = rig.app) => runExport(app, { signal: new AbortController().signal })
-  const diagnose = (change: Record<string, string> = {}): Promise<Finding[]> => {
+  const diagnoseWith = (change: Record<string, string> = {}) => {
     const config = readConfig({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', ...change })
-    return checkExport({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
+    return diagnose('export', { ...rig.app, config })
   }
 
   it('has a schedule when there is a folder for it', async () => {
@@ -52,8 +51,8 @@ describe('the daemon with a folder for the export', () => {
   })
 
   it('is named by doctor before the first export, which has no age', async () => {
-    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
-    expect(await diagnose({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
+    expect(await diagnoseWith()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    expect(await diagnoseWith({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
     expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeNull()
   })
 
@@ -72,9 +71,9 @@ describe('the daemon with a folder for the export', () => {
       outcome: 'failed',
       error_code: 'export_folder',
     })
-    expect(await diagnose()).toMatchObject([{ state: 'problem', run: 'export MUSETTE_EXPORT_DIR=…' }])
+    expect(await diagnoseWith()).toMatchObject([{ state: 'problem', run: 'export MUSETTE_EXPORT_DIR=…' }])
     await rm(dir)
-    const [failed] = await diagnose()
+    const [failed] = await diagnoseWith()
     expect(failed).toMatchObject({
       state: 'problem',
       run: `musette export --all --format parquet --to ${dir}`,
@@ -82,7 +81,7 @@ describe('the daemon with a folder for the export', () => {
     })
     expect(await exportHistory()).toMatchObject({ counts: { removed: 0, samples: expect.any(Number) } })
     expect(await exportHistory()).toBeUndefined()
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnoseWith()).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/, exported .* ago$/) },
     ])
     expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeInstanceOf(Date)

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findStatus } from '../../src/app/status-report.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { checkHeartbeat } from '../../src/doctor/check-listed.ts'
 import { sendRoundHeartbeat } from '../../src/features/heartbeat/send-round-heartbeat.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { pollActivities } from '../../src/mirror/poll-activities.ts'
 import { makeHeartbeatRequest, sendHeartbeat } from '../../src/webhooks/heartbeat.ts'
+import { diagnose } from '../doctor/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { type Answering, openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
@@ -48,21 +48,19 @@ describe('the heartbeat of a round', () => {
         `select outcome, error_code, error from training.sync_runs where resource = 'heartbeat' order by run_id desc limit 1`,
       )
     )[0]
-  const diagnose = () =>
-    checkHeartbeat({
-      config: rig.app.config,
-      mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
-    })
 
   it('is sent when all is in order, and not before that is known', async () => {
     answer = well
-    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    expect(await diagnose('heartbeat', rig.app)).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await round(0)).toEqual([])
     await pollActivities(rig.app.mirror, { account: rig.account })
     expect(await round()).toEqual([[SECRET_PATH, '']])
     expect(await newestRun()).toMatchObject({ outcome: 'done' })
-    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
-    expect((await findStatus(rig.app)).heartbeat).toMatchObject({ done_at: expect.any(Date), problem: null })
+    expect(await diagnose('heartbeat', rig.app)).toMatchObject([{ state: 'ok' }])
+    expect((await findStatus(rig.app)).features.heartbeat).toMatchObject({
+      done_at: expect.any(Date),
+      problem: null,
+    })
   })
 
   it.each<[string, string, string, string]>([
@@ -85,7 +83,7 @@ describe('the heartbeat of a round', () => {
       await rig.rows(breaks)
       expect(await round()).toEqual([[fails[0], sentence]])
       expect(await newestRun()).toMatchObject({ outcome: 'partial' })
-      expect(await diagnose()).toMatchObject([
+      expect(await diagnose('heartbeat', rig.app)).toMatchObject([
         { state: 'problem', found: expect.stringContaining('was told') },
       ])
       await rig.rows(mends)
@@ -106,7 +104,9 @@ describe('the heartbeat of a round', () => {
       message: expect.stringMatching(/HTTP 500$/),
     })
     expect(await newestRun()).toMatchObject({ outcome: 'failed', error_code: 'heartbeat_not_taken' })
-    expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringContaining('HTTP 500') }])
+    expect(await diagnose('heartbeat', rig.app)).toMatchObject([
+      { state: 'problem', found: expect.stringContaining('HTTP 500') },
+    ])
     answer = (response) => response.writeHead(302, { location: 'http://elsewhere.invalid/' }).end()
     await expect(round()).rejects.toThrow('HTTP 302')
     answer = (response) => response.writeHead(200).end('OK (not found)')

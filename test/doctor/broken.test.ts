@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHECKS } from '../../src/doctor/doctor.ts'
+import { listChecks } from '../../src/doctor/doctor.ts'
 import type { CliRig } from '../cli/rig.ts'
 import { distPath } from '../kit/processes.ts'
 import { doctor, openSignedIn, SECRET } from './rig.ts'
 
-const ALL = CHECKS.map(({ name }) => name)
+const ALL = (await listChecks()).map(({ name }) => name)
 
 let rig: CliRig
 beforeAll(async () => {

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
-import type { Finding } from '../../src/app/findings/finding.ts'
-import { CHECKS, runCheck } from '../../src/doctor/doctor.ts'
+import type { LocalApp } from '../../src/app/local-app.ts'
+import { type Check, listChecks, runCheck } from '../../src/doctor/doctor.ts'
 import { openDoctorContext } from '../../src/doctor/doctor-context.ts'
+import type { Finding } from '../../src/frame/findings/finding.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { readSettings } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -40,12 +41,27 @@ export async function openSignedIn(): Promise<CliRig> {
 export async function look(check: string, env: Record<string, string>): Promise<readonly Finding[]> {
   const { context, close } = openDoctorContext({ log: makeSilentLog() }, readSettings(env))
   try {
-    const found = CHECKS.find(({ name }) => name === check)
-    if (!found) throw new Error(`there is no check "${check}"`)
-    return (await runCheck(found, context)).filter(({ state }) => state !== 'ok')
+    return (await runCheck(await findCheck(check), context)).filter(({ state }) => state !== 'ok')
   } finally {
     await close()
   }
+}
+
+async function findCheck(name: string): Promise<Check> {
+  const found = (await listChecks()).find((check) => check.name === name)
+  if (!found) throw new Error(`there is no check "${name}"`)
+  return found
+}
+
+/** Runs one check of the doctor on an open database, and returns its findings as the check makes them. */
+export async function diagnose(
+  check: string,
+  { config, store, databaseUrl }: Pick<LocalApp, 'config' | 'store' | 'databaseUrl'>,
+): Promise<readonly Finding[]> {
+  const mirror = async () => ({ store, url: databaseUrl })
+  const database = async () => ({ kind: 'none' }) as const
+  const { run } = await findCheck(check)
+  return run({ config, problems: [], log: makeSilentLog(), database, mirror })
 }
 
 type Typing = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'

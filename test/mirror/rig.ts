@@ -1,5 +1,7 @@
 import { type App, openApp } from '../../src/app/app.ts'
 import { signInWithPassword } from '../../src/app/sign-in.ts'
+import { FEATURES } from '../../src/features/index.ts'
+import type { FactsApp } from '../../src/frame/findings/facts.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { sleep } from '../../src/kit/time.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -12,7 +14,7 @@ import { steer } from '../kit/steer.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 export type Rig = {
-  app: App
+  app: App & FactsApp
   account: Account
   log: TestLog
   dataDir: string
@@ -55,9 +57,10 @@ export async function openRig(options: {
       ...options.env,
     })
     const log = makeTestLog()
-    const app = await openApp(config, log.log, {
+    const opened = await openApp(config, log.log, {
       sleep: (ms, signal) => sleep(Math.min(ms, LONGEST_WAIT_MS), signal),
     })
+    const app = { ...opened, features: FEATURES }
     release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const account = await signInWithPassword(app, login)

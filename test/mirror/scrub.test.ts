@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { makeCoreCatalog, scrubOf } from '../../src/jobs/catalog.ts'
 import { withHold } from '../../src/kit/semaphore.ts'
 import { compareActivity, scrubActivities } from '../../src/mirror/compare-activities.ts'

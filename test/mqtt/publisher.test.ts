@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findStatus } from '../../src/app/status-report.ts'
 import { syncAccount } from '../../src/app/sync-account.ts'
-import { checkMqtt } from '../../src/doctor/check-listed.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
 import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { collectGarbage } from '../../src/service/read-body.ts'
+import { diagnose } from '../doctor/rig.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -72,8 +72,6 @@ describeWithBroker('the publisher by MQTT', () => {
     const [row] = await rig.rows('select publisher_id from musette.mqtt_publisher')
     id = String(row?.publisher_id)
   }
-  const diagnose = (config = rig.app.config) =>
-    checkMqtt({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
   it('publishes one device for each account, with the values of the mirror', async () => {
     broker.seen.length = 0
@@ -98,8 +96,8 @@ describeWithBroker('the publisher by MQTT', () => {
         ...{ needs_login: false, files_waiting: 0, backup_at: '2026-01-02T03:04:05.000Z' },
       })
       expect(state.rl_total).toBeGreaterThan(0)
-      expect((await findStatus(rig.app)).mqtt).toMatchObject({ connected: true, problem: null })
-      expect(await diagnose()).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
+      expect((await findStatus(rig.app)).features.mqtt).toMatchObject({ connected: true, problem: null })
+      expect(await diagnose('mqtt', rig.app)).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
     } finally {
       await publisher.close()
     }
@@ -161,8 +159,11 @@ describeWithBroker('the publisher by MQTT', () => {
     try {
       await connected()
       await broker.stop()
-      await eventually(async () => (await findStatus(rig.app)).mqtt?.problem ?? undefined, OFTEN)
-      const [finding] = await diagnose()
+      await eventually(async () => {
+        const [row] = await rig.rows('select problem from musette.mqtt_publisher')
+        return row?.problem ?? undefined
+      }, OFTEN)
+      const [finding] = await diagnose('mqtt', rig.app)
       expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining('cannot be used') })
       await rig.steer('POST', 'activities', { path: 'fresh', name: 'Fresh', seconds: 600 })
       await syncAccount(rig.app, { name: 'default' })
@@ -272,7 +273,7 @@ describeWithBroker('the publisher by MQTT', () => {
     const failure = await openBroker(changed).catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 'mqtt_unreachable', message: expect.stringContaining(sentence) })
     expect(JSON.stringify([failure, String(failure), rig.log.lines])).not.toMatch(/hunter2|p@ss/)
-    const [finding] = await diagnose({ ...rig.app.config, mqtt: changed })
+    const [finding] = await diagnose('mqtt', { ...rig.app, config: { ...rig.app.config, mqtt: changed } })
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
   })
 

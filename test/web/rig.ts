@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import type { Role } from '../../src/daemon/roles.ts'
 import { dashboard } from '../../src/features/dashboard/feature.ts'
+import { FEATURES } from '../../src/features/index.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { openWeb, type WebDeps } from '../../src/web/web.ts'
 import { readConfig } from '../kit/config.ts'
@@ -98,6 +99,7 @@ export function openBareWeb(options: {
         config: readConfig({}),
         store: { read: fail, transaction: fail } as never,
         databaseUrl: '',
+        features: FEATURES,
       },
       jobs: { counts: fail, paused: fail, queues: () => [] },
       features: options.features ?? [dashboard],

@@ -1,11 +1,11 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { findStatus } from '../../src/app/status-report.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
-import { checkWebhooks } from '../../src/doctor/check-listed.ts'
+import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { HOUR } from '../../src/kit/time.ts'
 import { collectGarbage } from '../../src/service/read-body.ts'
+import { diagnose } from '../doctor/rig.ts'
 import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { END_CONNECTIONS } from '../kit/postgres.ts'
@@ -61,8 +61,6 @@ describe('a daemon with webhooks', () => {
   const messages = () => receiver.received.map(({ text }) => JSON.parse(text))
   const findEvent = (type: string) =>
     eventually(() => messages().find((message) => message.type === type), OFTEN)
-  const diagnose = (config = rig.app.config) =>
-    checkWebhooks({ config, mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }) })
 
   it('sends a new activity with its scores, and the whole history before it in one message', async () => {
     await eventually(async () => {
@@ -101,15 +99,15 @@ describe('a daemon with webhooks', () => {
 
   it('shows deliveries in status, doctor and metrics, without an address', async () => {
     // A receiver has a message before the daemon has recorded that it was delivered.
-    const { webhooks } = await eventually(async () => {
-      const status = await findStatus(rig.app)
-      return status.webhooks.every(({ open }) => open === 0) && status
+    await eventually(async () => {
+      const [row] = await rig.rows("select from musette.webhook_messages where state = 'open'")
+      return row === undefined
     }, OFTEN)
-    expect(webhooks).toMatchObject([
+    expect((await findStatus(rig.app)).features.webhooks).toMatchObject([
       { webhook: 'home', open: 0, given_up: 0, last_error: null },
       { webhook: 'phone', open: 0, delivered: 1 },
     ])
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnose('webhooks', rig.app)).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/^webhook "home": last message delivered .* ago$/) },
       { state: 'ok' },
     ])
@@ -128,7 +126,8 @@ describe('a daemon with webhooks', () => {
 
   it('is a finding of the doctor when others may read the file', async () => {
     await chmod(file, 0o644)
-    expect((await diagnose(readConfig({ MUSETTE_WEBHOOKS: file })))[0]).toMatchObject({
+    const config = readConfig({ MUSETTE_WEBHOOKS: file })
+    expect((await diagnose('webhooks', { ...rig.app, config }))[0]).toMatchObject({
       state: 'warning',
       run: `chmod 600 ${file}`,
     })

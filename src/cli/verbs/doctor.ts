@@ -1,6 +1,6 @@
-import type { ProblemKind } from '../../app/findings/finding.ts'
 import type { Diagnosis } from '../../doctor/doctor.ts'
 import { EXIT } from '../../frame/context.ts'
+import type { ProblemKind } from '../../frame/findings/finding.ts'
 import { ASKS } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 

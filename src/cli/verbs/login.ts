@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { App } from '../../app/app.ts'
+import { FEATURES } from '../../features/index.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
 import { ASKS, KEYED, SERVICE, SIGNED_IN, WHOSE } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
@@ -158,9 +159,9 @@ export const accountsListVerb = defineVerb({
   help: { settings: KEYED, exits: ASKS, examples: ['musette accounts --json'] },
   needs: 'database',
   async run({ app, ...context }, { json }): Promise<undefined> {
-    const { findStatus } = await import('../../app/status-report.ts')
+    const { findStatus } = await import('../../frame/findings/status-report.ts')
     await noteUnreadableLogins(context, app)
-    const { accounts } = await findStatus(app)
+    const { accounts } = await findStatus({ ...app, features: FEATURES })
     const rows = accounts.map(
       ({ account, base_url, login, needs_login, last_error, login_expires_at, timezone }) =>
         json

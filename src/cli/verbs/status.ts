@@ -1,6 +1,7 @@
 import { withRemedy } from '../../app/remedy.ts'
-import type { Status } from '../../app/status-report.ts'
+import { FEATURES } from '../../features/index.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
+import type { Status } from '../../frame/findings/status-report.ts'
 import { ASKS, KEYED } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
@@ -14,11 +15,11 @@ export const statusVerb = defineVerb({
   help: { settings: [...KEYED, 'REDIS_URL'], exits: ASKS, examples: ['musette status'] },
   needs: 'database',
   async run({ app, ...context }, { json }): Promise<undefined> {
-    const { findStatus } = await import('../../app/status-report.ts')
+    const { findStatus } = await import('../../frame/findings/status-report.ts')
     const keyProblem = await noteUnreadableLogins(context, app)
-    const report = await findStatus(app)
-    const { findings, in_order: _, ...state } = report
-    if (json) context.printJson({ ...state, key_problem: keyProblem ?? null, findings })
+    const report = await findStatus({ ...app, features: FEATURES })
+    const { findings, in_order: _, features, ...state } = report
+    if (json) context.printJson({ ...state, ...features, key_problem: keyProblem ?? null, findings })
     else printStatus(context, report)
   },
 })

@@ -33,4 +33,5 @@ export const backup = defineFeature({
       },
     },
   },
+  state: async () => (await import('./state.ts')).backupState,
 })

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { type App, openApp } from '../../app/app.ts'
 import { findUploadOf } from '../../app/files/upload-files.ts'
 import { signInWithPassword } from '../../app/sign-in.ts'
-import { findStatus } from '../../app/status-report.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { readSharedUrl } from '../../embedded/embedded.ts'
 import type { Context, RunningDaemon } from '../../frame/context.ts'
@@ -17,6 +16,7 @@ import { formatCount, quoteShell } from '../../kit/text.ts'
 import { MINUTE, sleep } from '../../kit/time.ts'
 import { makeFitFile } from '../../sandbox/fit-file.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import { findAccountStatuses } from '../../store/account-status.ts'
 
 /** How this program is typed: installed, or in a clone. */
 const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
@@ -89,7 +89,7 @@ const UPLOAD_SECONDS = 20 * 60
 async function followBackfill(context: Tools<'nothing'>, daemon: RunningDaemon, since: Date): Promise<void> {
   const line = context.beginProgress('activities')
   for (;;) {
-    const [account] = (await findStatus(daemon.app)).accounts
+    const [account] = await daemon.app.store.read(findAccountStatuses)
     if (account?.polled_at && account.polled_at >= since) {
       const { activities, wanted, mirrored, samples } = account
       line.show({ done: activities - wanted, total: activities })

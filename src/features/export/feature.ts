@@ -12,4 +12,5 @@ export const exporting = defineFeature({
       run: async (app, context) => (await import('./export-history.ts')).exportHistory(app, context),
     },
   },
+  state: async () => (await import('./state.ts')).exportState,
 })

@@ -14,4 +14,5 @@ export const heartbeat = defineFeature({
       },
     },
   },
+  state: async () => (await import('./state.ts')).heartbeatState,
 })

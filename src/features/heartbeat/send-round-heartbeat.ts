@@ -1,8 +1,8 @@
 import type { App } from '../../app/app.ts'
-import { collectFindings } from '../../app/findings/collect-findings.ts'
-import { makeFacts } from '../../app/findings/facts.ts'
-import { type Finding, isOpen, isSaid } from '../../app/findings/finding.ts'
 import { withRemedy } from '../../app/remedy.ts'
+import { collectFindings } from '../../frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../../frame/findings/facts.ts'
+import { type Finding, isOpen, isSaid } from '../../frame/findings/finding.ts'
 import { TransientError } from '../../kit/errors.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { sendHeartbeat } from '../../webhooks/heartbeat.ts'
@@ -16,7 +16,7 @@ const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
  * when the monitor did not take it, and the errors of the database.
  */
 export async function sendRoundHeartbeat(
-  app: Pick<App, 'store' | 'config' | 'log'>,
+  app: FactsApp & Pick<App, 'log'>,
   input: { startedAt: Date; now: Date; signal: AbortSignal },
 ): Promise<void> {
   const { store, config, log } = app
@@ -47,8 +47,8 @@ export async function sendRoundHeartbeat(
 
 /** Says to a monitor, which others run, what is wrong: without names of files, folders and errors, because it may take this in its address. */
 function describeToMonitor(findings: readonly Finding[]): string {
-  const phrases = findings.map(({ code = '', account }) => {
-    const phrase = code.replaceAll('_', ' ')
+  const phrases = findings.map(({ rule, account }) => {
+    const phrase = rule?.code.replaceAll('_', ' ') ?? ''
     return account === undefined ? phrase : `${phrase} (account "${account}")`
   })
   return withRemedy([...new Set(phrases)].join(', '), { run: 'musette status' })

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { makeFacts } from '../../app/findings/facts.ts'
 import { makeCachedProbe } from '../../frame/cached-probe.ts'
 import type { WebParts } from '../../frame/define-feature.ts'
+import { findLastCopy } from '../../frame/findings/collect-findings.ts'
+import { makeFacts } from '../../frame/findings/facts.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { SECOND, systemClock } from '../../kit/time.ts'
 import { findAccountHealth, findHealthCounts } from '../../store/health.ts'
@@ -31,7 +32,7 @@ const METRICS_KEEP_MS = 5 * SECOND
  */
 export function makeHealthReader(
   deps: {
-    app: Pick<WebParts['app'], 'config' | 'store' | 'log'>
+    app: Omit<WebParts['app'], 'databaseUrl'>
     jobs: Pick<WebParts['jobs'], 'counts' | 'paused'>
   },
   input: { since: RunsMark; onRun: (run: EndedRun) => void },
@@ -47,8 +48,8 @@ export function makeHealthReader(
     mark = read.runs.mark
     for (const run of read.runs.ended) input.onRun(run)
     // Age and size are those of the actual file, not of its row.
-    const { newest: file } = await makeFacts(deps.app, new Date()).newestBackup()
-    const backup = { ...read.counts.backup, doneAt: file?.doneAt ?? null, bytes: file?.bytes ?? null }
+    const file = await findLastCopy(makeFacts(deps.app, new Date()))
+    const backup = { ...read.counts.backup, doneAt: file?.done_at ?? null, bytes: file?.bytes ?? null }
     const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
     const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null
     return { accounts: read.accounts, counts: { ...read.counts, heartbeatAt, mqttConnected, backup } }

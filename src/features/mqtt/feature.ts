@@ -12,4 +12,5 @@ export const mqtt = defineFeature({
       'MUSETTE_MQTT_COMMANDS',
     ],
   },
+  state: async () => (await import('./state.ts')).mqttState,
 })

@@ -5,4 +5,5 @@ export const webhooks = defineFeature({
   name: 'webhooks',
   verbs: { after: 'key rotate', all: [webhookTestVerb] },
   settingsOf: { start: ['MUSETTE_WEBHOOKS'] },
+  state: async () => (await import('./state.ts')).webhooksState,
 })

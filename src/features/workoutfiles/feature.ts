@@ -8,4 +8,5 @@ export const workoutfiles = defineFeature({
     start: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
     sync: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
   },
+  state: async () => (await import('./state.ts')).workoutfilesState,
 })

@@ -1,19 +1,18 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { collectFindings } from '../../../src/app/findings/collect-findings.ts'
-import { makeFacts } from '../../../src/app/findings/facts.ts'
-import type { Finding } from '../../../src/app/findings/finding.ts'
-import { findStatus } from '../../../src/app/status-report.ts'
 import { readNewestBackup } from '../../../src/backup/backup-folder.ts'
 import { type Daemon, openDaemon } from '../../../src/daemon/daemon.ts'
-import { checkBackups } from '../../../src/doctor/check-backups.ts'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../../src/features/backup/scheduled-backup.ts'
 import { backupSettings } from '../../../src/features/backup/settings.ts'
+import { collectFindings } from '../../../src/frame/findings/collect-findings.ts'
+import { makeFacts } from '../../../src/frame/findings/facts.ts'
+import { findStatus } from '../../../src/frame/findings/status-report.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
 import { findIdentity } from '../../../src/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/store/store.ts'
 import { contentOf, restoreInto } from '../../backup/rig.ts'
+import { diagnose } from '../../doctor/rig.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
@@ -52,20 +51,15 @@ describe('scheduled backups', () => {
     rig.rows(
       "select kind, outcome, error_code, bytes from training.sync_runs where resource = 'backup' order by run_id",
     )
-  const diagnose = (): Promise<Finding[]> =>
-    checkBackups({
-      config: rig.app.config,
-      mirror: async () => ({ store: rig.app.store, url: rig.databaseUrl }),
-    })
 
   it('are complete archives named by time, with a row and their size', async () => {
-    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette start' }])
+    expect(await diagnose('backups', rig.app)).toMatchObject([{ state: 'warning', run: 'musette start' }])
     const made = await backUpAt(0)
     expect(await readdir(dir)).toEqual([own('20240131T060000Z')])
     expect(await runs()).toEqual([
       { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) },
     ])
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none was restored/) },
     ])
     const target = await openTestDatabase()
@@ -104,9 +98,9 @@ describe('scheduled backups', () => {
       'musette-20230101T000000Z-00000000.tar.01234567-89ab-cdef-0123-456789abcdef.part',
     ].sort()
     for (const name of others) await writeFile(join(dir, name), 'of another database')
-    const before = (await findStatus(rig.app)).backup
-    expect((await readNewestBackup({ dir, line }))?.path).toBe(before?.file)
-    expect(before?.file).toContain(own('20240131T100000Z'))
+    const newest = (await readNewestBackup({ dir, line }))?.path
+    expect((await findStatus(rig.app)).features.backup).toMatchObject({ file: newest })
+    expect(newest).toContain(own('20240131T100000Z'))
     // One of them is younger than half of the interval, and stands for none of this database.
     await backUpAt(4.6)
     const names = await readdir(dir)
@@ -140,15 +134,17 @@ describe('scheduled backups', () => {
     const newest = join(dir, own('20240131T110000Z'))
     const whole = await readFile(newest)
     await writeFile(newest, 'no archive')
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       { state: 'problem', found: expect.stringContaining(`${own('20240131T110000Z')} cannot be read`) },
     ])
     const elsewhere = join(folder.path, 'elsewhere')
     await rename(dir, elsewhere)
     await mkdir(dir)
     const gone = /the folder holds no backup of this database, although one was made at/
-    expect(await diagnose()).toMatchObject([{ state: 'problem', found: expect.stringMatching(gone) }])
-    expect((await findStatus(rig.app)).backup).toMatchObject({
+    expect(await diagnose('backups', rig.app)).toMatchObject([
+      { state: 'problem', found: expect.stringMatching(gone) },
+    ])
+    expect((await findStatus(rig.app)).features.backup).toMatchObject({
       done_at: null,
       bytes: null,
       problem: expect.stringMatching(gone),
@@ -156,7 +152,7 @@ describe('scheduled backups', () => {
     await rm(dir, { recursive: true })
     await rename(elsewhere, dir)
     await writeFile(newest, whole)
-    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+    expect(await diagnose('backups', rig.app)).toMatchObject([{ state: 'ok' }])
   })
 
   it('are restored and compared once a week, as doctor and status show', async () => {
@@ -169,8 +165,8 @@ describe('scheduled backups', () => {
       rig.rows(
         "select kind, outcome, error_code, bytes from training.sync_runs where resource = 'backup-verify' order by run_id",
       )
-    expect((await findStatus(rig.app)).backup).toMatchObject({ problem: null, verified_at: null })
-    expect(await diagnose()).toMatchObject([
+    expect((await findStatus(rig.app)).features.backup).toMatchObject({ problem: null, verified_at: null })
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       { found: expect.stringContaining('none was restored and compared') },
     ])
     const done = await verifyAt(0)
@@ -179,8 +175,11 @@ describe('scheduled backups', () => {
       { kind: 'schedule', outcome: 'done', bytes: String(done?.bytes) },
     ])
     expect(await verifyAt(6)).toBeUndefined()
-    expect((await findStatus(rig.app)).backup).toMatchObject({ problem: null, verified_at: expect.any(Date) })
-    expect(await diagnose()).toMatchObject([
+    expect((await findStatus(rig.app)).features.backup).toMatchObject({
+      problem: null,
+      verified_at: expect.any(Date),
+    })
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/; one was restored and compared .* ago$/) },
     ])
 
@@ -191,14 +190,14 @@ describe('scheduled backups', () => {
     await writeFile(newest, flipped)
     await expect(verifyAt(7)).rejects.toMatchObject({ code: 'backup_damaged' })
     expect((await compared()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_damaged' })
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       {
         state: 'problem',
         found: expect.stringContaining('could not be (the backup is damaged'),
         run: expect.stringMatching(/^musette backup --verify .*musette-20240131T110000Z-/),
       },
     ])
-    expect((await findStatus(rig.app)).backup).toMatchObject({
+    expect((await findStatus(rig.app)).features.backup).toMatchObject({
       code: 'backup_unproved',
       problem: expect.stringContaining('is damaged'),
     })
@@ -228,14 +227,14 @@ describe('scheduled backups', () => {
     })
     expect(await readdir(dir)).toEqual(before)
     expect((await runs()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_file' })
-    expect(await diagnose()).toMatchObject([
+    expect(await diagnose('backups', rig.app)).toMatchObject([
       {
         state: 'problem',
         found: expect.stringMatching(/the last backup failed \(.* cannot be written .*the last one was made/),
       },
     ])
-    const { backup } = await findStatus(rig.app)
-    expect(backup).toMatchObject({ dir, problem: expect.stringContaining('failed') })
+    const { features } = await findStatus(rig.app)
+    expect(features.backup).toMatchObject({ dir, problem: expect.stringContaining('failed') })
   })
 
   it('leave the job to another worker when this one has no folder', async () => {

@@ -125,9 +125,9 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'A heartbeat is sent only when every login, poll, upload, backup and comparison is in order',
-    in: 'src/app/findings/finding.ts',
-    from: "needs_login: makeRule('logins', 'credentials', SIGNED_OUT,",
-    to: "needs_login: makeRule('logins', 'credentials', 'doctor status header message',",
+    in: 'src/frame/findings/core-sources.ts',
+    from: "needs_login: ['credentials', SIGNED_OUT,",
+    to: "needs_login: ['credentials', 'doctor status header message',",
   },
   {
     promise: 'A workout file has the watts of every second of its definition',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../../../app/app.ts'
+import type { FactsApp } from '../../../frame/findings/facts.ts'
 import type { JobQueue } from '../../../jobs/queues.ts'
 import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 
@@ -9,7 +10,7 @@ import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
 
 /** What the pages need of the program. */
-export type PagesApp = Pick<App, 'config' | 'store' | 'log'> & { queues: readonly JobQueue[] }
+export type PagesApp = FactsApp & Pick<App, 'log'> & { queues: readonly JobQueue[] }
 
 /**
  * A page: its contents come from the script of `folder` and its routes below `/api/`, or are only `text`. The frame has no foreign text, so

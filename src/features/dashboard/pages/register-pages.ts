@@ -1,8 +1,8 @@
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { makeFacts } from '../../../app/findings/facts.ts'
 import { makeCachedProbe } from '../../../frame/cached-probe.ts'
 import type { WebParts } from '../../../frame/define-feature.ts'
+import { makeFacts } from '../../../frame/findings/facts.ts'
 import { ConfigError, errorLine, TransientError } from '../../../kit/errors.ts'
 import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
@@ -38,9 +38,9 @@ const LONGEST_ID = 2_147_483_647
  */
 export async function registerPages(
   server: FastifyInstance,
-  { app: { config, store, log }, jobs, root, signOut, isWatched, setNoSuchPage }: WebParts,
+  { app: opened, jobs, root, signOut, isWatched, setNoSuchPage }: WebParts,
 ): Promise<void> {
-  const app: PagesApp = { config, store, log, queues: jobs.queues() }
+  const app: PagesApp = { ...opened, queues: jobs.queues() }
   const tokens = makePageTokens()
   const menu = { pages: PAGES, root, signOut }
   setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))

@@ -1,5 +1,6 @@
-import { collectFindings } from '../../../../app/findings/collect-findings.ts'
-import type { Facts } from '../../../../app/findings/facts.ts'
+import { collectFindings } from '../../../../frame/findings/collect-findings.ts'
+import { TIMEZONE_RULE } from '../../../../frame/findings/core-sources.ts'
+import type { Facts } from '../../../../frame/findings/facts.ts'
 
 /** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
 type ProblemView = {
@@ -15,13 +16,13 @@ export async function collectProblems(facts: Facts, place: 'page' | 'header'): P
   const findings = await collectFindings(facts, { place })
   return findings
     .filter(({ state }) => state !== 'ok')
-    .map(({ found, run, state, code, account }) => {
+    .map(({ found, run, state, rule, account }) => {
       const sentence = found.replace(/"([^"]*)"/g, '“$1”').replace(/^./, (letter) => letter.toUpperCase())
       return {
         text: `${sentence.replace(/\.$/, '')}.${run === undefined ? '' : ' Type:'}`,
         command: run ?? null,
         ...(state === 'calm' && { calm: true }),
-        ...(code === 'days_of_utc' && account !== undefined && { home_of: account }),
+        ...(rule === TIMEZONE_RULE && account !== undefined && { home_of: account }),
       }
     })
 }

@@ -1,8 +1,9 @@
 import type { App } from '../../../../app/app.ts'
-import { makeFacts } from '../../../../app/findings/facts.ts'
 import { lineOf, sortWorkouts } from '../../../../app/saved-workouts.ts'
-import { findStatus, type Status } from '../../../../app/status-report.ts'
 import { makeCachedProbe } from '../../../../frame/cached-probe.ts'
+import { collectFindings, findLastCopy } from '../../../../frame/findings/collect-findings.ts'
+import { type Facts, type FactsApp, makeFacts } from '../../../../frame/findings/facts.ts'
+import { findStatus, type Status } from '../../../../frame/findings/status-report.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import { type Account, findAccountById, findAccounts } from '../../../../store/account-rows.ts'
 import type { Tx } from '../../../../store/store.ts'
@@ -39,7 +40,7 @@ const ACTIVITIES_SHOWN = 8
  * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
  * it does not exist. The parts, about 20 queries, are found at the same time.
  */
-export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
+export function makeFindToday(app: FactsApp) {
   const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
   return async ({ accountId }: { accountId?: number | undefined }) => {
     const [shared, today] = await Promise.all([
@@ -55,7 +56,7 @@ export function makeFindToday(app: Pick<App, 'config' | 'store'>) {
   }
 }
 
-async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
+async function findSharedPart(app: FactsApp) {
   const facts = makeFacts(app, new Date())
   const [status, lines] = await Promise.all([
     findStatus(app, facts),
@@ -89,12 +90,16 @@ async function findSharedPart(app: Pick<App, 'config' | 'store'>) {
     activities: lines.activities,
     runs: lines.runs,
     // Without the path of the folder, which the page must not show.
-    backup: status.backup && {
-      done_at: status.backup.done_at,
-      bytes: status.backup.bytes,
-      problem: status.backup.problem,
-    },
+    backup: await findBackup(facts),
   }
+}
+
+async function findBackup(facts: Facts) {
+  const copy = await findLastCopy(facts)
+  if (!copy) return null
+  const { check, done_at, bytes } = copy
+  const problem = (await collectFindings(facts, { check })).find(({ state }) => state === 'problem')
+  return { done_at, bytes, problem: problem?.found ?? null }
 }
 
 async function findAccountToday(tx: Tx, account: Account) {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../../../../app/app.ts'
+import type { FactsApp } from '../../../../frame/findings/facts.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../../workoutfolder/format-workout.ts'
 import { attachmentOf, KEY, sendView } from '../send-view.ts'
 import { findSavedFile, findWorkoutFile, makeFindToday } from './queries.ts'
@@ -14,7 +15,7 @@ const BY_PATH = {
 } as const
 
 /** Adds the content of the first page. */
-export function registerToday(scope: FastifyInstance, app: Pick<App, 'config' | 'store'>): void {
+export function registerToday(scope: FastifyInstance, app: FactsApp): void {
   const find = makeFindToday(app)
   scope.get<{ Querystring: { account?: number } }>('/today', { schema: QUERY }, async (request, reply) =>
     sendView(request, reply, await find({ accountId: request.query.account })),

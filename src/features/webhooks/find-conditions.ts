@@ -1,16 +1,15 @@
-import type { App } from '../app/app.ts'
-import { collectFindings } from '../app/findings/collect-findings.ts'
-import { makeFacts } from '../app/findings/facts.ts'
-import { isSaid } from '../app/findings/finding.ts'
-import { findAccounts } from '../store/account-rows.ts'
-import type { Condition } from '../webhooks/texts.ts'
+import { collectFindings } from '../../frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../../frame/findings/facts.ts'
+import { isSaid } from '../../frame/findings/finding.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import type { Condition } from '../../webhooks/texts.ts'
 
 /**
  * Finds whether the mirror of each account and the backups are wrong or well, by the findings that have messages. It is unknown
  * without a finding, as of an account that needs a login, and while one may soon be over.
  */
 export async function findConditions(
-  app: Pick<App, 'store' | 'config'>,
+  app: FactsApp,
   input: { startedAt: Date; now: Date },
 ): Promise<Condition[]> {
   const accounts = await app.store.read(findAccounts)

@@ -1,0 +1,204 @@
+import { stat } from 'node:fs/promises'
+import {
+  readBackupManifest,
+  readBackupsOfOthers,
+  readNewestBackup,
+  VERIFY_EVERY_MS,
+} from '../../backup/backup-folder.ts'
+import { readWritableFolder } from '../../frame/findings/check-folder.ts'
+import {
+  type CheckContext,
+  DATABASE_VARIABLES,
+  type Facts,
+  type FeatureState,
+} from '../../frame/findings/facts.ts'
+import {
+  type Finding,
+  makeFinding,
+  makeRules,
+  ok,
+  problem,
+  type Rule,
+  warning,
+} from '../../frame/findings/finding.ts'
+import { errorLine } from '../../kit/errors.ts'
+import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
+import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
+import { formatAge, formatDuration } from '../../kit/time.ts'
+import { findIdentity } from '../../store/database-facts.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+import { readBackupFault } from './scheduled-backup.ts'
+import { backupSettings } from './settings.ts'
+
+const SAID = 'doctor status page heartbeat message'
+const BACK_UP = 'musette backup DIR/by-hand.tar'
+
+const RULES = {
+  ...makeRules({ backups_of_others: ['calm', 'doctor status page', 'export MUSETTE_BACKUP_DIR=DIR'] }),
+  ...makeRules(
+    {
+      backup_missing: ['warning', 'doctor status', 'musette start'],
+      backup_failed: ['unexpected', SAID, BACK_UP],
+      backup_disk_full: ['unexpected', SAID, 'df -h DIR'],
+      backup_gone: ['unexpected', SAID, BACK_UP],
+      backup_late: ['unexpected', SAID, BACK_UP],
+      backup_unproved: ['unexpected', SAID, 'musette backup --verify FILE'],
+    },
+    'after a start',
+  ),
+}
+
+export const backupState: FeatureState = {
+  check: 'backups',
+  variables: [...DATABASE_VARIABLES, 'MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY'],
+  rules: RULES,
+  judge: judgeBackups,
+  diagnose,
+  status: { name: 'backup', find: findStatus },
+  folder: {
+    variable: 'MUSETTE_BACKUP_DIR',
+    dirOf: (config) => backupSettings.of(config).dir,
+    readForeign: readForeignBackups,
+    rule: RULES.backups_of_others,
+  },
+  async findCopy(facts) {
+    if (backupSettings.of(facts.config).dir === undefined) return null
+    const { newest } = await facts.once(readNewest)
+    return { done_at: newest?.doneAt ?? null, bytes: newest?.bytes ?? null }
+  },
+}
+
+/** Finds the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read. */
+async function readNewest({ config, identity }: Facts) {
+  const { dir } = backupSettings.of(config)
+  if (dir === undefined) return { newest: undefined, unreadable: undefined }
+  const { line } = await identity()
+  return await readNewestBackup({ dir, line }).then(
+    (newest) => ({ newest, unreadable: undefined }),
+    (error: unknown) => ({ newest: undefined, unreadable: errorLine(error) }),
+  )
+}
+
+/** Finds the same with the runs that make and verify backups. */
+async function findBackups(facts: Facts) {
+  const { dir } = backupSettings.of(facts.config)
+  if (dir === undefined) return undefined
+  const { lineBeganAt } = await facts.identity()
+  const { newest, unreadable } = await facts.once(readNewest)
+  const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
+  const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
+  return { dir, newest, unreadable, made, verified, lineBeganAt }
+}
+
+/** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
+async function judgeBackups(facts: Facts): Promise<Finding[]> {
+  const backups = await facts.once(findBackups)
+  if (!backups) return []
+  const { now, config } = facts
+  const { dir, newest, unreadable, made, verified, lineBeganAt } = backups
+  const since = newest?.doneAt ?? null
+  const of = (rule: Rule, found: string) => [
+    makeFinding(rule, found, { since, DIR: dir, ...(newest && { FILE: newest.path }) }),
+  ]
+  if (unreadable !== undefined) return of(RULES.backup_failed, unreadable)
+  const ageOf = (at: Date | null) => (at ? now.getTime() - at.getTime() : 0)
+  const last = newest
+    ? `the last one was made ${formatAge(newest.doneAt, now)} ago, ${formatBytes(newest.bytes)}`
+    : 'there is none yet'
+  if (made.outcome === 'failed' || made.outcome === 'abandoned') {
+    const found = `the last backup failed (${made.error ?? made.outcome}); ${last}`
+    // Where a disk is full, another backup on it helps nobody.
+    return made.errorCode === 'backup_disk_full'
+      ? of(RULES.backup_disk_full, `${found}; make room`)
+      : of(RULES.backup_failed, found)
+  }
+  // Those of before a restore have another name.
+  if (made.doneAt && made.doneAt > lineBeganAt && !newest) {
+    const why = 'it was removed, or this machine does not see the folder'
+    const found = `the folder holds no backup of this database, although one was made at ${made.doneAt.toISOString()}`
+    return of(RULES.backup_gone, `${found}: ${why}`)
+  }
+  if (!newest) return of(RULES.backup_missing, 'there is no backup yet; a daemon that runs makes one')
+  const { everyMs } = backupSettings.of(config)
+  if (ageOf(since) > 2 * everyMs) {
+    const due = `one is due every ${formatDuration(everyMs)}`
+    return of(RULES.backup_late, `the last backup is ${formatAge(newest.doneAt, now)} old, and ${due}`)
+  }
+  if (verified.outcome === 'failed') {
+    const found = `the last backup that was to be restored and compared could not be (${verified.error})`
+    return of(RULES.backup_unproved, `${found}; ${last}`)
+  }
+  const unprovedMs = ageOf(verified.doneAt)
+  if (unprovedMs > 3 * VERIFY_EVERY_MS) {
+    const found = `no backup was restored and compared for ${formatDuration(unprovedMs)}`
+    return of(RULES.backup_unproved, `${found}, and one is due every week; ${last}`)
+  }
+  const proved = verified.doneAt
+    ? `one was restored and compared ${formatAge(verified.doneAt, now)} ago`
+    : undefined
+  return [ok(`${dir}: ${last}; ${proved ?? 'none was restored and compared yet'}`)]
+}
+
+/** Checks that scheduled backups can be written, that the last one was made lately and did not fail, and that its file can be read. */
+async function diagnose({ config, mirror, listed: list }: CheckContext): Promise<readonly Finding[]> {
+  const { dataDir, databaseUrl } = config
+  const { dir } = backupSettings.of(config)
+  if (dir === undefined) return [ok('MUSETTE_BACKUP_DIR is not set: backups are made by musette backup only')]
+  const folder = await readWritableFolder(dir, 'MUSETTE_BACKUP_DIR', 'no backup is made')
+  if ('wrong' in folder) return [folder.wrong]
+  const listed = await list()
+  const database = await mirror()
+  if (listed.some(({ state }) => state !== 'ok') || 'reason' in database) return listed
+  const { line } = await database.store.read(findIdentity)
+  const fault = await readBackupFault({ dir, line })
+  if (fault !== undefined)
+    return [problem('unexpected', fault, `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`)]
+  // A backup on the disk of the embedded database is lost together with it.
+  const isBeside = databaseUrl === undefined && (await stat(dir)).dev === (await stat(dataDir)).dev
+  const found = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
+  return isBeside ? [...listed, warning(found, `df ${quoteShell(dir)}`)] : listed
+}
+
+/** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */
+async function findStatus(facts: Facts, finding: Finding | undefined) {
+  const backups = await facts.once(findBackups)
+  if (!backups) return null
+  const { dir, newest, unreadable, made, verified } = backups
+  const failure = unreadable === undefined ? made.errorCode : 'backup_file'
+  const rule = finding?.rule
+  const isFailed = rule === RULES.backup_failed || rule === RULES.backup_disk_full
+  const unproved = rule === RULES.backup_unproved ? RULES.backup_unproved.code : null
+  return {
+    ...{ dir, done_at: newest?.doneAt ?? null, bytes: newest?.bytes ?? null, file: newest?.path ?? null },
+    verified_at: verified.doneAt,
+    problem: finding?.found ?? null,
+    code: isFailed ? failure : unproved,
+  }
+}
+
+/** Finds the other databases and lines with backups in a folder. */
+async function readForeignBackups(
+  dir: string,
+  { identity, line }: DatabaseIdentity,
+): Promise<ForeignFolder | undefined> {
+  const paths = await readBackupsOfOthers({ dir, line })
+  const [first] = paths
+  if (first === undefined) return undefined
+  const owners = await Promise.all(paths.map((path) => readBackupManifest({ path }).catch(() => undefined)))
+  const isEarlier = owners.every((manifest) => manifest?.database?.identity === identity)
+  const count = formatCount(paths.length)
+  const found = `${dir} also holds ${count} ${paths.length === 1 ? 'backup' : 'backups'} that this database does not count, verify or remove`
+  if (isEarlier) {
+    const why = 'of this database, but from before a restore or of another restore of it'
+    return { found: `${found}, ${why}; remove them if not needed`, run: `ls -l ${quoteShell(dir)}` }
+  }
+  const other = owners.find((manifest) => manifest?.database && manifest.database.identity !== identity)
+  const whose = other?.database
+    ? `of another database (identity ${other.database.identity})`
+    : 'of an unknown database'
+  const own = quoteShell(`${dir}-${identity.slice(0, 8)}`)
+  return {
+    found: `${found}, ${whose}; give each database a folder of its own`,
+    run: `export MUSETTE_BACKUP_DIR=${own}`,
+  }
+}

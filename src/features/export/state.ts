@@ -1,0 +1,56 @@
+import { readForeignExport } from '../../app/export/export-folder.ts'
+import { readWritableFolder } from '../../frame/findings/check-folder.ts'
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok } from '../../frame/findings/finding.ts'
+import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+
+const RULES = makeRules({
+  export_missing: ['warning', 'doctor status', 'musette start'],
+  export_failed: ['unexpected', 'doctor status', 'musette export --all --format parquet --to DIR'],
+  export_late: ['warning', 'doctor status', 'musette start'],
+})
+
+export const exportState: FeatureState = {
+  check: 'export',
+  variables: [...DATABASE_VARIABLES, 'MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'],
+  rules: RULES,
+  judge: judgeExport,
+  /** Checks that the history can be exported into its folder, and that this was done lately. */
+  async diagnose({ config, listed }) {
+    const { dir } = config.export
+    if (dir === undefined)
+      return [ok('MUSETTE_EXPORT_DIR is not set: the history is exported by musette export --all only')]
+    const folder = await readWritableFolder(dir, 'MUSETTE_EXPORT_DIR', 'the history is not exported')
+    return 'wrong' in folder ? [folder.wrong] : listed()
+  },
+  folder: {
+    variable: 'MUSETTE_EXPORT_DIR',
+    dirOf: (config) => config.export.dir,
+    readForeign: readForeignExport,
+  },
+}
+
+/** Longer than a worker is busy, or a daemon is down for a new version. */
+const EXPORT_LATE_MS = 30 * MINUTE
+
+async function judgeExport(facts: Facts): Promise<Finding[]> {
+  const { now } = facts
+  const { dir, everyMs } = facts.config.export
+  if (dir === undefined) return []
+  const { doneAt, outcome, error } = await facts.read((tx) => findWholeWorkState(tx, 'export'))
+  const ago = doneAt && formatAge(doneAt, now)
+  if (outcome === 'failed') {
+    const last = ago ? `; it has what was there ${ago} ago` : ''
+    const found = `the last export into ${dir} failed (${error ?? 'no reason'})${last}`
+    return [makeFinding(RULES.export_failed, found, { DIR: dir })]
+  }
+  if (!doneAt)
+    return [
+      makeFinding(RULES.export_missing, `nothing was exported into ${dir} yet; a daemon that runs does it`),
+    ]
+  const found = `${dir}, exported ${ago} ago`
+  if (now.getTime() - doneAt.getTime() <= 2 * everyMs + EXPORT_LATE_MS) return [ok(found)]
+  const due = `${found}; a daemon that runs does it every ${formatDuration(everyMs)}`
+  return [makeFinding(RULES.export_late, due, { since: doneAt })]
+}

@@ -1,0 +1,52 @@
+import { DATABASE_VARIABLES, type Facts, type FeatureState, freshMs } from '../../frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok, type Rule } from '../../frame/findings/finding.ts'
+import { formatAge, formatDuration } from '../../kit/time.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+
+const RULES = makeRules({
+  heartbeat_missing: ['warning', 'doctor status', 'musette start'],
+  heartbeat_reported: ['unexpected', 'doctor status', ''],
+  heartbeat_failed: ['unexpected', 'doctor status', 'musette config'],
+  heartbeat_late: ['unexpected', 'doctor status', 'musette start'],
+})
+
+export const heartbeatState: FeatureState = {
+  check: 'heartbeat',
+  variables: [...DATABASE_VARIABLES, 'MUSETTE_HEARTBEAT_URL', 'MUSETTE_POLL_EVERY'],
+  rules: RULES,
+  judge: judgeHeartbeat,
+  /** Checks that the monitor of the heartbeat answers. Sends no heartbeat: it would claim a state that was not checked. */
+  async diagnose({ config, listed }) {
+    if (config.heartbeatUrl !== undefined) return listed()
+    return [ok('MUSETTE_HEARTBEAT_URL is not set: no monitor is configured')]
+  },
+  status: {
+    name: 'heartbeat',
+    // null when no monitor is told whether all is in order
+    async find(facts, problem) {
+      if (facts.config.heartbeatUrl === undefined) return null
+      return { done_at: (await facts.once(findLast)).doneAt, problem: problem?.found ?? null }
+    },
+  },
+}
+
+const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
+
+async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
+  const { config, now } = facts
+  if (config.heartbeatUrl === undefined) return []
+  const { doneAt: since, outcome, error } = await facts.once(findLast)
+  const of = (rule: Rule, found: string) => [makeFinding(rule, found, { since })]
+  if (outcome === 'failed') return of(RULES.heartbeat_failed, error ?? 'the last heartbeat failed')
+  if (outcome === 'partial')
+    return of(
+      RULES.heartbeat_reported,
+      'the monitor was told that something is not in order; status and the log say what',
+    )
+  if (!since) return of(RULES.heartbeat_missing, 'no heartbeat was sent yet; a daemon that runs begins')
+  const ago = formatAge(since, now)
+  if (now.getTime() - since.getTime() <= freshMs(config))
+    return [ok(`the monitor heard ${ago} ago that all is in order`)]
+  const due = `one is due every ${formatDuration(config.mirror.pollEveryMs)}`
+  return of(RULES.heartbeat_late, `the last heartbeat is ${ago} old, and ${due}`)
+}

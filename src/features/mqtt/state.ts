@@ -1,0 +1,52 @@
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok, problem } from '../../frame/findings/finding.ts'
+import { errorLine } from '../../kit/errors.ts'
+import { formatAge } from '../../kit/time.ts'
+import { findPublisherState, type PublisherState } from './mqtt-publisher.ts'
+
+const RULES = makeRules({ mqtt_away: ['warning', 'doctor status', 'musette start'] })
+const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
+
+export const mqttState: FeatureState = {
+  check: 'mqtt',
+  variables: [
+    ...DATABASE_VARIABLES,
+    ...['URL', 'PASSWORD', 'CA', 'CERT', 'KEY'].map((name) => `MUSETTE_MQTT_${name}`),
+  ],
+  rules: RULES,
+  judge: judgeMqtt,
+  /** Checks that the broker lets musette in, by a connection beside the daemon's that publishes nothing, and that the daemon is there. */
+  async diagnose({ config, listed }) {
+    const { mqtt } = config
+    if (!mqtt) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
+    const { openBroker } = await import('../../mqtt/broker.ts')
+    try {
+      await (await openBroker(mqtt)).close()
+    } catch (error) {
+      return [problem('unreachable', errorLine(error), 'musette config')]
+    }
+    return [ok(`the broker at ${new URL(mqtt.url).host} lets musette in`), ...(await listed())]
+  },
+  status: {
+    name: 'mqtt',
+    // null when MUSETTE_MQTT_URL is not set
+    find: async (facts) =>
+      facts.config.mqtt ? ((await facts.once(findPublisher)) ?? NEVER_CONNECTED) : null,
+  },
+}
+
+const findPublisher = ({ read }: Facts) => read(findPublisherState)
+
+async function judgeMqtt(facts: Facts): Promise<Finding[]> {
+  const { config, now } = facts
+  if (!config.mqtt) return []
+  const state = await facts.once(findPublisher)
+  if (!state?.connected) {
+    const why = state?.problem ? ` (${state.problem})` : ''
+    return [makeFinding(RULES.mqtt_away, `no daemon is connected to the MQTT broker${why}`)]
+  }
+  const { published_at: at } = state
+  return [
+    ok(`the daemon is connected${at ? `; the last change was published ${formatAge(at, now)} ago` : ''}`),
+  ]
+}

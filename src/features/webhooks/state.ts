@@ -1,0 +1,66 @@
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok, type Rule, warning } from '../../frame/findings/finding.ts'
+import { countOf, quoteShell } from '../../kit/text.ts'
+import { formatAge, HOUR } from '../../kit/time.ts'
+import { findWebhookStates } from './known-webhooks.ts'
+
+const RULES = makeRules({
+  webhook_new: ['warning', 'doctor status', 'musette start'],
+  webhook_gone: ['unexpected', 'doctor status page', 'musette webhook test NAME'],
+  messages_given_up: ['unexpected', 'doctor status page', 'musette webhook test NAME'],
+  messages_late: ['warning', 'doctor status', 'musette webhook test NAME'],
+})
+
+export const webhooksState: FeatureState = {
+  check: 'webhooks',
+  variables: [...DATABASE_VARIABLES, 'MUSETTE_WEBHOOKS'],
+  rules: RULES,
+  judge: judgeWebhooks,
+  /** Checks that others cannot read the file of the webhooks, and that their messages are delivered. */
+  async diagnose({ config, listed }) {
+    const { webhooks: file } = config
+    if (!file) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]
+    const { path } = file
+    const readable = warning(`others may read ${path}, which holds secrets`, `chmod 600 ${quoteShell(path)}`)
+    const found = await listed()
+    return [
+      ...(file.isReadableByOthers ? [readable] : []),
+      ...(found.length > 0 ? found : [ok(`${path} names no webhook`)]),
+    ]
+  },
+  status: { name: 'webhooks', find: (facts) => facts.once(findStates) },
+}
+
+/** Finds the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set. */
+async function findStates({ config, read }: Facts) {
+  return config.webhooks ? read(findWebhookStates) : []
+}
+
+/** A message that waits for longer is late: by then a receiver that was restarted has been tried again. */
+const MESSAGE_LATE_MS = 1 * HOUR
+
+async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
+  const { config, now } = facts
+  const states = await facts.once(findStates)
+  return (config.webhooks?.webhooks ?? []).map(({ name }) => {
+    const state = states.find(({ webhook }) => webhook === name)
+    const of = (rule: Rule, found: string, since?: Date) =>
+      makeFinding(rule, `webhook "${name}": ${found}`, { since, NAME: name })
+    if (!state) return of(RULES.webhook_new, 'a daemon that runs begins to send messages')
+    const { open, open_since: since, given_up: givenUp, gone_at: goneAt, delivered_at: at } = state
+    const why = state.last_error === null ? '' : ` (${state.last_error})`
+    if (goneAt)
+      return of(RULES.webhook_gone, 'the receiver answered 410 Gone and gets no more messages', goneAt)
+    if (givenUp > 0) {
+      const messages = countOf(givenUp, 'message was', 'messages were')
+      return of(RULES.messages_given_up, `${messages} given up in the last week${why}`)
+    }
+    if (since && now.getTime() - since.getTime() > MESSAGE_LATE_MS) {
+      const messages = countOf(open, 'message waits', 'messages wait')
+      return of(RULES.messages_late, `${messages} for up to ${formatAge(since, now)}${why}`, since)
+    }
+    return ok(
+      `webhook "${name}": ${at ? `last message delivered ${formatAge(at, now)} ago` : 'no message yet'}`,
+    )
+  })
+}

@@ -1,0 +1,29 @@
+import { readWritableFolder } from '../../frame/findings/check-folder.ts'
+import type { FeatureState } from '../../frame/findings/facts.ts'
+import { ok, warning } from '../../frame/findings/finding.ts'
+import { readForeign } from '../../kit/folders/folder-owner.ts'
+
+export const workoutfilesState: FeatureState = {
+  check: 'workout folder',
+  variables: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
+  rules: {},
+  judge: async () => [],
+  /** Checks that workouts can be written as files. */
+  async diagnose({ config }) {
+    const { workoutDir, everyWorkout } = config
+    if (workoutDir === undefined && everyWorkout)
+      return [
+        warning(
+          'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
+          'export MUSETTE_WORKOUT_DIR=…',
+        ),
+      ]
+    if (workoutDir === undefined)
+      return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
+    const loss = everyWorkout ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
+    const folder = await readWritableFolder(workoutDir, 'MUSETTE_WORKOUT_DIR', loss)
+    if ('wrong' in folder) return [folder.wrong]
+    return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
+  },
+  folder: { variable: 'MUSETTE_WORKOUT_DIR', dirOf: ({ workoutDir }) => workoutDir, readForeign },
+}
