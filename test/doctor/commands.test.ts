@@ -106,7 +106,6 @@ const PLAIN: readonly string[] = [
   'dropfolder/folder-report.ts: folder',
   'features/backup/state.ts: own',
   'features/export/verbs.ts: format',
-  'features/workoutfiles/verbs.ts: format',
   'frame/findings/check-folder.ts: variable',
   'jobs/backend.ts: prefix',
   'kit/files.ts: give',
@@ -132,7 +131,8 @@ async function readSources(): Promise<Array<{ path: string; text: string }>> {
   return Promise.all(
     paths.map(async (path) => {
       const text = await readFile(join(root, 'src', path), 'utf8')
-      return { path, text: text.replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$/gm, '') }
+      // Comments and the examples of help suggest nothing in a situation.
+      return { path, text: text.replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$|(?<=examples: \[)[^\]]*/gm, '') }
     }),
   )
 }

@@ -210,7 +210,7 @@ describe('scheduled backups', () => {
     const later = makeFacts({ ...rig.app, config }, new Date(Date.now() + 30 * DAY))
     expect(await collectFindings(later, { check: 'backups' })).toMatchObject([
       {
-        code: 'backup_unproved',
+        rule: { code: 'backup_unproved' },
         found: expect.stringMatching(/^no backup was restored and compared for 30 d/),
       },
     ])
