@@ -1,10 +1,4 @@
 import { stat } from 'node:fs/promises'
-import {
-  readBackupManifest,
-  readBackupsOfOthers,
-  readNewestBackup,
-  VERIFY_EVERY_MS,
-} from '../../backup/backup-folder.ts'
 import { readWritableFolder } from '../../frame/findings/check-folder.ts'
 import {
   type CheckContext,
@@ -27,7 +21,6 @@ import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
 import { formatAge, formatDuration } from '../../kit/time.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { findWholeWorkState } from '../../store/runs.ts'
-import { readBackupFault } from './scheduled-backup.ts'
 import { backupSettings } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'
@@ -73,6 +66,7 @@ async function readNewest({ config, identity }: Facts) {
   const { dir } = backupSettings.of(config)
   if (dir === undefined) return { newest: undefined, unreadable: undefined }
   const { line } = await identity()
+  const { readNewestBackup } = await import('../../backup/backup-folder.ts')
   return await readNewestBackup({ dir, line }).then(
     (newest) => ({ newest, unreadable: undefined }),
     (error: unknown) => ({ newest: undefined, unreadable: errorLine(error) }),
@@ -83,11 +77,12 @@ async function readNewest({ config, identity }: Facts) {
 async function findBackups(facts: Facts) {
   const { dir } = backupSettings.of(facts.config)
   if (dir === undefined) return undefined
+  const { VERIFY_EVERY_MS: verifyEveryMs } = await import('../../backup/backup-folder.ts')
   const { lineBeganAt } = await facts.identity()
   const { newest, unreadable } = await facts.once(readNewest)
   const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
   const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
-  return { dir, newest, unreadable, made, verified, lineBeganAt }
+  return { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs }
 }
 
 /** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
@@ -95,7 +90,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   const backups = await facts.once(findBackups)
   if (!backups) return []
   const { now, config } = facts
-  const { dir, newest, unreadable, made, verified, lineBeganAt } = backups
+  const { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs } = backups
   const since = newest?.doneAt ?? null
   const of = (rule: Rule, found: string) => [
     makeFinding(rule, found, { since, DIR: dir, ...(newest && { FILE: newest.path }) }),
@@ -129,7 +124,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
     return of(RULES.backup_unproved, `${found}; ${last}`)
   }
   const unprovedMs = ageOf(verified.doneAt)
-  if (unprovedMs > 3 * VERIFY_EVERY_MS) {
+  if (unprovedMs > 3 * verifyEveryMs) {
     const found = `no backup was restored and compared for ${formatDuration(unprovedMs)}`
     return of(RULES.backup_unproved, `${found}, and one is due every week; ${last}`)
   }
@@ -150,6 +145,7 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   const database = await mirror()
   if (listed.some(({ state }) => state !== 'ok') || 'reason' in database) return listed
   const { line } = await database.store.read(findIdentity)
+  const { readBackupFault } = await import('./scheduled-backup.ts')
   const fault = await readBackupFault({ dir, line })
   if (fault !== undefined)
     return [problem('unexpected', fault, `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`)]
@@ -181,6 +177,7 @@ async function readForeignBackups(
   dir: string,
   { identity, line }: DatabaseIdentity,
 ): Promise<ForeignFolder | undefined> {
+  const { readBackupManifest, readBackupsOfOthers } = await import('../../backup/backup-folder.ts')
   const paths = await readBackupsOfOthers({ dir, line })
   const [first] = paths
   if (first === undefined) return undefined
