@@ -9,7 +9,7 @@ const SLOWEST: readonly string[] = [
   'test/docs/cookbook.test.ts',
   'test/flows/leaks/verbs.test.ts',
   'test/daemon/stopping.test.ts',
-  'test/query/guarded/hostile.test.ts',
+  'test/features/mcp/guarded/hostile.test.ts',
   'test/cli/crash.test.ts',
   'test/web/browser/',
   'test/embedded/open.test.ts',

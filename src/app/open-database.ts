@@ -5,7 +5,6 @@ import type { QueueVersions } from '../jobs/backend.ts'
 import { ConfigError, errorCode, errorLine } from '../kit/errors.ts'
 import { closeAfter } from '../kit/release-stack.ts'
 import { quoteShell } from '../kit/text.ts'
-import { type GuardedReader, makeGuardedReader } from '../query/guarded-reader.ts'
 import { outdated } from '../store/database-errors.ts'
 import type { Migrated } from '../store/migrate.ts'
 import { checkServer } from '../store/migration/check-server.ts'
@@ -159,37 +158,4 @@ export async function findMismatch(queries: {
   } catch (error) {
     return errorLine(error)
   }
-}
-
-/**
- * Makes a reader for statements of assistants. The database is opened at the first of them, and again after a failure; `close`
- * releases it. `account` is the only account that can be read; undefined: all of them.
- */
-export function makeAssistantReader(
-  config: Config,
-  log: Logger,
-  options: { account: string | undefined; signal: AbortSignal },
-): GuardedReader & { close(): Promise<void> } {
-  let database: Promise<Database> | undefined
-  const find = async () => {
-    const opening = database ?? openDatabase(config, log, options.signal)
-    database = opening
-    opening.catch(() => {
-      if (database === opening) database = undefined
-    })
-    const { url } = await opening
-    return { ...loginOptions(config), connectionString: url, account: options.account }
-  }
-  const { read } = makeGuardedReader({ log, find })
-  return {
-    read,
-    async close() {
-      await (await database?.catch(() => undefined))?.close()
-    },
-  }
-}
-
-/** Returns how assistants sign in to the database of a configuration. */
-export function loginOptions({ readerUrl, databaseUrl }: Pick<Config, 'readerUrl' | 'databaseUrl'>) {
-  return { readerUrl, wholeServer: databaseUrl === undefined }
 }

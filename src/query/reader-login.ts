@@ -2,6 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { ConfigError } from '../kit/errors.ts'
 import { MINUTE } from '../kit/time.ts'
+import { findAccount } from '../store/account-rows.ts'
 import { acquireNamedLock, type Tx } from '../store/store.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
@@ -124,6 +125,14 @@ export function readerUrl(databaseUrl: string, name: string, password: string): 
     url.password = encodeURIComponent(password)
   }
   return url.href
+}
+
+/** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
+export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
+  if (name === undefined) return undefined
+  const account = await findAccount(tx, name)
+  if (account) return account.accountId
+  throw new ConfigError('no_account', `there is no account "${name}"; run: musette accounts`)
 }
 
 /** Tells whether a login for assistants exists as this version makes it. */

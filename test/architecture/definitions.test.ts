@@ -8,7 +8,7 @@ const RECKONING =
 
 /** How often each file may have such words at most, and why. */
 const EXCEPTIONS: Readonly<Record<string, readonly [times: number, reason: string]>> = {
-  'query/guarded-reader.ts': [1, 'a comment says whose day current_date is'],
+  'features/mcp/guarded-reader.ts': [1, 'a comment says whose day current_date is'],
   'features/mcp/tools/run-query.ts': [1, 'a sentence says whose day current_date is'],
   'features/export/rows/partitions.ts': [2, 'the number of the month that names a folder'],
   'features/export/rows/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],

@@ -25,7 +25,7 @@ const families = values.family ? FAMILIES.filter((family) => family === values.f
 const SAMPLED = [
   ...[
     'test/flows/upgrade/upgrade.test.ts',
-    'test/query/guarded/hostile.test.ts',
+    'test/features/mcp/guarded/hostile.test.ts',
     'test/backup/archive.test.ts',
   ],
   ...['test/flows/verbs-killed.test.ts', 'test/webhooks/kills.test.ts'],

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
+import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import type { TestDatabase } from '../kit/postgres.ts'
-import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { callTool, connectClient, TRANSPORTS } from './rig.ts'
 
 let database: TestDatabase

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../src/service/read-body.ts'
+import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { ask } from '../web/rig.ts'
 import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { mirrorHistory } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
+import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import type { TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { dropAssistantLogins } from '../query/guarded/rig.ts'
 import { callTool, connectClient } from './rig.ts'
 
 /** The rider of the cookbook, and one of another history with rides of the same names, paths and starts. */

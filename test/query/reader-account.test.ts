@@ -6,6 +6,7 @@ import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { renewReaders } from '../../src/features/reader/reader.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/store.ts'
+import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { readDashboards } from '../grafana/dashboards.ts'
 import { expandQuery } from '../grafana/expand.ts'
 import { readConfig } from '../kit/config.ts'
@@ -17,7 +18,6 @@ import { openTestDatabase, queryOnce, type TestDatabase, WAITING_FOR_LOCK } from
 import { openTempDir } from '../kit/temp-dir.ts'
 import { runVerb } from '../kit/verbs.ts'
 import { callTool, connectClient } from '../mcp/rig.ts'
-import { dropAssistantLogins } from './guarded/rig.ts'
 
 /** Stands in each row of the other accounts that has a text. */
 const MARK = 'of-somebody-else'

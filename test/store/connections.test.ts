@@ -8,10 +8,10 @@ import { endPool, makePool, PostgresClient, withClient } from '../../src/kit/pos
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { withExclusiveWork } from '../../src/store/store.ts'
+import { openTestReader } from '../features/mcp/guarded/rig.ts'
 import { readSettings } from '../kit/config.ts'
 import { END_CONNECTIONS, queryOnce } from '../kit/postgres.ts'
 import { openReaderLogin } from '../kit/reader-login.ts'
-import { openTestReader } from '../query/guarded/rig.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { errorLine } from '../../kit/errors.ts'
 import { type JoinedSignal, joinSignals } from '../../kit/time.ts'
-import type { GuardedReader } from '../../query/guarded-reader.ts'
+import type { GuardedReader } from './guarded-reader.ts'
 import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 

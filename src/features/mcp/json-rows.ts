@@ -1,5 +1,5 @@
-import type { GuardedAnswer, GuardedReader } from '../../query/guarded-reader.ts'
 import type { Field } from '../../query/statement.ts'
+import type { GuardedAnswer, GuardedReader } from './guarded-reader.ts'
 
 /** A value as JSON has it. Numbers that JavaScript would round are texts. */
 export type Value = string | number | boolean | null | object

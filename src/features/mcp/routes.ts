@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { loginOptions } from '../../app/open-database.ts'
+import { loginOptions } from './assistant-reader.ts'
 import type { WebParts } from '../../frame/define-feature.ts'
 import { VERSION } from '../../kit/program-folder.ts'
-import { makeGuardedReader } from '../../query/guarded-reader.ts'
+import { makeGuardedReader } from './guarded-reader.ts'
 import type { HttpServer } from './http.ts'
 
 /** Answers one MCP request with the body `text`; `closed` aborts when the connection closes. */

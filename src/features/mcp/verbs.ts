@@ -17,7 +17,7 @@ export const mcpVerb = defineVerb({
   },
   needs: 'nothing',
   async run({ config, log, signal }, { account }): Promise<undefined> {
-    const { makeAssistantReader } = await import('../../app/open-database.ts')
+    const { makeAssistantReader } = await import('./assistant-reader.ts')
     const { serveStandardStreams } = await import('./stdio.ts')
     await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
       serveStandardStreams({ log, reader, version: VERSION }, signal),

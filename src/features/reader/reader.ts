@@ -4,9 +4,9 @@ import type { App } from '../../app/app.ts'
 import { openDatabase } from '../../app/open-database.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
-import { findAccountId } from '../../query/assistant-login.ts'
 import { findOpenRights } from '../../query/reader-limits.ts'
 import {
+  findAccountId,
   findWritableSchemas,
   readerUrl,
   renewReaderLogins,

@@ -120,7 +120,7 @@ export const RIGHTS: readonly Breaking[] = [
   {
     promise:
       '10,000 hostile statements of an assistant change nothing, see no secret and leave nothing behind',
-    in: 'src/query/guarded-reader.ts',
+    in: 'src/features/mcp/guarded-reader.ts',
     from: 'await connection.close()',
     to: 'void connection.close',
   },
@@ -144,7 +144,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'no statement of an assistant outlasts its time limit',
-    in: 'src/query/guarded-reader.ts',
+    in: 'src/features/mcp/guarded-reader.ts',
     from: 'await terminate(found, connection.serverPid)',
     to: 'void terminate',
   },
@@ -294,7 +294,7 @@ export const RIGHTS: readonly Breaking[] = [
   },
   {
     promise: 'each command of Postgres is refused to each login or known to be harmless',
-    in: 'src/query/guarded-reader.ts',
+    in: 'src/features/mcp/guarded-reader.ts',
     from: "part.fields[0]?.name === 'QUERY PLAN'",
     to: "part.fields[0]?.name === 'PLAN'",
   },

@@ -107,7 +107,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: '`run_query` runs in the time zone of the rider',
-    in: 'src/query/guarded-reader.ts',
+    in: 'src/features/mcp/guarded-reader.ts',
     from: 'having count(distinct timezone) = 1',
     to: 'having count(distinct timezone) = 0',
   },

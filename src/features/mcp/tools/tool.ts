@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { GuardedReader } from '../../../query/guarded-reader.ts'
+import type { GuardedReader } from '../guarded-reader.ts'
 import type { Query } from '../json-rows.ts'
 
 export type Call = { query: Query; reader: GuardedReader; signal: AbortSignal }

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { ConfigError, errorLine, isAbort, TransientError } from '../kit/errors.ts'
-import { withClient } from '../kit/postgres-client.ts'
-import { makeSemaphore } from '../kit/semaphore.ts'
-import { type JoinedSignal, joinSignals, SECOND, sleep } from '../kit/time.ts'
-import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
+import { ConfigError, errorLine, isAbort, TransientError } from '../../kit/errors.ts'
+import { withClient } from '../../kit/postgres-client.ts'
+import { makeSemaphore } from '../../kit/semaphore.ts'
+import { type JoinedSignal, joinSignals, SECOND, sleep } from '../../kit/time.ts'
+import { openGuardedConnection } from '../../query/connection.ts'
+import { type Field, ResultTooLarge, type Row } from '../../query/statement.ts'
+import { mapDatabaseError, sqlstateOf } from '../../store/database-errors.ts'
 import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
-import { openGuardedConnection } from './connection.ts'
-import { type Field, ResultTooLarge, type Row } from './statement.ts'
 
 export type GuardedStatement = {
   text: string

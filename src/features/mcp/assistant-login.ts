@@ -1,13 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { ConfigError } from '../kit/errors.ts'
-import { findAccount } from '../store/account-rows.ts'
-import { sqlstateOf } from '../store/database-errors.ts'
-import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../store/migration/one-account.ts'
-import { checkSchema } from '../store/migration/schema-version.ts'
-import { openStore, type Tx } from '../store/store.ts'
-import { isAssistantLogin, readerUrl, upsertReaderLogin } from './reader-login.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { findAccountId, isAssistantLogin, readerUrl, upsertReaderLogin } from '../../query/reader-login.ts'
+import { sqlstateOf } from '../../store/database-errors.ts'
+import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../../store/migration/one-account.ts'
+import { checkSchema } from '../../store/migration/schema-version.ts'
+import { openStore, type Tx } from '../../store/store.ts'
 
 export type AssistantOptions = {
   /** the URL of the owner */
@@ -73,14 +72,6 @@ export async function findAssistantLogin(
   } finally {
     await store.close()
   }
-}
-
-/** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
-export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
-  if (name === undefined) return undefined
-  const account = await findAccount(tx, name)
-  if (account) return account.accountId
-  throw new ConfigError('no_account', `there is no account "${name}"; run: musette accounts`)
 }
 
 /** The name contains database and owner, because logins belong to the whole server. */
