@@ -2,10 +2,10 @@ import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { errorCode, errorLine } from '../kit/errors.ts'
+import { makeFileStem } from '../kit/file-name.ts'
 import { writeWhole } from '../kit/files.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
-import { makeFileStem } from './file-name.ts'
 import {
   flushFolder,
   type Manifest,

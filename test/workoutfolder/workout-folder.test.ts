@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { exportWorkouts } from '../../src/app/saved-workouts.ts'
+import { exportWorkouts } from '../../src/features/workoutfiles/saved-workouts.ts'
 import { OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
 import { makeOther } from '../kit/identity.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'

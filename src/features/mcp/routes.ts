@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { loginOptions } from './assistant-reader.ts'
 import type { WebParts } from '../../frame/define-feature.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import { loginOptions } from './assistant-reader.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
 import type { HttpServer } from './http.ts'
 

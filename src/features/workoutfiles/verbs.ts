@@ -27,7 +27,7 @@ export const workoutListVerb = defineVerb({
   },
   needs: 'database',
   async run(tools, { account, json }) {
-    const { findWorkoutLines } = await import('../../app/saved-workouts.ts')
+    const { findWorkoutLines } = await import('./saved-workouts.ts')
     const lines = await findWorkoutLines(tools.app, { account })
     if (json) tools.printJson(lines)
     else if (lines.length === 0) tools.print(`no workouts are here yet; run: ${commandFor('sync', account)}`)
@@ -84,7 +84,7 @@ export const workoutExportVerb = defineVerb({
       refuseTerminal('this format is not for a terminal; name a folder with --to DIR')
   },
   async run({ app, note }, { name, format, dir, account }) {
-    const { exportWorkouts, findWorkoutContent } = await import('../../app/saved-workouts.ts')
+    const { exportWorkouts, findWorkoutContent } = await import('./saved-workouts.ts')
     if (dir === undefined) {
       await writeOut(await findWorkoutContent(app, { account, name: name ?? '', format }))
       return EXIT.done

@@ -1,4 +1,5 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
+import { makeFileStem } from '../../kit/file-name.ts'
 import { DAY } from '../../kit/time.ts'
 import { isSameTrainingInfo } from '../../normalize/same-training-info.ts'
 import { findIdentity } from '../../store/database-facts.ts'
@@ -14,7 +15,6 @@ import {
   type WorkoutFormat,
 } from '../../store/training/workout-files.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
-import { makeFileStem } from '../../workoutfolder/file-name.ts'
 import type { WantedFile } from '../../workoutfolder/wanted-files.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from '../mirror.ts'
 

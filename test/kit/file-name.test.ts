@@ -2,8 +2,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeFileStem } from '../../src/workoutfolder/file-name.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
+import { makeFileStem } from '../../src/kit/file-name.ts'
+import { openTempDir } from './temp-dir.ts'
 
 const WORST = ` (99).erg`
 const wild = fc.oneof(
