@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Dispatcher } from 'undici'
 import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
 import {
   type ClaimedMessage,
@@ -8,14 +7,20 @@ import {
   recordGone,
   recordNotDelivered,
 } from '../features/webhooks/outbox.ts'
+import type { Answer, SendOptions } from '../kit/http/send-request.ts'
 import type { LogOnce } from '../kit/log-once.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
 import type { Store } from '../store/store.ts'
 import { MESSAGE_TTL_MS } from './compose.ts'
 import type { MessageData } from './message-request.ts'
-import { type Answer, sendMessage } from './send.ts'
+import { sendMessage } from './send.ts'
 
-type WebhookDeps = Readonly<{ store: Store; log: Logger; problems: LogOnce; dispatcher: Dispatcher }>
+type WebhookDeps = Readonly<{
+  store: Store
+  log: Logger
+  problems: LogOnce
+  dispatcher: SendOptions['dispatcher']
+}>
 
 /** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down overnight gets its messages in the morning. */
 export const BACKOFF: Backoff = { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { makeFileStem } from '../kit/file-name.ts'
+import { makeFileStem } from '../kit/folders/file-name.ts'
 import type { SavedWorkout } from '../store/training/workout-sets.ts'
 import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
 

@@ -92,7 +92,7 @@ export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],
   mqtt: ['mqtt'],
   ioredis: ['jobs'],
-  undici: ['service', 'webhooks', 'kit'],
+  undici: ['service', 'kit'],
   'drizzle-orm': ['features', 'vault', 'store'],
   'pg-copy-streams': ['store'],
   chokidar: ['dropfolder'],

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeFileStem } from '../../src/kit/file-name.ts'
+import { makeFileStem } from '../../src/kit/folders/file-name.ts'
 import { openTempDir } from './temp-dir.ts'
 
 const WORST = ` (99).erg`

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
-import { makeGuardedReader, makeGuardedReader } from '../../src/features/mcp/guarded-reader.ts'
+import { makeGuardedReader } from '../../src/features/mcp/guarded-reader.ts'
 import { makeHttpServer } from '../../src/features/mcp/http.ts'
 import { registerMcp } from '../../src/features/mcp/routes.ts'
 import { makeTestLog } from '../kit/log.ts'

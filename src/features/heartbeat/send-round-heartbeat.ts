@@ -4,9 +4,9 @@ import { collectFindings } from '../../frame/findings/collect-findings.ts'
 import { type FactsApp, makeFacts } from '../../frame/findings/facts.ts'
 import { type Finding, isOpen, isSaid } from '../../frame/findings/finding.ts'
 import { TransientError } from '../../kit/errors.ts'
+import { makeReceivers } from '../../kit/http/send-request.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { sendHeartbeat } from '../../webhooks/heartbeat.ts'
-import { makeReceivers } from '../../webhooks/send.ts'
 
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
 

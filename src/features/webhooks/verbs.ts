@@ -3,8 +3,8 @@ import { type Context, EXIT } from '../../frame/context.ts'
 import { ASKS, NETWORK } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
+import type { Answer } from '../../kit/http/send-request.ts'
 import { shorten } from '../../kit/text.ts'
-import type { Answer } from '../../webhooks/send.ts'
 
 export const webhookTestVerb = defineVerb({
   group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },
@@ -19,7 +19,8 @@ export const webhookTestVerb = defineVerb({
   needs: 'nothing',
   async run({ config, signal, print, printJson }, { name, json }) {
     const chosen = chooseWebhooks({ config }, name)
-    const { makeReceivers, sendTestMessage } = await import('../../webhooks/send.ts')
+    const { makeReceivers } = await import('../../kit/http/send-request.ts')
+    const { sendTestMessage } = await import('../../webhooks/send.ts')
     const dispatcher = makeReceivers(config.proxies)
     const answers = await Promise.all(
       chosen.map(async (webhook) => ({

@@ -1,5 +1,5 @@
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
-import { makeFileStem } from '../../kit/file-name.ts'
+import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { DAY } from '../../kit/time.ts'
 import { isSameTrainingInfo } from '../../normalize/same-training-info.ts'
 import { findIdentity } from '../../store/database-facts.ts'

@@ -196,13 +196,13 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a redirect sends no message to another address',
-    in: 'src/webhooks/send.ts',
+    in: 'src/kit/http/send-request.ts',
     from: "redirect: 'manual',",
     to: "redirect: 'follow',",
   },
   {
     promise: 'an answer without end fills no memory',
-    in: 'src/webhooks/send.ts',
+    in: 'src/kit/http/send-request.ts',
     from: 'while (reader && bytes < READ_BYTES) {',
     to: 'while (reader && bytes < 50_000 * READ_BYTES) {',
   },

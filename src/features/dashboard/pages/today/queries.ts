@@ -4,7 +4,7 @@ import { collectFindings, findLastCopy } from '../../../../frame/findings/collec
 import { type Facts, type FactsApp, makeFacts } from '../../../../frame/findings/facts.ts'
 import { findStatus, type Status } from '../../../../frame/findings/status-report.ts'
 import { commandFor } from '../../../../kit/errors.ts'
-import { makeFileStem } from '../../../../kit/file-name.ts'
+import { makeFileStem } from '../../../../kit/folders/file-name.ts'
 import { type Account, findAccountById, findAccounts } from '../../../../store/account-rows.ts'
 import type { Tx } from '../../../../store/store.ts'
 import { findSavedWorkouts } from '../../../../store/training/workout-sets.ts'
