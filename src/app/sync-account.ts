@@ -83,7 +83,7 @@ const LOOK_EVERY_MS = SECOND
 
 /**
  * Runs `work` as the one pass of an account, see withPass. While another process has one it returns undefined, or with `wait` runs
- * after that. `onWait` is called each second of a wait. Throws ConfigError `no_account`, and the signal's reason.
+ * after that. `onWait` is called once, when a wait begins. Throws ConfigError `no_account`, and the signal's reason.
  */
 export async function asPass<T extends object>(
   app: Pick<App, 'mirror'>,
@@ -92,10 +92,15 @@ export async function asPass<T extends object>(
 ): Promise<T | undefined> {
   const { store } = app.mirror
   const { accountId } = await accountNamed({ store }, input.name)
+  let isWaiting = false
+  const onWait = () => {
+    if (!isWaiting) input.onWait()
+    isWaiting = true
+  }
   for (;;) {
-    const done = await withPass(store, { ...input, accountId }, work)
+    const done = await withPass(store, { ...input, accountId, onWait }, work)
     if (done || !input.wait) return done
-    input.onWait()
+    onWait()
     await sleep(LOOK_EVERY_MS, input.signal)
   }
 }

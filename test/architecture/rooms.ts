@@ -43,7 +43,7 @@ const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('app') + 1)
 /** The rooms whose code each room may run, besides itself and kit. */
 export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   main: ['cli', 'frame'],
-  cli: ['features', 'frame', 'app', 'daemon', 'doctor', 'webhooks', 'config', 'log', 'sandbox', 'embedded'],
+  cli: ['features', 'frame', 'app', 'daemon', 'doctor', 'config', 'log', 'sandbox'],
   daemon: ['features', 'web', 'frame', 'app', ...BELOW_APP],
   doctor: [
     'features',

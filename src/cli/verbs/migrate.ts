@@ -4,7 +4,7 @@ import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
-import { formatBytes } from '../../kit/text.ts'
+import { countOf, formatBytes } from '../../kit/text.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import type { Migrated } from '../../store/migrate.ts'
 
@@ -88,9 +88,8 @@ function printMigrationPlan(context: Pick<Context, 'print'>, plan: DatabasePlan)
   for (const line of [...lines, 'nothing is changed yet; run: musette migrate']) context.print(line)
 }
 
-/** Returns a number of migrations with its noun. */
 function countMigrations(count: number): string {
-  return `${count} ${count === 1 ? 'migration' : 'migrations'}`
+  return countOf(count, 'migration', 'migrations')
 }
 
 /** Returns the sentence about a database that lacks no migration. */

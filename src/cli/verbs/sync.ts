@@ -34,10 +34,10 @@ export const syncVerb = defineVerb({
       throw new ConfigError('bad_usage', '--accept-removals goes with --full; run: musette sync --help')
   },
   async run(tools, { account: name, full = false, acceptRemovals = false, wait = false, json }) {
-    const { app, signal } = tools
+    const { app, signal, note } = tools
     const { asPass, syncAccount } = await import('../../app/sync-account.ts')
     const line = tools.beginProgress('activities')
-    const done = await asPass(app, { name, wait, signal, onWait: noteOnce(tools) }, () =>
+    const done = await asPass(app, { name, wait, signal, onWait: () => note(WAITS) }, () =>
       syncAccount(app, { name, full, acceptRemovals, training: true, signal, onProgress: line.show }),
     )
     const running = `another process mirrors it now; to begin after that, run: ${commandFor('sync', name)} --wait`
@@ -51,14 +51,7 @@ export const syncVerb = defineVerb({
 
 const NO_COUNTS = { listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0, unfetched: 0 }
 
-/** Makes the function that says once that a pass waits. */
-function noteOnce(context: Pick<Context, 'note'>): () => void {
-  let isNoted = false
-  return () => {
-    if (!isNoted) context.note('musette: waits until the pass of another process has ended')
-    isNoted = true
-  }
-}
+const WAITS = 'musette: waits until the pass of another process has ended'
 
 /** Describes a pass: new and present activities, and missing ones with reason and next command. */
 function sentenceOf(name: string, counts: SyncCounts): string {
@@ -111,11 +104,11 @@ export const resyncVerb = defineVerb({
       )
   },
   async run(tools, { paths, since, account, json }) {
-    const { app, signal } = tools
+    const { app, signal, note } = tools
     const { asPass, resyncAccount } = await import('../../app/sync-account.ts')
     const line = tools.beginProgress('activities')
     const choice = since ? { since } : { paths }
-    const done = await asPass(app, { name: account, wait: true, signal, onWait: noteOnce(tools) }, () =>
+    const done = await asPass(app, { name: account, wait: true, signal, onWait: () => note(WAITS) }, () =>
       resyncAccount(app, { name: account, choice, signal, onProgress: line.show }),
     )
     if (!done) throw new Error('a pass that waits has an end')
