@@ -230,15 +230,8 @@ function toConfig(value: Values, complain: Complain) {
     everyWorkout: value.MUSETTE_WORKOUTS === 'all',
     /** the home of accounts that have no time zone of their own, an IANA name */
     timezone: value.MUSETTE_TIMEZONE,
-    /** `dir` undefined: the history is exported by hand only */
-    export: Object.freeze({
-      dir: value.MUSETTE_EXPORT_DIR === undefined ? undefined : resolve(value.MUSETTE_EXPORT_DIR),
-      everyMs: value.MUSETTE_EXPORT_EVERY,
-    }),
     /** undefined: nothing is sent */
     webhooks: readWebhooks(value.MUSETTE_WEBHOOKS, complain),
-    /** the secret address of a monitor; undefined: none */
-    heartbeatUrl: value.MUSETTE_HEARTBEAT_URL,
     /** undefined: nothing is published by MQTT; certificates and key are PEM */
     mqtt:
       value.MUSETTE_MQTT_URL === undefined

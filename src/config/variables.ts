@@ -151,25 +151,10 @@ export const VARIABLES = {
     .enum(['all'], 'is not all')
     .optional()
     .describe('all: that folder holds every workout of your own list too; unset: the workout of the day'),
-  MUSETTE_EXPORT_DIR: z
-    .string()
-    .optional()
-    .describe('the folder of Parquet files that the daemon keeps current; unset: exported by hand only'),
-  MUSETTE_EXPORT_EVERY: duration('1h').describe('how often the daemon brings that folder up to date'),
   MUSETTE_WEBHOOKS: z
     .string()
     .optional()
     .describe('the file that names who gets messages; unset: nothing is sent'),
-  MUSETTE_HEARTBEAT_URL: url(
-    ['http:', 'https:'],
-    'is not a web address; write for example https://hc-ping.com/UUID',
-  )
-    .refine(
-      (text) => !URL.canParse(text) || new URL(text).hash === '',
-      'has a fragment; write the address alone',
-    )
-    .optional()
-    .describe('the address that hears after each round whether all is in order; unset: none'),
   MUSETTE_MQTT_URL: url(
     ['mqtt:', 'mqtts:', 'ws:', 'wss:'],
     'is not the address of an MQTT broker; write for example mqtts://user@broker.example.com:8883',
@@ -244,7 +229,6 @@ export const FROM_FILE = [
   'HTTP_PROXY',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
-  'MUSETTE_HEARTBEAT_URL',
   'MUSETTE_MQTT_URL',
   'MUSETTE_MQTT_PASSWORD',
   'MUSETTE_MQTT_CA',
@@ -260,7 +244,6 @@ export const HIDDEN = [
   'MUSETTE_CLIENT_SECRET',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
-  'MUSETTE_HEARTBEAT_URL',
   'MUSETTE_MQTT_PASSWORD',
   'MUSETTE_MQTT_KEY',
   // Certificates are not secret, but fill a screen.

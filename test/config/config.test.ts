@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
+import { exportSettings } from '../../src/features/export/settings.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import { readOrMakeSecretKey } from '../../src/vault/key-file.ts'
 import { findBinary } from '../kit/binaries.ts'
@@ -31,11 +32,11 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       redisUrl: undefined,
       drop: { afterUpload: 'move', polling: false },
-      export: { dir: undefined, everyMs: 3_600_000 },
       mirror: { pollEveryMs: 900_000, reconcileEveryMs: 86_400_000, lagMs: 3_600_000, keepRaw: true },
       http: { host: '127.0.0.1', port: 8787 },
       logLevel: 'info',
     })
+    expect(exportSettings.of(config)).toEqual({ dir: undefined, everyMs: 3_600_000 })
     expect(config.mirror.historyStart.toISOString()).toBe('2000-01-01T00:00:00.000Z')
   })
 

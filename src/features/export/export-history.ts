@@ -2,13 +2,14 @@ import type { App } from '../../app/app.ts'
 import { exportAll } from '../../app/export/export-all.ts'
 import type { HandlerResult } from '../../jobs/catalog.ts'
 import { TransientError } from '../../kit/errors.ts'
+import { exportSettings } from './settings.ts'
 
 /** Exports the whole history into the folder of the configuration. Throws as exportAll does, and TransientError `export_no_folder`. */
 export async function exportHistory(
   app: Pick<App, 'store' | 'config' | 'log'>,
   { signal }: { signal: AbortSignal },
 ): Promise<HandlerResult> {
-  const { dir } = app.config.export
+  const { dir } = exportSettings.of(app.config)
   if (dir === undefined) throw noExportFolder()
   const counts = await exportAll(app, { dir, kind: 'schedule', signal })
   if (!counts || counts.written + counts.removed === 0) return undefined

@@ -1,14 +1,20 @@
 import { defineFeature } from '../../frame/define-feature.ts'
 import { exportVerb } from './verbs.ts'
 
+const settings = async () => (await import('./settings.ts')).exportSettings
+
 export const exporting = defineFeature({
   name: 'export',
   verbs: { after: 'rebuild', all: [exportVerb] },
   settingsOf: { start: ['MUSETTE_EXPORT_DIR', 'MUSETTE_EXPORT_EVERY'] },
+  settings,
   jobs: {
     'export-history': {
       atStart: true,
-      every: async ({ export: { dir, everyMs } }) => (dir === undefined ? undefined : everyMs),
+      every: async (config) => {
+        const { dir, everyMs } = (await settings()).of(config)
+        return dir === undefined ? undefined : everyMs
+      },
       run: async (app, context) => (await import('./export-history.ts')).exportHistory(app, context),
     },
   },

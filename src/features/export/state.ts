@@ -4,6 +4,7 @@ import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/f
 import { type Finding, makeFinding, makeRules, ok } from '../../frame/findings/finding.ts'
 import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
 import { findWholeWorkState } from '../../store/runs.ts'
+import { exportSettings } from './settings.ts'
 
 const RULES = makeRules({
   export_missing: ['warning', 'doctor status', 'musette start'],
@@ -18,7 +19,7 @@ export const exportState: FeatureState = {
   judge: judgeExport,
   /** Checks that the history can be exported into its folder, and that this was done lately. */
   async diagnose({ config, listed }) {
-    const { dir } = config.export
+    const { dir } = exportSettings.of(config)
     if (dir === undefined)
       return [ok('MUSETTE_EXPORT_DIR is not set: the history is exported by musette export --all only')]
     const folder = await readWritableFolder(dir, 'MUSETTE_EXPORT_DIR', 'the history is not exported')
@@ -26,7 +27,7 @@ export const exportState: FeatureState = {
   },
   folder: {
     variable: 'MUSETTE_EXPORT_DIR',
-    dirOf: (config) => config.export.dir,
+    dirOf: (config) => exportSettings.of(config).dir,
     readForeign: readForeignExport,
   },
 }
@@ -36,7 +37,7 @@ const EXPORT_LATE_MS = 30 * MINUTE
 
 async function judgeExport(facts: Facts): Promise<Finding[]> {
   const { now } = facts
-  const { dir, everyMs } = facts.config.export
+  const { dir, everyMs } = exportSettings.of(facts.config)
   if (dir === undefined) return []
   const { doneAt, outcome, error } = await facts.read((tx) => findWholeWorkState(tx, 'export'))
   const ago = doneAt && formatAge(doneAt, now)

@@ -1,13 +1,16 @@
 import { defineFeature } from '../../frame/define-feature.ts'
 
+const settings = async () => (await import('./settings.ts')).heartbeatSettings
+
 export const heartbeat = defineFeature({
   name: 'heartbeat',
   settingsOf: { start: ['MUSETTE_HEARTBEAT_URL'] },
+  settings,
   jobs: {
     'send-heartbeat': {
       attempts: 5, // some minutes: then the next scheduled one takes over
-      every: async ({ heartbeatUrl, mirror }) =>
-        heartbeatUrl === undefined ? undefined : mirror.pollEveryMs,
+      every: async (config) =>
+        (await settings()).of(config).url === undefined ? undefined : config.mirror.pollEveryMs,
       run: async (app, { signal, startedAt }) => {
         const { sendRoundHeartbeat } = await import('./send-round-heartbeat.ts')
         await sendRoundHeartbeat(app, { startedAt, now: app.mirror.now(), signal })

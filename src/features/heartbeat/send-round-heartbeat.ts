@@ -7,6 +7,7 @@ import { TransientError } from '../../kit/errors.ts'
 import { makeReceivers } from '../../kit/http/send-request.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { sendHeartbeat } from '../../webhooks/heartbeat.ts'
+import { heartbeatSettings } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }
 
@@ -20,8 +21,8 @@ export async function sendRoundHeartbeat(
   input: { startedAt: Date; now: Date; signal: AbortSignal },
 ): Promise<void> {
   const { store, config, log } = app
-  const { heartbeatUrl } = config
-  if (heartbeatUrl === undefined) return
+  const { url } = heartbeatSettings.of(config)
+  if (url === undefined) return
   const findings = await collectFindings(makeFacts(app, input.now), { place: 'heartbeat' })
   const wrong = findings.filter((finding) => isSaid(finding, input))
   if (wrong.length === 0 && findings.some((finding) => isOpen(finding, input))) return
@@ -30,7 +31,7 @@ export async function sendRoundHeartbeat(
   try {
     await withRun(store, RUN, async (tally) => {
       const { signal } = input
-      const { failure, ms } = await sendHeartbeat(heartbeatUrl, { problem, signal, dispatcher })
+      const { failure, ms } = await sendHeartbeat(url, { problem, signal, dispatcher })
       if (failure !== undefined)
         throw new TransientError(
           'heartbeat_not_taken',

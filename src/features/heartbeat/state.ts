@@ -2,6 +2,7 @@ import { DATABASE_VARIABLES, type Facts, type FeatureState, freshMs } from '../.
 import { type Finding, makeFinding, makeRules, ok, type Rule } from '../../frame/findings/finding.ts'
 import { formatAge, formatDuration } from '../../kit/time.ts'
 import { findWholeWorkState } from '../../store/runs.ts'
+import { heartbeatSettings } from './settings.ts'
 
 const RULES = makeRules({
   heartbeat_missing: ['warning', 'doctor status', 'musette start'],
@@ -17,14 +18,14 @@ export const heartbeatState: FeatureState = {
   judge: judgeHeartbeat,
   /** Checks that the monitor of the heartbeat answers. Sends no heartbeat: it would claim a state that was not checked. */
   async diagnose({ config, listed }) {
-    if (config.heartbeatUrl !== undefined) return listed()
+    if (heartbeatSettings.of(config).url !== undefined) return listed()
     return [ok('MUSETTE_HEARTBEAT_URL is not set: no monitor is configured')]
   },
   status: {
     name: 'heartbeat',
     // null when no monitor is told whether all is in order
     async find(facts, problem) {
-      if (facts.config.heartbeatUrl === undefined) return null
+      if (heartbeatSettings.of(facts.config).url === undefined) return null
       return { done_at: (await facts.once(findLast)).doneAt, problem: problem?.found ?? null }
     },
   },
@@ -34,7 +35,7 @@ const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heart
 
 async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
-  if (config.heartbeatUrl === undefined) return []
+  if (heartbeatSettings.of(config).url === undefined) return []
   const { doneAt: since, outcome, error } = await facts.once(findLast)
   const of = (rule: Rule, found: string) => [makeFinding(rule, found, { since })]
   if (outcome === 'failed') return of(RULES.heartbeat_failed, error ?? 'the last heartbeat failed')

@@ -7,6 +7,7 @@ import { VERSION } from '../../kit/program-folder.ts'
 import { SECOND, systemClock } from '../../kit/time.ts'
 import { findAccountHealth, findHealthCounts } from '../../store/health.ts'
 import { type EndedRun, findEndedRuns, findRunsMark, type RunsMark } from '../../store/runs.ts'
+import { heartbeatSettings } from '../heartbeat/settings.ts'
 import type { DatabaseHealth, HealthSnapshot } from './gauges.ts'
 import { makeMetrics } from './metrics.ts'
 
@@ -50,7 +51,7 @@ export function makeHealthReader(
     // Age and size are those of the actual file, not of its row.
     const file = await findLastCopy(makeFacts(deps.app, new Date()))
     const backup = { ...read.counts.backup, doneAt: file?.done_at ?? null, bytes: file?.bytes ?? null }
-    const heartbeatAt = config.heartbeatUrl === undefined ? null : read.counts.heartbeatAt
+    const heartbeatAt = heartbeatSettings.of(config).url === undefined ? null : read.counts.heartbeatAt
     const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null
     return { accounts: read.accounts, counts: { ...read.counts, heartbeatAt, mqttConnected, backup } }
   }

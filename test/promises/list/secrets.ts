@@ -228,7 +228,7 @@ export const SECRETS: readonly Breaking[] = [
     promise: 'no log line and no row has the address of the heartbeat',
     in: 'src/features/heartbeat/send-round-heartbeat.ts',
     from: 'the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${failure}`',
-    to: 'the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${heartbeatUrl} ${failure}`',
+    to: 'the heartbeat URL (MUSETTE_HEARTBEAT_URL) failed: ${url} ${failure}`',
   },
   {
     promise: "no message or log line has the broker's password",

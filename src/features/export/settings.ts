@@ -1,0 +1,13 @@
+import { duration, folder } from '../../config/checks.ts'
+import { defineSettings } from '../../config/define-settings.ts'
+
+/** `dir` undefined: the history is exported by hand only. */
+export const exportSettings = defineSettings({
+  variables: {
+    MUSETTE_EXPORT_DIR: folder.describe(
+      'the folder of Parquet files that the daemon keeps current; unset: exported by hand only',
+    ),
+    MUSETTE_EXPORT_EVERY: duration('1h').describe('how often the daemon brings that folder up to date'),
+  },
+  read: (value) => ({ dir: value.MUSETTE_EXPORT_DIR, everyMs: value.MUSETTE_EXPORT_EVERY }),
+})

@@ -1,0 +1,21 @@
+import { url } from '../../config/checks.ts'
+import { defineSettings } from '../../config/define-settings.ts'
+
+/** `url` is the secret address of a monitor; undefined: none. */
+export const heartbeatSettings = defineSettings({
+  variables: {
+    MUSETTE_HEARTBEAT_URL: url(
+      ['http:', 'https:'],
+      'is not a web address; write for example https://hc-ping.com/UUID',
+    )
+      .refine(
+        (text) => !URL.canParse(text) || new URL(text).hash === '',
+        'has a fragment; write the address alone',
+      )
+      .optional()
+      .describe('the address that hears after each round whether all is in order; unset: none'),
+  },
+  fromFile: ['MUSETTE_HEARTBEAT_URL'],
+  hidden: ['MUSETTE_HEARTBEAT_URL'],
+  read: (value) => ({ url: value.MUSETTE_HEARTBEAT_URL }),
+})
