@@ -39,6 +39,10 @@ async function putInPlace(username: string): Promise<void> {
   await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
 }
 
+/** Lets the service list no activity, by which a login is compared. */
+const planNoList = () =>
+  rig.steer('POST', 'faults', { path: '^/oauth/activity$', kind: 'status', status: 500, times: 'always' })
+
 const comparisons = async () => {
   const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
   return requests['GET /oauth/activity'] ?? 0
@@ -117,12 +121,7 @@ describe('another rider', () => {
   })
 
   it('is detected at the first pass when the service was away at the login', async () => {
-    await rig.steer('POST', 'faults', {
-      path: '^/oauth/activity$',
-      kind: 'status',
-      status: 500,
-      times: 'always',
-    })
+    await planNoList()
     await signInWithPassword(rig.app, SECOND)
     const before = await held()
     await expect(syncAccount(rig.app, { name: 'default' })).rejects.toMatchObject({ code: 'rider_pending' })
@@ -180,6 +179,12 @@ describe('the same rider', () => {
     )
     expect(rows.map(({ username }) => username)).toEqual([null, null])
     expect(new Set(rows.map(({ name_hash }) => String(name_hash))).size).toBe(2)
+    // Nor of a rider who cannot be compared.
+    await planNoList()
+    await rig.rows('update musette.riders set name_hash = null')
+    await signInWithPassword(rig.app, RIDER)
+    expect(await rig.rows('select from musette.credentials where username is not null')).toEqual([])
+    await rig.steer('DELETE', 'faults')
     await rig.rows(`update musette.credentials set username = 'rider'`)
     await rig.rows('delete from musette.riders')
     await syncAccount(rig.app, { name: 'default' })

@@ -8,7 +8,7 @@ import { expectMirrored } from '../mirror/truth.ts'
 
 let rig: Rig
 beforeEach(async () => {
-  rig = await openRig({ activities: 5, env: { MUSETTE_HTTP: 'off' } })
+  rig = await openRig({ activities: LEFT_OUT.length, env: { MUSETTE_HTTP: 'off' } })
   await syncAccount(rig.app, { name: 'default' })
 })
 afterEach(() => rig.close())
@@ -35,27 +35,52 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
   }
 })
 
+/** What an older daemon left out, each of another activity. */
+const LEFT_OUT = [
+  'update training.activities set stray_samples = null',
+  'delete from training.ride_measures',
+  'delete from training.activity_intensity',
+  'update training.activity_intensity set account_id = null',
+  'update training.activity_intensity set sample_spacing_s = null',
+  'update training.power_curves set account_id = null',
+  'update training.power_curves set season = null',
+  'update training.power_curves set started_at_local = null, source = null',
+  'update training.power_curves set sport = null',
+]
+
+const findDerived = async () => ({
+  measures: await rig.rows('select * from training.ride_measures order by activity_id'),
+  curves: await rig.rows('select * from training.power_curves order by activity_id, duration_s'),
+  intensity: await rig.rows('select * from training.activity_intensity order by activity_id'),
+  runs: await rig.rows(
+    'select elapsed_s, recorded_from, stray_samples from training.activities order by activity_id',
+  ),
+})
+
 it('a daemon adds derived values missing from an older version, without a request', async () => {
-  await rig.rows('update training.power_curves set season = null where activity_id = 1')
-  await rig.rows('update training.power_curves set season = null, account_id = null where activity_id = 2')
-  await rig.rows('delete from training.activity_intensity where activity_id = 3')
-  await rig.rows('update training.activity_intensity set account_id = null where activity_id = 4')
-  await rig.rows(
-    'update training.power_curves set started_at_local = null, source = null where activity_id = 5',
+  const before = await findDerived()
+  const ids = (await rig.rows('select activity_id from training.activities order by 1')).map(
+    (row) => row.activity_id,
   )
-  await rig.rows('delete from training.ride_measures')
-  const incomplete = () =>
-    rig.rows(`select activity_id from training.activities a where detail_state <> 'mirrored'
-      or not exists (select from training.activity_intensity i where i.activity_id = a.activity_id and account_id is not null)
-      or not exists (select from training.ride_measures m where m.activity_id = a.activity_id)
-      or exists (select from training.power_curves c where c.activity_id = a.activity_id and
-        (season is null or account_id is null or started_at_local is null or source is null))`)
-  expect(await incomplete()).toHaveLength(5)
+  expect(ids).toHaveLength(LEFT_OUT.length)
+  for (const [index, statement] of LEFT_OUT.entries())
+    expect(
+      await rig.rows(`${statement} where activity_id = $1 returning 1`, [ids[index]]),
+      statement,
+    ).not.toEqual([])
   await rig.rows('delete from training.raw_documents where activity_id = 2')
   await rig.steer('POST', 'counts/reset')
   const daemon = await start()
   try {
-    await eventually(async () => (await incomplete()).length === 0, { what: 'the rows that were missing' })
+    await eventually(
+      () =>
+        findDerived()
+          .then((found) => expect(found).toEqual(before))
+          .then(() => true),
+      {
+        what: 'the values that were missing',
+      },
+    )
     await expectMirrored(rig)
     const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
     expect(requests['GET /oauth/activity/:path'] ?? 0).toBe(0)
@@ -65,15 +90,13 @@ it('a daemon adds derived values missing from an older version, without a reques
 })
 
 it('an upgraded mirror derives values from its samples, without the service and without stored answers', async () => {
-  const measures = async () => [
-    ...(await rig.rows('select * from training.ride_measures order by activity_id')),
-    ...(await rig.rows('select * from training.power_curves order by activity_id, duration_s')),
-    ...(await rig.rows('select * from training.activity_intensity order by activity_id')),
-    ...(await rig.rows(`select activity_id, elapsed_s, recorded_from, stray_samples, updated_at, (select max(change_id) from training.changes)
-      from training.activities order by activity_id`)),
-  ]
+  const measures = async () => ({
+    ...(await findDerived()),
+    changes: await rig.rows(
+      'select max(updated_at), (select max(change_id) from training.changes) from training.activities',
+    ),
+  })
   const before = await measures()
-  expect(before.length).toBeGreaterThan(5)
   await rig.rows('delete from training.raw_documents')
   await rig.rows('delete from training.ride_measures where activity_id < 3')
   await rig.rows(
@@ -82,7 +105,7 @@ it('an upgraded mirror derives values from its samples, without the service and 
   await rig.rows('update training.power_curves set watts = watts + 1 where activity_id = 4')
   await rig.rows('update training.activity_intensity set hr_peak = 249 where activity_id = 5')
   await rig.steer('POST', 'counts/reset')
-  expect(await completeMeasures(rig.app)).toBe(5)
+  expect(await completeMeasures(rig.app)).toBe(LEFT_OUT.length)
   expect(await measures()).toEqual(before)
   expect(await completeMeasures(rig.app)).toBe(0)
   const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')

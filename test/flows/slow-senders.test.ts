@@ -11,27 +11,33 @@ beforeAll(async () => {
 afterAll(() => rig.close())
 
 /** Opens a connection that sends the beginning of a request and then nothing. */
-function openSlow(text: string): { socket: Socket; closed: () => boolean } {
+function openSlow(text: string): { socket: Socket; answer: () => string; closed: () => boolean } {
   const { hostname, port } = new URL(rig.url)
   let isClosed = false
+  let answer = ''
   const socket = connect(Number(port), hostname, () => socket.write(text))
-  socket.resume()
+  socket.on('data', (bytes) => {
+    answer += bytes
+  })
   socket.on('error', () => undefined)
   socket.on('close', () => {
     isClosed = true
   })
-  return { socket, closed: () => isClosed }
+  return { socket, answer: () => answer, closed: () => isClosed }
 }
 
 it('the web server ends stalled requests, and answers others meanwhile', async () => {
-  const head = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n'
-  const slow = Array.from({ length: 50 }, () => openSlow(`${head}Content-Length: 100\r\n\r\nt`))
+  const head = 'POST /login HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nContent-Length: 100\r\n'
+  const type = 'Content-Type: application/x-www-form-urlencoded'
+  const slow = Array.from({ length: 50 }, () => openSlow(`${head}${type}\r\n\r\nt`))
   const silent = Array.from({ length: 50 }, () => openSlow('GET / HTTP/1.1\r\nHo'))
   const mute = Array.from({ length: 50 }, () => openSlow(''))
   expect(await rig.ask('/healthz')).toMatchObject({ status: 200 })
   await eventually(async () => [...slow, ...silent, ...mute].every(({ closed }) => closed()), {
     what: 'the end of the slow connections',
   })
+  // None was refused for what it sent.
+  expect(new Set(slow.map(({ answer }) => answer()))).toEqual(new Set(['']))
 })
 
 it('the web server limits its connections', async () => {

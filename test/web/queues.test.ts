@@ -40,6 +40,11 @@ function pageTests(queue: 'postgres' | 'redis') {
     const queues = await show(rig)
     expect(Object.keys(queues).sort()).toEqual(['fetches', 'polls'])
     expect(queues.fetches).toMatchObject({ waiting: 2, active: 0, failed: 0 })
+    const jobs = await Promise.all(rig.daemon.jobs.queues().map((queue) => queue.getJobs()))
+    const fetches = jobs.flat().filter(({ name }) => name === 'fetch-activity')
+    expect(fetches.map(({ data }) => data)).toEqual(
+      expect.arrayContaining([11, 12].map((activityId) => ({ accountId: 1, activityId }))),
+    )
   })
 
   it('names a job that failed, and why', async () => {

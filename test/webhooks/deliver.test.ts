@@ -115,9 +115,10 @@ describe('the messages of a webhook', () => {
     const { close } = await start([makeWebhook(hanging.url, { name: 'slow' }), makeWebhook(url)])
     for (const webhook of ['slow', 'home']) await tell(store, webhook, null, ['a', 'b', 'c'])
     const undelivered = async () => (await statesOf(store)).filter(({ state }) => state === 'open')
-    // Before the one that hangs is given up, after 10 s.
     await eventually(async () => (await undelivered()).length === 3)
     expect(received).toHaveLength(3)
+    // The first message to the one that hangs is still under way: it fails after 10 s.
+    expect(await undelivered()).toEqual(Array(3).fill(expect.objectContaining({ last_error: null })))
     await eventually(() => hanging.received.length === 1)
     // A stop does not wait for the receiver.
     await close()

@@ -94,6 +94,9 @@ describe('the workout folder with every workout', () => {
     expect(await Promise.all((await names()).map(text))).toEqual(before)
     await writeFile(join(dir, 'Lunch Tempo.erg'), 'easier')
     await writeFile(join(dir, 'Mine.zwo'), 'mine')
+    await scene.pollWorkouts()
+    expect(await text('Lunch Tempo.erg')).toBe('easier')
+    expect(before).toContain(await text('Lunch Tempo (2).erg'))
     await list([{ path: 'own0untitled0003', name: null }])
     await scene.pollWorkouts()
     const left = ['Lunch Tempo.erg', 'Mine.zwo', 'own0untitled0003.erg', 'own0untitled0003.zwo']

@@ -28,7 +28,7 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
   await eventually(() => expectMirrored(own).then(() => true), { everyMs: 500 })
   const left = async () => (await own.files('')).filter((name) => name !== OWNER_FILE)
   await eventually(async () => (await left()).length === 0)
-  expect((await own.steer('GET', 'counts')).uploads).toEqual({ accepted: life.dropped(), refused: 0 })
+  expect(await uploadsOf(own)).toEqual({ accepted: life.dropped(), refused: 0 })
   expect(await own.files('failed')).toEqual([])
   // One that is killed between two steps of a move leaves a second name of the moved file behind.
   const done = (await own.files('done')).filter((name) => !name.startsWith('.moving-'))
@@ -53,11 +53,15 @@ async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
   })
 }
 
-/** Kills each daemon while it works, and starts another one in its place. */
+/** Kills each daemon while it works, and starts another one in its place; one of them waits for the answer of the first upload. */
 async function replaceEach(own: Fleet, life: Life): Promise<void> {
   for (const place of own.members.keys()) {
     await life.stir()
     await busy(own, place % 2 === 0 ? 'upload' : 'fetch')
+    await eventually(async () => (await uploadsOf(own)).accepted > 0, {
+      everyMs: 10,
+      what: 'a file accepted',
+    })
     await own.replace(place)
   }
 }
@@ -143,6 +147,8 @@ function makeLife(fleet: Fleet): Life {
 /** Plans the failures that a bad day of the service has, and makes every answer slow, so that something is always under way. */
 async function planBadDay(fleet: Fleet): Promise<void> {
   await fleet.steer('PATCH', 'settings', { latency_ms: 100 })
+  // Whoever sends the first file is killed before the answer.
+  await fleet.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
   const always = { times: 'always' }
   await fleet.steer('POST', 'faults', {
     ...always,
@@ -163,6 +169,12 @@ async function planBadDay(fleet: Fleet): Promise<void> {
     kind: 'lost-answer',
     probability: 0.2,
   })
+}
+
+/** Counts the files that reached the service. */
+async function uploadsOf(fleet: Fleet) {
+  const { uploads } = await fleet.steer('GET', 'counts')
+  return uploads as { accepted: number; refused: number }
 }
 
 /** Ends the bad day. */

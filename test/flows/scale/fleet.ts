@@ -62,6 +62,8 @@ export async function openFleet(input: {
       MUSETTE_POLL_EVERY: '2s',
       MUSETTE_RECONCILE_EVERY: '10s',
       MUSETTE_LAG: '5s',
+      // The ledger alone must see that a file was sent, without the rides that the mirror has by then.
+      MUSETTE_KNOWN_RIDES: 'send',
       MUSETTE_HTTP: 'off',
     }
     const login = ['login', '--username', 'rider', '--password-stdin']

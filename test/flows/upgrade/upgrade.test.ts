@@ -72,9 +72,11 @@ describe('a database that a daemon of the version before writes', () => {
       // None of them can begin before all of them want to.
       const hold = await openHold(rig.databaseUrl, 'LOCK TABLE training.accounts IN ROW EXCLUSIVE MODE')
       const migrating = Promise.all([1, 2, 3, 4].map(() => next.musette(['migrate'], env)))
-      const waiting = `${MIGRATING} and wait_event_type = 'Lock'`
-      const allWait = async () => (await rig.rows(waiting)).length === 4
-      await eventually(allWait, { what: 'everybody at a lock' }).finally(hold.close)
+      // One has begun; the others wait before they read which migrations there are.
+      const waiting = `${MIGRATING} and pid in (select pid from pg_locks
+        where relation = 'musette.lock_migration'::regclass and not granted)`
+      const othersWait = async () => (await rig.rows(waiting)).length === 3
+      await eventually(othersWait, { what: 'the others at the lock of migrations' }).finally(hold.close)
       const all = await migrating
       for (const { code, stderr } of all) expect(code, stderr).toBe(0)
       const done = all.map(({ stdout }) => stdout.trim()).sort()
