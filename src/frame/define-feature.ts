@@ -6,6 +6,7 @@ import type { HandlerContext, HandlerResult } from '../jobs/catalog.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { ServiceObserver } from '../service/service.ts'
 import type { FactsApp, FeatureState } from './findings/facts.ts'
+import type { Gauges } from './gauges.ts'
 import type { Verb } from './verb.ts'
 
 /**
@@ -23,6 +24,8 @@ export type Feature = Readonly<{
   settings?: () => Promise<SettingsGroup>
   /** what it tells of its state, in doctor and status, on pages, by heartbeat and messages */
   state?: () => Promise<FeatureState>
+  /** what Prometheus reads of it */
+  gauges?: () => Promise<Gauges>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
   /** adds its routes to the web server, when that opens */
@@ -43,6 +46,7 @@ type FeatureJob = Readonly<{
 export type WebParts = Readonly<{
   app: FactsApp & Pick<App, 'log' | 'databaseUrl'>
   jobs: Pick<Jobs, 'counts' | 'paused' | 'queues'>
+  features: readonly Feature[]
   /** the path above all pages, see MUSETTE_HTTP_PATH */
   root: string
   /** whether a token is required, so that a session can end */

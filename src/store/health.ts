@@ -1,7 +1,4 @@
-import { findPublisherState } from '../features/mqtt/mqtt-publisher.ts'
-import { findMessageCounts } from '../features/webhooks/known-webhooks.ts'
-import { FOUND_DIFFERENT, findWholeWorkState, LAST_RUN, POLLED_AT } from './runs.ts'
-import { activities, uploads } from './schema/index.ts'
+import { LAST_RUN, POLLED_AT } from './runs.ts'
 import type { Tx } from './store.ts'
 
 /** The state of one account's login and polls. */
@@ -40,83 +37,4 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
     left join lateral (${LAST_RUN}) r on true
     order by a.account_id`)
   return rows
-}
-
-type StateCount = { account: string; state: string; count: number }
-
-export type HealthCounts = Awaited<ReturnType<typeof findHealthCounts>>
-
-const ACTIVITY_STATES = [...activities.detailState.enumValues, 'absent']
-const UPLOAD_STATES = uploads.state.enumValues
-
-/**
- * Counts activities and files by state and measures the database. Every account has every state, also with 0. It reads activities and
- * uploads once, and no samples.
- */
-export async function findHealthCounts(tx: Tx) {
-  const counted = await tx.client.query<StateCount & { never_fetched: number }>(
-    `select a.name as account, s.state, count(v.activity_id)::int as count,
-            count(v.activity_id) filter (where v.fetched_at is null)::int as never_fetched
-     from training.accounts a cross join unnest($1::text[]) s(state)
-     left join training.activities v on v.account_id = a.account_id
-       and s.state = case when v.absent_since is null then v.detail_state else 'absent' end
-     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
-    [ACTIVITY_STATES],
-  )
-  const files = await tx.client.query<StateCount>(
-    `select a.name as account, s.state, count(u.content_id)::int as count
-     from training.accounts a cross join unnest($1::text[]) s(state)
-     left join training.uploads u on u.account_id = a.account_id and u.state = s.state
-     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
-    [UPLOAD_STATES],
-  )
-  const waiting = await tx.client.query<{ code: string; count: number }>(
-    'select code, count(*)::int as count from training.waiting_files group by code order by code',
-  )
-  const sizes = await tx.client.query<{ samples: number; whole: number }>(
-    `select pg_total_relation_size('training.samples')::float8 as samples,
-            pg_database_size(current_database())::float8 as whole`,
-  )
-  const verified = await tx.client.query<{
-    account: string
-    since: Date | null
-    unverified: number
-    differed: number
-  }>(
-    `select a.name as account, v.*, d.* from training.accounts a
-    cross join lateral (
-      select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
-      from training.activities where account_id = a.account_id and detail_state = 'mirrored' and absent_since is null
-    ) v
-    cross join lateral (${FOUND_DIFFERENT}) d
-    order by a.account_id`,
-  )
-  const { doneAt: exportedAt } = await findWholeWorkState(tx, 'export')
-  const { doneAt: heartbeatAt } = await findWholeWorkState(tx, 'heartbeat')
-  return {
-    /** `absent` counts those that the service no longer lists, in whatever state they are */
-    activities: counted.rows.map(({ account, state, count }) => ({ account, state, count })),
-    /** the wanted activities that were never fetched */
-    neverFetched: counted.rows
-      .filter(({ state }) => state === 'wanted')
-      .map(({ account, never_fetched: count }) => ({ account, count })),
-    uploads: files.rows,
-    /** files that wait in the drop folders, by the code of the reason */
-    waitingFiles: waiting.rows,
-    /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
-    verified: verified.rows,
-    /** on disk, indexes included */
-    samplesBytes: sizes.rows[0]?.samples ?? 0,
-    databaseBytes: sizes.rows[0]?.whole ?? 0,
-    /** when the daemon last exported the whole history; null when it never did */
-    exportedAt,
-    /** when a monitor last got a good result; null when never */
-    heartbeatAt,
-    /** whether a process is connected to the MQTT broker; null when none ever was */
-    mqttConnected: (await findPublisherState(tx))?.connected ?? null,
-    backup: await findWholeWorkState(tx, 'backup'),
-    backupVerified: await findWholeWorkState(tx, 'backup-verify'),
-    /** messages of the webhooks that are kept */
-    messages: await findMessageCounts(tx),
-  }
 }

@@ -1,6 +1,6 @@
 import { AjvCompiler, type BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { Feature, WebParts } from '../frame/define-feature.ts'
+import type { WebParts } from '../frame/define-feature.ts'
 import { ConfigError } from '../kit/errors.ts'
 import { isLoopback } from '../kit/loopback.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
@@ -11,10 +11,9 @@ import { registerOriginChecks } from './origin.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
 import type { EndedSessions } from './sessions.ts'
 
-export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'isWatched' | 'observeRequests'> & {
+export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'features' | 'isWatched' | 'observeRequests'> & {
   readiness: () => Promise<Readiness>
   endedSessions: EndedSessions
-  features: ReadonlyArray<Pick<Feature, 'routes'>>
 }
 
 /** `mapTiles`: the address of map tiles for its pages, see MUSETTE_MAP_TILES. */

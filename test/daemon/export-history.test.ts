@@ -5,9 +5,10 @@ import { syncAccount } from '../../src/app/sync-account.ts'
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { exportHistory as runExport } from '../../src/features/export/export-history.ts'
 import { exporting } from '../../src/features/export/feature.ts'
+import { exportGauges } from '../../src/features/export/gauges.ts'
 import { loadCatalog } from '../../src/frame/feature-jobs.ts'
+import { makeFacts } from '../../src/frame/findings/facts.ts'
 import { HOUR } from '../../src/kit/time.ts'
-import { findHealthCounts } from '../../src/store/health.ts'
 import { diagnose } from '../doctor/rig.ts'
 import { readConfig } from '../kit/config.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
@@ -36,6 +37,7 @@ describe('the daemon with a folder for the export', () => {
   })
 
   const exportHistory = (app = rig.app) => runExport(app, { signal: new AbortController().signal })
+  const readGauges = () => exportGauges.read(makeFacts(rig.app, new Date()))
   const diagnoseWith = (change: Record<string, string> = {}) => {
     const config = readConfig({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', ...change })
     return diagnose('export', { ...rig.app, config })
@@ -53,7 +55,7 @@ describe('the daemon with a folder for the export', () => {
   it('is named by doctor before the first export, which has no age', async () => {
     expect(await diagnoseWith()).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await diagnoseWith({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
-    expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeNull()
+    expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: null } }])
   })
 
   it('shows a failed export in its row, doctor and error, and recovers', async () => {
@@ -84,7 +86,7 @@ describe('the daemon with a folder for the export', () => {
     expect(await diagnoseWith()).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/, exported .* ago$/) },
     ])
-    expect((await rig.app.store.read(findHealthCounts)).exportedAt).toBeInstanceOf(Date)
+    expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: expect.any(Date) } }])
   })
 
   it('leaves the job to another worker when this one has no folder', async () => {

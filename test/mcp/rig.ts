@@ -76,7 +76,7 @@ export async function openMcpWeb(
   })
   const web = await openBareWeb({
     ...{ host: '127.0.0.1', token: options.token },
-    features: [{ routes: (server) => registerMcp(server, mcp.fetch) }],
+    features: [{ name: 'mcp', routes: (server) => registerMcp(server, mcp.fetch) }],
   })
   onTestFinished(async () => {
     await mcp.close()

@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { FEATURES } from '../../src/features/index.ts'
 import { makeMetrics } from '../../src/features/metrics/metrics.ts'
+import { loadGauges } from '../../src/features/metrics/routes.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -121,7 +123,8 @@ describe('the alarms for Prometheus', () => {
   it('have a case each, a command, and existing metrics', async () => {
     const rules = await readRules()
     expect(rules.map(({ alert }) => alert).sort()).toEqual(CASES.map(({ alert }) => alert).sort())
-    const metrics = makeMetrics({ now: () => new Date() }, { version: '1' })
+    const gauges = await loadGauges(FEATURES)
+    const metrics = makeMetrics({ now: () => new Date() }, { version: '1', gauges })
     const page = await metrics.render({ database: undefined, queue: undefined })
     const known = [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name)
     for (const { alert, expr, annotations } of rules) {

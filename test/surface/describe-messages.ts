@@ -1,4 +1,6 @@
+import { FEATURES } from '../../src/features/index.ts'
 import { makeMetrics } from '../../src/features/metrics/metrics.ts'
+import { loadGauges } from '../../src/features/metrics/routes.ts'
 import type { ReadyActivity } from '../../src/features/webhooks/news.ts'
 import { BIRTH_TOPIC, EVENT_KINDS, makeDiscovery, POLL_TOPICS, topicsOf } from '../../src/mqtt/entities.ts'
 import { type Message, makeRequest } from '../../src/webhooks/message-request.ts'
@@ -88,33 +90,18 @@ const OF_SOME_SYSTEMS = /^musette_process_(virtual_memory_bytes|heap_bytes|open_
 
 /** Describes each metric by its name, type and labels. */
 export async function describeMetrics(): Promise<string> {
-  const metrics = makeMetrics({ now: () => AT }, { version: '1.2.3' })
+  const gauges = await loadGauges(FEATURES)
+  const metrics = makeMetrics({ now: () => AT }, { version: '1.2.3', gauges })
   metrics.requests.onAnswer({ endpoint: 'GET /oauth/training_info', status: 200, failure: undefined, ms: 5 })
   metrics.requests.onPause(5)
   metrics.onRun({ resource: 'activities', kind: 'poll', outcome: 'done', seconds: 1 })
-  const count = { account: 'default', state: 'some', count: 1 }
-  const work = { doneAt: AT, seconds: 1, bytes: 1, outcome: 'done', error: null, errorCode: null }
-  const counts = {
-    ...{
-      activities: [count],
-      neverFetched: [{ account: 'default', count: 1 }],
-      uploads: [count],
-      messages: [{ webhook: 'home', state: 'open', count: 1 }],
-    },
-    waitingFiles: [{ code: 'no_account', count: 1 }],
-    verified: [{ account: 'default', since: AT, unverified: 0, differed: 0 }],
-    ...{ samplesBytes: 1, databaseBytes: 1, exportedAt: AT, heartbeatAt: AT, mqttConnected: true },
-    ...{ backup: work, backupVerified: work },
-  }
-  const account = {
-    ...{ account: 'default', needs_login: false, polled_at: AT, token_obtained_at: AT, token_expires_at: AT },
-    ...{ refresh_failures: 0, refresh_not_before: null, refused_since: null, other_rider: false },
-    ...{ created_at: AT, last_run: null },
-  }
-  const page = await metrics.render({
-    database: { accounts: [account], counts },
-    queue: { jobs: { polls: { waiting: 1 } }, paused: [] },
-  })
+  const database = gauges.flatMap(({ helps }) =>
+    Object.entries(helps).map(([labels, names]) => ({
+      labels: Object.fromEntries(labels.split(' ').flatMap((label) => (label ? [[label, 'some']] : []))),
+      values: Object.fromEntries(Object.keys(names).map((name) => [name, 1])),
+    })),
+  )
+  const page = await metrics.render({ database, queue: { jobs: { polls: { waiting: 1 } }, paused: [] } })
   const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].filter(
     ([, name = '']) => !OF_SOME_SYSTEMS.test(name),
   )

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { makeReadiness } from '../../src/daemon/probes.ts'
 import { findListed } from '../../src/doctor/check-listed.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
-import { makeHealthReader } from '../../src/features/metrics/routes.ts'
+import { coreGauges } from '../../src/features/metrics/core-gauges.ts'
+import { makeFacts } from '../../src/frame/findings/facts.ts'
 import { findStatus } from '../../src/frame/findings/status-report.ts'
-import { findRunsMark } from '../../src/store/runs.ts'
 import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
@@ -41,9 +41,14 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   expect(await diagnose()).toMatchObject([
     { state: 'warning', found: 'may/ride.fit waits: not whole: 700 bytes are missing at its end' },
   ])
-  const since = await rig.app.store.read(findRunsMark)
-  const readHealth = makeHealthReader({ app: rig.app, jobs }, { since, onRun: () => undefined })
-  expect((await readHealth()).database?.counts.waitingFiles).toEqual([{ code: 'not_whole', count: 1 }])
+  const waiting = (code: string, count: number) => ({
+    labels: { code },
+    values: { musette_drop_folder_waiting: count },
+  })
+  const readings = await coreGauges.read(makeFacts(rig.app, new Date()))
+  // The last value of a gauge counts.
+  expect(readings.findLast(({ labels }) => labels?.code === 'not_whole')).toEqual(waiting('not_whole', 1))
+  expect(readings).toContainEqual(waiting('vanished', 0))
   const today = await makeFindToday(rig.app)({})
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()

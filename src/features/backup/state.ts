@@ -62,7 +62,7 @@ export const backupState: FeatureState = {
 }
 
 /** Finds the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read. */
-async function readNewest({ config, identity }: Facts) {
+export async function readNewest({ config, identity }: Facts) {
   const { dir } = backupSettings.of(config)
   if (dir === undefined) return { newest: undefined, unreadable: undefined }
   const { line } = await identity()

@@ -19,4 +19,5 @@ export const exporting = defineFeature({
     },
   },
   state: async () => (await import('./state.ts')).exportState,
+  gauges: async () => (await import('./gauges.ts')).exportGauges,
 })

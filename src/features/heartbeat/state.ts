@@ -31,7 +31,8 @@ export const heartbeatState: FeatureState = {
   },
 }
 
-const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
+/** Finds how the last heartbeat ended, and when one last succeeded. */
+export const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
 
 async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts

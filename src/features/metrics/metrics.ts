@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Gauges } from '../../frame/gauges.ts'
 import { type Clock, SECOND } from '../../kit/time.ts'
 import type { ServiceObserver } from '../../service/service.ts'
-import type { EndedRun } from '../../store/runs.ts'
+import type { EndedRun } from './ended-runs.ts'
 import { type HealthSnapshot, makeGauges } from './gauges.ts'
 
 export type Metrics = {
@@ -24,7 +25,10 @@ const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
 /** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
-export function makeMetrics(deps: { now: Clock }, options: { version: string }): Metrics {
+export function makeMetrics(
+  deps: { now: Clock },
+  options: { version: string; gauges: readonly Gauges[] },
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'musette_', eventLoopMonitoringPrecision: NEVER_MS })
   for (const name of CONTINUOUS_DELAYS) registry.removeSingleMetric(name)
@@ -35,7 +39,7 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string }):
     labelNames: ['version'],
   })
   build.set({ version: options.version }, 1)
-  const setGauges = makeGauges(registry)
+  const setGauges = makeGauges(registry, options.gauges)
   return {
     requests: makeRequestCounters(registry),
     onRun: makeRunCounters(registry),

@@ -1,25 +1,30 @@
 import type { FastifyInstance } from 'fastify'
 import { makeCachedProbe } from '../../frame/cached-probe.ts'
-import type { WebParts } from '../../frame/define-feature.ts'
-import { findLastCopy } from '../../frame/findings/collect-findings.ts'
+import type { Feature, WebParts } from '../../frame/define-feature.ts'
 import { makeFacts } from '../../frame/findings/facts.ts'
+import type { Gauges, Reading } from '../../frame/gauges.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { SECOND, systemClock } from '../../kit/time.ts'
-import { findAccountHealth, findHealthCounts } from '../../store/health.ts'
-import { type EndedRun, findEndedRuns, findRunsMark, type RunsMark } from '../../store/runs.ts'
-import { heartbeatSettings } from '../heartbeat/settings.ts'
-import type { DatabaseHealth, HealthSnapshot } from './gauges.ts'
+import { coreGauges } from './core-gauges.ts'
+import { type EndedRun, findEndedRuns, findRunsMark, type RunsMark } from './ended-runs.ts'
+import type { HealthSnapshot } from './gauges.ts'
 import { makeMetrics } from './metrics.ts'
 
 /** Adds `/metrics` of this process; starts to count its requests, and the runs that begin from now on. */
 export async function registerMetrics(server: FastifyInstance, web: WebParts): Promise<void> {
-  const metrics = makeMetrics({ now: systemClock }, { version: VERSION })
+  const gauges = await loadGauges(web.features)
+  const metrics = makeMetrics({ now: systemClock }, { version: VERSION, gauges })
   web.observeRequests(metrics.requests)
   const since = await web.app.store.read(findRunsMark)
-  const readHealth = makeHealthReader(web, { since, onRun: metrics.onRun })
+  const readHealth = makeHealthReader(web, { gauges, since, onRun: metrics.onRun })
   server.get('/metrics', async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.render(await readHealth())),
   )
+}
+
+/** Loads the gauges of the core and of the features. */
+export async function loadGauges(features: readonly Feature[]): Promise<Gauges[]> {
+  return [coreGauges, ...(await Promise.all(features.flatMap(({ gauges }) => gauges?.() ?? [])))]
 }
 
 /** A database that does not answer is told in this time, so that a scrape does not wait for it. */
@@ -36,34 +41,29 @@ export function makeHealthReader(
     app: Omit<WebParts['app'], 'databaseUrl'>
     jobs: Pick<WebParts['jobs'], 'counts' | 'paused'>
   },
-  input: { since: RunsMark; onRun: (run: EndedRun) => void },
+  input: { gauges: readonly Gauges[]; since: RunsMark; onRun: (run: EndedRun) => void },
 ): () => Promise<HealthSnapshot> {
-  const { config, store, log } = deps.app
+  const { app, jobs } = deps
   let mark = input.since
-  const readDatabase = async (): Promise<DatabaseHealth> => {
-    const read = await store.read(async (tx) => ({
-      accounts: await findAccountHealth(tx),
-      counts: await findHealthCounts(tx),
-      runs: await findEndedRuns(tx, mark),
-    }))
-    mark = read.runs.mark
-    for (const run of read.runs.ended) input.onRun(run)
-    // Age and size are those of the actual file, not of its row.
-    const file = await findLastCopy(makeFacts(deps.app, new Date()))
-    const backup = { ...read.counts.backup, doneAt: file?.done_at ?? null, bytes: file?.bytes ?? null }
-    const heartbeatAt = heartbeatSettings.of(config).url === undefined ? null : read.counts.heartbeatAt
-    const mqttConnected = config.mqtt ? (read.counts.mqttConnected ?? false) : null
-    return { accounts: read.accounts, counts: { ...read.counts, heartbeatAt, mqttConnected, backup } }
+  const readDatabase = async () => {
+    const facts = makeFacts(app, new Date())
+    const readings: Reading[] = []
+    // One after another, so that a scrape takes one connection.
+    for (const { read } of input.gauges) readings.push(...(await read(facts)))
+    const runs = await facts.read((tx) => findEndedRuns(tx, mark))
+    mark = runs.mark
+    for (const run of runs.ended) input.onRun(run)
+    return readings
   }
   const options = { keepMs: METRICS_KEEP_MS, timeoutMs: TIMEOUT_MS }
   const database = makeCachedProbe(readDatabase, options)
   const readQueue = async () => {
-    const [jobs, paused] = await Promise.all([deps.jobs.counts(), deps.jobs.paused()])
-    return { jobs, paused }
+    const [counts, paused] = await Promise.all([jobs.counts(), jobs.paused()])
+    return { jobs: counts, paused }
   }
   const queue = makeCachedProbe(readQueue, options)
   const orNothing = (part: string) => (error: unknown) => {
-    log.debug({ error, part }, 'metrics: a part does not answer')
+    app.log.debug({ error, part }, 'metrics: a part does not answer')
     return undefined
   }
   return async () => {

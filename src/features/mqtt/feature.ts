@@ -13,4 +13,5 @@ export const mqtt = defineFeature({
     ],
   },
   state: async () => (await import('./state.ts')).mqttState,
+  gauges: async () => (await import('./gauges.ts')).mqttGauges,
 })

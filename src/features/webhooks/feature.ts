@@ -6,4 +6,5 @@ export const webhooks = defineFeature({
   verbs: { after: 'key rotate', all: [webhookTestVerb] },
   settingsOf: { start: ['MUSETTE_WEBHOOKS'] },
   state: async () => (await import('./state.ts')).webhooksState,
+  gauges: async () => (await import('./gauges.ts')).webhookGauges,
 })

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { findHealthCounts } from '../../src/store/health.ts'
-import { findEndedRuns, findRunsMark, recordRunFinished, recordRunStarted } from '../../src/store/runs.ts'
-import { openStore, type Store } from '../../src/store/store.ts'
-import { makeAccount, openTestStore, quiet } from './open.ts'
+import { coreGauges } from '../../../src/features/metrics/core-gauges.ts'
+import { findEndedRuns, findRunsMark } from '../../../src/features/metrics/ended-runs.ts'
+import { makeFacts } from '../../../src/frame/findings/facts.ts'
+import { recordRunFinished, recordRunStarted } from '../../../src/store/runs.ts'
+import { openStore, type Store } from '../../../src/store/store.ts'
+import { readConfig } from '../../kit/config.ts'
+import { makeAccount, openTestStore, quiet } from '../../store/open.ts'
 
 const begin = (store: Store) =>
   store.transaction((tx) => recordRunStarted(tx, { accountId: null, resource: 'activities', kind: 'poll' }))
@@ -57,23 +60,31 @@ describe('the counts of activities by state', () => {
         [accountId],
       ),
     )
-    const counts = await store.read(findHealthCounts)
-    expect(Object.fromEntries(counts.activities.map(({ state, count }) => [state, count]))).toEqual({
-      wanted: 2,
-      awaiting_samples: 0,
-      mirrored: 1,
-      failed: 0,
-      absent: 1,
-    })
-    expect(counts.neverFetched).toEqual([{ account: 'default', count: 1 }])
+    const values = await readCore(store)
+    expect(values.get('musette_activities{"account":"default","state":"wanted"}')).toBe(2)
+    expect(values.get('musette_activities{"account":"default","state":"awaiting_samples"}')).toBe(0)
+    expect(values.get('musette_activities{"account":"default","state":"mirrored"}')).toBe(1)
+    expect(values.get('musette_activities{"account":"default","state":"failed"}')).toBe(0)
+    expect(values.get('musette_activities{"account":"default","state":"absent"}')).toBe(1)
+    expect(values.get('musette_backfill_to_go{"account":"default"}')).toBe(1)
   })
 
   it('show an account that has nothing yet, in every state', async () => {
     const { store } = await openTestStore()
     await makeAccount(store)
-    const counts = await store.read(findHealthCounts)
-    expect(counts.activities).toHaveLength(5)
-    expect(counts.uploads).toHaveLength(8)
-    expect([...counts.activities, ...counts.uploads].every(({ count }) => count === 0)).toBe(true)
+    const counts = [...(await readCore(store))].filter(([name]) => /^musette_(activities|uploads)/.test(name))
+    expect(counts).toHaveLength(5 + 8)
+    expect(counts.every(([, count]) => count === 0)).toBe(true)
   })
 })
+
+/** Reads the gauges of the core, by name and labels. */
+async function readCore(store: Store) {
+  const facts = makeFacts({ config: readConfig({}), store, features: [] }, new Date())
+  const readings = await coreGauges.read(facts)
+  return new Map(
+    readings.flatMap(({ labels, values }) =>
+      Object.entries(values).map(([name, value]) => [`${name}${JSON.stringify(labels)}`, value]),
+    ),
+  )
+}

@@ -1,0 +1,135 @@
+import { defineGauges } from '../../frame/gauges.ts'
+import { FOUND_DIFFERENT } from '../../store/runs.ts'
+import { activities, uploads } from '../../store/schema/index.ts'
+import type { Tx } from '../../store/store.ts'
+
+/** Shown also at 0, so that an alarm can compare it. */
+const WAITING_CODES = [
+  ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
+  ...['vanished', 'other_database', 'read_only'],
+]
+
+/** The gauges of accounts, activities, files and the database. */
+export const coreGauges = defineGauges({
+  helps: {
+    account: {
+      musette_account_freshness_seconds:
+        'Seconds since the activity list was last polled to its end; +Inf: never.',
+      musette_account_needs_login: 'Whether a person must sign in again (1) or not (0).',
+      musette_token_age_seconds: 'Seconds since the access token was obtained.',
+      musette_token_expires_seconds: 'Seconds until the access token ends; below 0: ended.',
+      musette_token_refresh_failures: 'Attempts in a row that failed to renew the access token.',
+      musette_token_refused_seconds:
+        'Seconds since the service refuses the tokens that it makes; 0: it accepts them.',
+      musette_backfill_to_go: 'Activities that the service lists and that were never fetched yet.',
+      musette_verified_age_seconds:
+        'Seconds since the activity was compared with the service, value by value, whose comparison is the longest ago; +Inf while one never was.',
+      musette_scrub_differences:
+        'Activities that comparisons of the last 30 days found different, without any sign of it before.',
+    },
+    'account state': {
+      musette_activities: 'Activities by state; absent: in the mirror, no longer at the service.',
+      musette_uploads: 'Files in the ledger by state.',
+    },
+    code: {
+      musette_drop_folder_waiting:
+        'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
+    },
+    '': {
+      musette_samples_bytes: 'Bytes on disk of the table training.samples with its index.',
+      musette_database_bytes: 'Bytes on disk of the whole database.',
+    },
+  },
+  async read({ health, read }) {
+    const accounts = await health()
+    const counts = await read(findCounts)
+    return [
+      ...accounts.map(({ account, ...of }) => ({
+        labels: { account },
+        values: {
+          musette_account_freshness_seconds: of.polled_at ?? Number.POSITIVE_INFINITY,
+          musette_account_needs_login: of.needs_login,
+          ...(of.token_obtained_at && {
+            musette_token_age_seconds: of.token_obtained_at,
+            musette_token_expires_seconds: { until: of.token_expires_at },
+            musette_token_refresh_failures: of.refresh_failures,
+            musette_token_refused_seconds: of.refused_since ?? 0,
+          }),
+        },
+      })),
+      ...counts.activities.flatMap(({ account, state, count, never_fetched: neverFetched }) => [
+        { labels: { account, state }, values: { musette_activities: count } },
+        ...(state === 'wanted'
+          ? [{ labels: { account }, values: { musette_backfill_to_go: neverFetched } }]
+          : []),
+      ]),
+      ...counts.verified.map(({ account, since, unverified, differed }) => ({
+        labels: { account },
+        values: {
+          musette_verified_age_seconds: unverified > 0 ? Number.POSITIVE_INFINITY : since,
+          musette_scrub_differences: differed,
+        },
+      })),
+      ...counts.uploads.map(({ count, ...labels }) => ({ labels, values: { musette_uploads: count } })),
+      ...[...WAITING_CODES.map((code) => ({ code, count: 0 })), ...counts.waiting].map(({ code, count }) => ({
+        labels: { code },
+        values: { musette_drop_folder_waiting: count },
+      })),
+      { values: counts.sizes },
+    ]
+  },
+})
+
+type StateCount = { account: string; state: string; count: number }
+
+/**
+ * Counts activities and files by state and measures the database. Every account has every state, also with 0; `absent` counts activities
+ * that the service no longer lists, in whatever state they are. It reads activities and uploads once, and no samples.
+ */
+async function findCounts({ client }: Tx) {
+  const counted = await client.query<StateCount & { never_fetched: number }>(
+    `select a.name as account, s.state, count(v.activity_id)::int as count,
+            count(v.activity_id) filter (where v.fetched_at is null)::int as never_fetched
+     from training.accounts a cross join unnest($1::text[]) s(state)
+     left join training.activities v on v.account_id = a.account_id
+       and s.state = case when v.absent_since is null then v.detail_state else 'absent' end
+     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+    [[...activities.detailState.enumValues, 'absent']],
+  )
+  const files = await client.query<StateCount>(
+    `select a.name as account, s.state, count(u.content_id)::int as count
+     from training.accounts a cross join unnest($1::text[]) s(state)
+     left join training.uploads u on u.account_id = a.account_id and u.state = s.state
+     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+    [uploads.state.enumValues],
+  )
+  const waiting = await client.query<{ code: string; count: number }>(
+    'select code, count(*)::int as count from training.waiting_files group by code',
+  )
+  const sizes = await client.query<{ musette_samples_bytes: number; musette_database_bytes: number }>(
+    `select pg_total_relation_size('training.samples')::float8 as musette_samples_bytes,
+            pg_database_size(current_database())::float8 as musette_database_bytes`,
+  )
+  const verified = await client.query<{
+    account: string
+    since: Date | null
+    unverified: number
+    differed: number
+  }>(
+    `select a.name as account, v.*, d.* from training.accounts a
+     cross join lateral (
+       select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
+       from training.activities where account_id = a.account_id and detail_state = 'mirrored' and absent_since is null
+     ) v
+     cross join lateral (${FOUND_DIFFERENT}) d
+     order by a.account_id`,
+  )
+  return {
+    activities: counted.rows,
+    uploads: files.rows,
+    waiting: waiting.rows,
+    /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
+    verified: verified.rows,
+    sizes: sizes.rows[0] ?? {},
+  }
+}
