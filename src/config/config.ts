@@ -261,7 +261,6 @@ function toConfig(value: Values, complain: Complain) {
         /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
         path: value.MUSETTE_HTTP_PATH,
         token: value.MUSETTE_HTTP_TOKEN,
-        mapTiles: value.MUSETTE_MAP_TILES,
       }),
     logLevel: value.MUSETTE_LOG_LEVEL,
   })

@@ -16,16 +16,6 @@ const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https:
   )
   .transform((text) => text.replace(/\/+$/, ''))
 
-const mapTiles = z
-  .string()
-  .refine(
-    (text) =>
-      URL.canParse(text) &&
-      /^https?:$/.test(new URL(text).protocol) &&
-      ['{z}', '{x}', '{y}'].every((part) => text.includes(part)),
-    'is not the address of map tiles; write for example https://tiles.example.com/{z}/{x}/{y}.png',
-  )
-
 const secretKey = z.string().transform((text, context) => {
   const key = Buffer.from(text, 'base64')
   if (key.length === 32) return key
@@ -205,9 +195,6 @@ export const VARIABLES = {
     .min(16, 'is shorter than 16 characters')
     .optional()
     .describe('the token for the dashboard; required unless MUSETTE_HTTP is on loopback'),
-  MUSETTE_MAP_TILES: mapTiles
-    .optional()
-    .describe('the address of map tiles behind the routes of the dashboard; none are fetched without it'),
   MUSETTE_LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

@@ -28,6 +28,8 @@ export type Feature = Readonly<{
   gauges?: () => Promise<Gauges>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
+  /** an address below which its pages fetch pictures, so that a browser may ask that host for them */
+  pictures?: (config: Config) => Promise<string | undefined>
   /** adds its routes to the web server, when that opens */
   routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
 }>

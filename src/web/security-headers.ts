@@ -2,26 +2,27 @@ import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds the security headers to every answer, also refusals: content from this host and map tiles only, no framing, no caching. A route that
- * needs more sets its own. Must be registered first.
+ * Adds the security headers to every answer, also refusals: content from this host only, and pictures from the hosts of `pictures`; no
+ * framing, no caching. A route that needs more sets its own. Must be registered first.
  */
 export async function registerSecurityHeaders(
   server: FastifyInstance,
-  { mapTiles }: { mapTiles: string | undefined },
+  pictures: ReadonlyArray<string | undefined> = [],
 ): Promise<void> {
+  const hosts = pictures.flatMap((address) => (address === undefined ? [] : [new URL(address).origin]))
   await server.register(fastifyHelmet, {
     contentSecurityPolicy: contentPolicy({
       'script-src': ["'self'"],
       'style-src': ["'self'"],
-      'img-src': ["'self'", 'data:', ...(mapTiles === undefined ? [] : [new URL(mapTiles).origin])],
+      'img-src': ["'self'", 'data:', ...hosts],
       'font-src': ["'self'"],
       'connect-src': ["'self'"],
       'form-action': ["'self'"],
     }),
     crossOriginResourcePolicy: { policy: 'same-origin' },
     frameguard: { action: 'deny' },
-    // With `no-referrer` a browser would send `Origin: null` with its own forms. Servers of map tiles want to know the page.
-    referrerPolicy: { policy: mapTiles === undefined ? 'same-origin' : 'strict-origin-when-cross-origin' },
+    // With `no-referrer` a browser would send `Origin: null` with its own forms. Other hosts of pictures want to know the site.
+    referrerPolicy: { policy: hosts.length === 0 ? 'same-origin' : 'strict-origin-when-cross-origin' },
     // The TLS proxy sets this: a browser would apply it to every other server of this host.
     strictTransportSecurity: false,
   })

@@ -13,7 +13,7 @@ export async function openWaitingWeb(
 ): Promise<{ close(): Promise<void> }> {
   const server = fastify({ logger: false, forceCloseConnections: true, requestTimeout: REQUEST_MS })
   limitConnections(server)
-  await registerSecurityHeaders(server, { mapTiles: undefined })
+  await registerSecurityHeaders(server)
   registerHealth(server, { readiness: async () => ({ ready: false, parts: deps.parts(), accounts: {} }) })
   server.setNotFoundHandler((_request, reply) => {
     const waiting = Object.keys(deps.parts()).join(' and ')

@@ -16,14 +16,12 @@ export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'features' | 'isWatched' |
   endedSessions: EndedSessions
 }
 
-/** `mapTiles`: the address of map tiles for its pages, see MUSETTE_MAP_TILES. */
 export type WebOptions = {
   host: string
   port: number
   /** the path at which a reverse proxy serves it, see MUSETTE_HTTP_PATH */
   path?: string
   token: string | undefined
-  mapTiles?: string | undefined
 }
 
 /**
@@ -65,7 +63,8 @@ export async function openWeb(
   )
   server.addHook('onRequest', endSlowRequest)
   server.addHook('preHandler', refuseOddValues)
-  await registerSecurityHeaders(server, { mapTiles: options.mapTiles })
+  const pictures = await Promise.all(deps.features.map((feature) => feature.pictures?.(deps.app.config)))
+  await registerSecurityHeaders(server, pictures)
   if (root) redirectBelow(server, root)
   registerOriginChecks(server, { loopbackOnly: token === undefined })
   const auth =

@@ -61,7 +61,7 @@ describe('a web server on loopback without a token', () => {
   it('allows pictures only from the configured server of map tiles', async () => {
     const web = await openBareWeb({
       host: '127.0.0.1',
-      mapTiles: 'https://tiles.example.com/{z}/{x}/{y}.png?key=k',
+      env: { MUSETTE_MAP_TILES: 'https://tiles.example.com/{z}/{x}/{y}.png?key=k' },
     })
     const answer = await ask(`${web.url}/fitness`)
     await web.close()

@@ -86,7 +86,7 @@ export function openBareWeb(options: {
   host: string
   port?: number
   token?: string | undefined
-  mapTiles?: string
+  env?: Record<string, string>
   log?: TestLog
   features?: WebDeps['features']
 }) {
@@ -96,7 +96,7 @@ export function openBareWeb(options: {
     {
       app: {
         log,
-        config: readConfig({}),
+        config: readConfig(options.env ?? {}),
         store: { read: fail, transaction: fail } as never,
         databaseUrl: '',
         features: FEATURES,
@@ -108,7 +108,7 @@ export function openBareWeb(options: {
       readiness: fail,
       endedSessions: { find: fail, record: fail },
     },
-    { host: options.host, port: options.port ?? 0, token: options.token, mapTiles: options.mapTiles },
+    { host: options.host, port: options.port ?? 0, token: options.token },
   )
 }
 

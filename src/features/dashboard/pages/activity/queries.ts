@@ -4,6 +4,7 @@ import type { SqlRow } from '../../../../fields/field.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import { findAccounts } from '../../../../store/account-rows.ts'
 import type { Tx } from '../../../../store/store.ts'
+import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
@@ -31,7 +32,7 @@ export async function findActivity(
       zones: (await findZones(tx, { accountId, activityId })) ?? null,
       laps: await findLaps(tx, { accountId, activityId }),
       revisions: await findRevisions(tx, activityId),
-      map_tiles: config.http?.mapTiles ?? null,
+      map_tiles: dashboardSettings.of(config).mapTiles ?? null,
       several: (await findAccounts(tx)).length > 1,
       resync_command: commandFor('resync', facts.account, facts.path),
       ...(await findNeighbours(tx, activityId)),
