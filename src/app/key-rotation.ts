@@ -15,8 +15,8 @@ import {
   writeKeyFile,
 } from '../vault/key-file.ts'
 import type { Resealed } from '../vault/reseal-credentials.ts'
-import { findKeyIds } from '../vault/rows.ts'
 import { keyIdOf } from '../vault/seal.ts'
+import { findKeyIds } from '../vault/stored-credentials.ts'
 import type { Vault } from '../vault/vault.ts'
 
 type Deps = { config: Config; store: Store; vault: Vault }

@@ -23,7 +23,7 @@ import {
 import { findCursor } from '../store/cursors.ts'
 import { findNewestChange } from '../store/feed/change-rows.ts'
 import { findPasses } from '../store/store.ts'
-import { findDueUploads, recordUploadsComplete } from '../store/uploads/due-uploads.ts'
+import { findDueUploads, recordUploadsComplete } from '../store/uploads/uploads.ts'
 import { checkUpload } from '../upload/check-upload.ts'
 import { UnreadableLoginError } from '../vault/seal.ts'
 

@@ -1,13 +1,11 @@
 import type { Intensity } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
-import { measureSampleSpacing, powerSourceOf, type SampleSpacing } from './by-second.ts'
+import { HIGHEST_HR, measureSampleSpacing, powerSourceOf, type SampleSpacing } from './by-second.ts'
 
 /** Where zones 2 to 7 begin, in percent of threshold power: whole numbers, so that 110 W are 55 % of 200 W. */
 const ZONE_STARTS = [55, 75, 90, 105, 120, 150] as const
 /** From this percentage of the maximal power available on, a second counts as near it. */
 const NEAR_MPA = 90
-/** The highest heart rate that is one, 1/min; sensors send 0 and 255 when they know none. */
-export const HIGHEST_HR = 250
 /** How long a heart rate must be reached without a break, s, to be the peak and not a spike of the sensor. */
 const PEAK_HELD_S = 10
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Place } from '../store/activities/detail-columns.ts'
+import type { Place } from '../store/activities/activity-changes.ts'
 import type { ZoneChange, ZoneFacts } from '../store/activities/zone-rows.ts'
 import { isPlainUtc, type Moment, offsetSecondsAt } from './dates.ts'
 

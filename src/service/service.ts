@@ -1,15 +1,45 @@
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { makeAgent, type Proxies } from '../kit/http-agent.ts'
-import { makeSemaphore } from '../kit/semaphore.ts'
+import { type Hold, makeSemaphore } from '../kit/semaphore.ts'
+import { shorten } from '../kit/text.ts'
 import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../kit/time.ts'
-import { type LoginState, makeLoginState } from './account-login.ts'
-import { type Comparison, listsOneOf } from './assert-rider.ts'
-import type { CallDeps } from './calls.ts'
+import {
+  type Comparison,
+  type LoginState,
+  listsOneOf,
+  makeLoginState,
+  refreshIfDue,
+  SHARED_READ_MS,
+  withToken,
+} from './account-login.ts'
+import {
+  type CallDeps,
+  callOnce,
+  callRead,
+  endpointUrl,
+  fileUrl,
+  makePacer,
+  type OnPause,
+  objectUrl,
+} from './calls.ts'
 import type { LoginAccount, TokenVault } from './credentials.ts'
-import { type AccountService, listDefaultWorkouts, makeAccountService } from './endpoints.ts'
-import { DEFAULT_MAX_BODY_BYTES, DEFAULT_TIMEOUTS, type Timeouts } from './http-message.ts'
-import { makePacer, type OnPause } from './pacer.ts'
+import {
+  DEFAULT_MAX_BODY_BYTES,
+  DEFAULT_TIMEOUTS,
+  type Endpoint,
+  type RawAnswer,
+  type ServiceRequest,
+  type Timeouts,
+} from './http-message.ts'
+import type { RefreshDeps } from './refresh-tokens.ts'
+import {
+  type AnswerContent,
+  badShape,
+  parseFileText,
+  parseJsonObject,
+  quoteRefusal,
+} from './service-errors.ts'
 import {
   type Application,
   type ClientCredentials,
@@ -19,8 +49,12 @@ import {
   requestLogin,
 } from './token-grants.ts'
 import type { OnAnswer } from './transport.ts'
+import type { Parsed, WithDrift } from './wire/lenient.ts'
+import { scanSamples, seekMember } from './wire/scan-samples.ts'
+import { parseActivity, parseActivityList, type WireActivity } from './wire/wire-activity.ts'
+import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
+import { parseTrainingInfo, parseWorkout, parseWorkoutList } from './wire/wire-workouts.ts'
 
-export type { AccountService, Answer } from './endpoints.ts'
 export { parseUploadedPath } from './wire/wire-upload.ts'
 
 export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
@@ -123,4 +157,170 @@ function openConnections(
       await Promise.all([get.destroy(), post.destroy()])
     },
   }
+}
+
+/**
+ * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
+ * the time of the answer by the service's clock (undefined without a Date header).
+ */
+export type Answer<T> = {
+  value: T
+  body: Buffer
+  gzipped?: Buffer | undefined
+  requestedAt: Date
+  serviceTime: Date | undefined
+}
+
+type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /oauth/workouts'
+
+/** Characters of an object's name in a message, at most. */
+const MAX_NAME = 80
+
+export type AccountService = ReturnType<typeof makeAccountService>
+
+/** Makes the endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
+export function makeAccountService(deps: RefreshDeps, state: LoginState) {
+  const { baseUrl, queue } = state.account
+
+  /** Makes the target of an endpoint whose path is fixed. */
+  const fixed = (endpoint: FixedEndpoint, what: string, query: Record<string, string> = {}) => {
+    return { endpoint, what, url: endpointUrl(baseUrl, endpoint.slice('GET '.length), query) }
+  }
+  const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
+    const isInfo = endpoint === 'GET /oauth/training_info'
+    const target = fixed(isInfo ? 'GET /oauth/workouts' : 'GET /oauth/training_info', 'check of the login')
+    const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
+  }
+
+  const read = <T>(
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what' | 'hasSamples' | 'hold'>,
+    interpret: (answer: RawAnswer, what: string) => T,
+    signal: AbortSignal | undefined,
+    maxAgeMs?: number,
+  ): Promise<Answer<T>> =>
+    withToken(
+      deps,
+      state,
+      {
+        send: async (token) => {
+          const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+          const answer = await callRead(deps.calls, { request, queue }, signal)
+          return makeAnswer(answer, interpret(answer, target.what))
+        },
+        sendElsewhere: sendElsewhere(target.endpoint, signal),
+      },
+      { signal, maxAgeMs },
+    )
+
+  return {
+    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
+    async listActivities(input: { from: Date; to: Date; updatedFrom?: Date }, signal?: AbortSignal) {
+      const query = {
+        from: unixSeconds(input.from, Math.floor),
+        to: unixSeconds(input.to, Math.ceil),
+        ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
+      }
+      return read(fixed('GET /oauth/activity', 'activity list', query), jsonBy(parseActivityList), signal)
+    },
+    /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
+    async fetchActivity(
+      path: string,
+      input: { samples: boolean; hold?: Hold | undefined },
+      signal?: AbortSignal,
+    ) {
+      const query = { include_session_data: input.samples ? '1' : '0' }
+      const url = objectUrl(baseUrl, '/oauth/activity', path, query)
+      const what = `activity ${shorten(path, MAX_NAME)}`
+      const { samples: hasSamples, hold } = input
+      const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples, hold } as const
+      return read(target, readActivity, signal, SHARED_READ_MS)
+    },
+    /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
+    async fetchTrainingInfo(input: { format?: 'erg' | 'zwo' }, signal?: AbortSignal) {
+      const target = fixed('GET /oauth/training_info', 'training info', { ...input })
+      return read(target, jsonBy(parseTrainingInfo), signal)
+    },
+    /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+    async downloadWorkout(address: string, signal?: AbortSignal) {
+      const what = 'file of the workout of the day'
+      const url = fileUrl(baseUrl, address, what)
+      const endpoint = 'GET /oauth/workout-download/<workout_id>.<ext>'
+      return read({ endpoint, url, what }, parseFileText, signal)
+    },
+    /** Lists the rider's workouts (endpoint 6). */
+    async listWorkouts(signal?: AbortSignal) {
+      return read(fixed('GET /oauth/workouts', 'workout list'), jsonBy(parseWorkoutList), signal)
+    },
+    /** Fetches a workout resolved for the rider's signature (endpoint 7). */
+    async fetchWorkout(path: string, signal?: AbortSignal) {
+      const url = objectUrl(baseUrl, '/oauth/workout', path)
+      const what = `workout ${shorten(path, MAX_NAME)}`
+      return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
+    },
+    /** Uploads a FIT file once, without a retry (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+    async uploadFit(file: UploadFile, signal?: AbortSignal) {
+      const what = `upload of ${shorten(file.fileName, MAX_NAME)}`
+      const endpoint = 'POST /oauth/upload'
+      const url = endpointUrl(baseUrl, '/oauth/upload')
+      const send = async (token: string): Promise<Answer<WireUpload>> => {
+        const body = await encodeUpload(file)
+        const authorization = `Bearer ${token}`
+        const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
+        const answer = await callOnce(deps.calls, { request, queue }, signal)
+        const words = quoteRefusal(answer, authorization)
+        return makeAnswer(answer, jsonBy(parseUpload, words)(answer, what))
+      }
+      return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
+    },
+    /** Renews the token when it is past half its life. */
+    refreshTokenIfDue: (signal?: AbortSignal) => refreshIfDue(deps, state, signal),
+  }
+}
+
+/** Lists the default workouts, without a token (service document, endpoint 5). */
+export async function listDefaultWorkouts(deps: CallDeps, baseUrl: string, signal?: AbortSignal) {
+  const what = 'default workouts'
+  const url = endpointUrl(baseUrl, '/oauth/workout')
+  const target = { endpoint: 'GET /oauth/workout', url, what } as const
+  const request: ServiceRequest = { ...target, method: 'GET', authorization: undefined }
+  const answer = await callRead(deps, { request, queue: what }, signal)
+  return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
+}
+
+function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
+  return (answer: RawAnswer, what: string): T & WithDrift =>
+    parsedOrThrow(parse(parseJsonObject(answer, what, words)), what)
+}
+
+function makeAnswer<T>(answer: RawAnswer, value: T): Answer<T> {
+  const { body, gzipped, requestedAt, serviceTime } = answer
+  return { value, body, gzipped, requestedAt, serviceTime }
+}
+
+function unixSeconds(moment: Date, round: (seconds: number) => number): string {
+  return String(round(moment.getTime() / 1000))
+}
+
+/**
+ * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, nearly all of the answer, are read from
+ * the bytes into columns, and the rest as JSON; when the samples are not flat objects, JSON.parse reads everything. Throws the errors of
+ * parseJsonObject, and UnexpectedResponseError `bad_shape`.
+ */
+export function readActivity(answer: AnswerContent, what: string): WireActivity & WithDrift {
+  const { body } = answer
+  const start = seekMember(body, 'session_data')
+  const scanned = start === undefined ? undefined : scanSamples(body, start)
+  if (start !== undefined && scanned) {
+    const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
+    const wire = parseJsonObject({ ...answer, body: rest }, what)
+    // JSON.parse keeps the last of two members of one name.
+    if (wire.session_data === null) return parsedOrThrow(parseActivity(wire, scanned.data), what)
+  }
+  return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
+}
+
+function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T & WithDrift {
+  if (!parsed.ok) throw badShape(what, parsed.reason)
+  return { ...parsed.value, drift: parsed.drift }
 }

@@ -1,8 +1,7 @@
 import { findIdentity } from '../store/database-facts.ts'
 import type { Tx } from '../store/store.ts'
-import { findEverySealed } from './rows.ts'
 import { type KeyOptions, makeKeyring, orUnreadable } from './seal.ts'
-import { makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
+import { findEverySealed, makeSpool, unsealRow, unsealSpooled } from './stored-credentials.ts'
 
 /** The facts about a login without its secrets. */
 export type LoginFacts = Awaited<ReturnType<typeof findLoginFacts>>[number]

@@ -3,14 +3,20 @@ import { credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { keepRider } from './riders.ts'
 import {
-  findEverySealed,
-  lockingTransaction,
+  makeSealer,
+  orUnreadable,
   reseal,
   type SealedCredentials,
+  type Sealer,
+  type UnreadableLoginError,
+} from './seal.ts'
+import {
+  findEverySealed,
+  lockingTransaction,
+  restoreSpooledTokens,
   type SealedRow,
-} from './rows.ts'
-import { makeSealer, orUnreadable, type Sealer, type UnreadableLoginError } from './seal.ts'
-import { restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
+  type VaultParts,
+} from './stored-credentials.ts'
 import { removeSpool } from './use-locked.ts'
 
 /** How many logins the new key seals, and the errors of those that could not be read and stayed as they were. */

@@ -3,8 +3,13 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { NamedLogin, RiderEvidence } from '../service/credentials.ts'
 import { credentials, riders } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
-import type { SealedCredentials } from './rows.ts'
-import { type Keyring, orUnreadable, type Sealer, UnreadableLoginError } from './seal.ts'
+import {
+  type Keyring,
+  orUnreadable,
+  type SealedCredentials,
+  type Sealer,
+  UnreadableLoginError,
+} from './seal.ts'
 
 /** So many of the newest activities are compared: a rider may have deleted some, hardly all. */
 const COMPARED = 20

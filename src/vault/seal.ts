@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { ConfigError, commandFor } from '../kit/errors.ts'
+import type { Credentials, Refusals, TokenPair } from '../service/credentials.ts'
+import type { accounts, credentials } from '../store/schema/index.ts'
 
 /** Seals texts with AES-256-GCM. A sealed value opens only for its own account and field, and contains the origin of its service. */
 export type Sealer = Readonly<ReturnType<typeof makeSealer>>
@@ -162,4 +164,110 @@ export async function orUnreadable<T>(
 /** Names an account's spool file in the data directory, which databases may share, by the beginning of the database's identity. */
 export function spoolName(accountId: number, identity: string): string {
   return `tokens-${accountId}-${identity.slice(0, 8)}.spool`
+}
+
+/** Sealed credentials, as in the table and in a spool file. */
+export type SealedCredentials = Readonly<
+  Omit<
+    typeof credentials.$inferSelect,
+    'updatedAt' | 'failures' | 'notBefore' | 'unreadable' | keyof Refusals
+  >
+>
+
+/** The account and the origin for which the values of a login are sealed. */
+type Owner = Readonly<{ accountId: number; origin: string }>
+
+/** The result of a sign-in; the password only when the rider asked for it to be kept. */
+export type Login = Pick<Credentials, 'clientId' | 'clientSecret'> & {
+  pair: TokenPair
+  username?: string | undefined
+  password?: string | undefined
+}
+
+/** Seals a login for the table and the spool. */
+export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCredentials {
+  const { password, username, clientId, clientSecret, pair } = login
+  return {
+    accountId: owner.accountId,
+    clientId,
+    // Without the password the user name is not needed; a hash of it identifies the rider.
+    username: password === undefined ? null : (username ?? null),
+    ...sealSecrets(sealer, owner, { clientSecret, password, ...pair }),
+    obtainedAt: pair.obtainedAt,
+    expiresAt: pair.expiresAt,
+  }
+}
+
+function sealSecrets(
+  sealer: Sealer,
+  owner: Owner,
+  secrets: Pick<Credentials, 'clientSecret' | 'accessToken' | 'refreshToken' | 'password'>,
+) {
+  const seal = (text: string, field: string) => sealer.seal(text, { ...owner, field })
+  return {
+    clientSecret: seal(secrets.clientSecret, 'client_secret'),
+    accessToken: seal(secrets.accessToken, 'access_token'),
+    refreshToken: seal(secrets.refreshToken, 'refresh_token'),
+    password: secrets.password === undefined ? null : seal(secrets.password, 'password'),
+    keyId: sealer.keyId,
+  }
+}
+
+/** Seals credentials with another key, or with another `pair`; they keep their origin. Throws UnreadableLoginError as unsealFields does. */
+export function reseal(
+  { from, to }: { from: Sealer; to: Sealer },
+  sealed: SealedCredentials,
+  pair?: TokenPair,
+): SealedCredentials {
+  const opened = unsealFields(from, sealed)
+  const owner = { accountId: sealed.accountId, origin: opened.origin }
+  const { obtainedAt, expiresAt } = pair ?? sealed
+  return { ...sealed, ...sealSecrets(to, owner, { ...opened, ...pair }), obtainedAt, expiresAt }
+}
+
+type LoginState = Pick<typeof credentials.$inferSelect, 'failures' | 'notBefore' | keyof Refusals> &
+  Pick<typeof accounts.$inferSelect, 'needsLogin' | 'baseUrl'> & { isRiderCompared: boolean }
+
+/**
+ * Opens sealed credentials. Throws UnreadableLoginError `secret_key_mismatch` when another key sealed them, `login_damaged`, or
+ * `login_elsewhere` when they were sealed for another origin than the base URL's: they must not be sent there.
+ */
+export function unsealCredentials(sealer: Sealer, sealed: SealedCredentials, state: LoginState): Credentials {
+  const opened = unsealFields(sealer, sealed)
+  if (opened.origin !== new URL(state.baseUrl).origin)
+    throw new UnreadableLoginError('login_elsewhere', sealed)
+  return {
+    ...opened,
+    clientId: sealed.clientId,
+    username: sealed.username ?? undefined,
+    obtainedAt: sealed.obtainedAt,
+    expiresAt: sealed.expiresAt,
+    needsLogin: state.needsLogin,
+    failures: state.failures,
+    notBefore: state.notBefore ?? undefined,
+    isRiderCompared: state.isRiderCompared,
+    refusals: state.refusals,
+    refusedSince: state.refusedSince ?? undefined,
+  }
+}
+
+/** Opens the sealed fields and returns them with their common origin. */
+export function unsealFields(sealer: Sealer, sealed: SealedCredentials) {
+  const { accountId } = sealed
+  if (sealed.keyId !== sealer.keyId) throw new UnreadableLoginError('secret_key_mismatch', { accountId })
+  const origins = new Set<string>()
+  const open = (value: Buffer, field: string) => {
+    const { text, origin } = sealer.open(value, { accountId, field })
+    origins.add(origin)
+    return text
+  }
+  const fields = {
+    clientSecret: open(sealed.clientSecret, 'client_secret'),
+    accessToken: open(sealed.accessToken, 'access_token'),
+    refreshToken: open(sealed.refreshToken, 'refresh_token'),
+    password: sealed.password === null ? undefined : open(sealed.password, 'password'),
+  }
+  const [origin = '', ...others] = origins
+  if (others.length > 0) throw new UnreadableLoginError('login_elsewhere', { accountId })
+  return { ...fields, origin }
 }

@@ -1,25 +1,28 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asc, eq, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { TransientError } from '../kit/errors.ts'
 import { orMissing, orNone, writeDurably } from '../kit/files.ts'
 import { parseIfJson } from '../kit/json.ts'
+import { SECOND } from '../kit/time.ts'
 import type { Credentials } from '../service/credentials.ts'
+import { cleanText } from '../store/clean.ts'
+import { accounts, credentials, riders } from '../store/schema/index.ts'
 import type { Store, Tx } from '../store/store.ts'
 import {
-  findEverySealed,
-  findSealed,
-  lockCredentials,
-  recordLogin,
+  type Keyring,
+  orUnreadable,
   reseal,
   type SealedCredentials,
-  type SealedRow,
+  type Sealer,
+  spoolName,
+  UnreadableLoginError,
   unsealCredentials,
   unsealFields,
-  upsertSealed,
-} from './rows.ts'
-import { type Keyring, orUnreadable, type Sealer, spoolName, UnreadableLoginError } from './seal.ts'
+} from './seal.ts'
 
 /** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
@@ -208,4 +211,112 @@ function toText(sealed: SealedCredentials): string {
     Buffer.isBuffer(value) ? value.toString('base64') : value,
   ])
   return JSON.stringify(Object.fromEntries(texts))
+}
+
+// A refresh takes two requests of 40 s at most; a longer holder of the lock hangs.
+const LOCK_TIMEOUT_MS = 90 * SECOND
+
+/** Runs work in a transaction that waits at most 90 s for each lock. */
+export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return store.transaction(async (tx) => {
+    await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    return await work(tx)
+  })
+}
+
+/** Locks the credentials row of an account until the transaction ends. Must run before a change of the account's own row. */
+export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
+  await tx.db
+    .select({ one: sql`1` })
+    .from(credentials)
+    .where(eq(credentials.accountId, accountId))
+    .for('update')
+}
+
+/** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
+export async function findSealed(tx: Tx, accountId: number) {
+  const [row] = await selectSealed(tx).where(eq(credentials.accountId, accountId))
+  return row
+}
+
+export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
+
+/** Finds all sealed credentials, those of the oldest account first. */
+export async function findEverySealed(tx: Tx): Promise<SealedRow[]> {
+  return await selectSealed(tx).orderBy(asc(credentials.accountId))
+}
+
+function selectSealed(tx: Tx) {
+  return tx.db
+    .select({
+      accountId: accounts.accountId,
+      name: accounts.name,
+      sealed: credentials,
+      isRiderCompared: sql<boolean>`coalesce(${riders.pair} = sha256(${credentials.accessToken}) and not ${riders.isOther}, false)`,
+      isOther: riders.isOther,
+      unreadable: credentials.unreadable,
+      needsLogin: accounts.needsLogin,
+      lastError: accounts.lastError,
+      baseUrl: accounts.baseUrl,
+    })
+    .from(credentials)
+    .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
+    .leftJoin(riders, eq(riders.accountId, credentials.accountId))
+}
+
+/** Finds the ids of the keys that seal the rows of all accounts. */
+export async function findKeyIds(tx: Tx): Promise<Set<string>> {
+  const rows = await tx.db.selectDistinct({ keyId: credentials.keyId }).from(credentials)
+  return new Set(rows.map(({ keyId }) => keyId))
+}
+
+/** Writes complete sealed credentials, and marks the account as signed in unless the service refuses its tokens. */
+export async function upsertSealed(
+  tx: Tx,
+  sealed: SealedCredentials,
+  counts: { failures?: number; refusals?: number; refusedSince?: null } = {},
+): Promise<void> {
+  const { accountId, ...columns } = sealed
+  const fresh = {
+    ...columns,
+    failures: 0,
+    ...counts,
+    notBefore: null,
+    unreadable: false,
+    updatedAt: sql`clock_timestamp()`,
+  }
+  const [row] = await tx.db
+    .insert(credentials)
+    .values({ accountId, ...fresh })
+    .onConflictDoUpdate({ target: credentials.accountId, set: fresh })
+    .returning({ refusals: credentials.refusals })
+  if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
+}
+
+/** Sets some columns of the locked credentials, and the account's columns for a person. */
+export async function recordLogin(
+  tx: Tx,
+  accountId: number,
+  input: PgUpdateSetSource<typeof credentials> & { needsLogin?: boolean; reason: string | null },
+): Promise<void> {
+  const { needsLogin, reason, ...columns } = input
+  await tx.db
+    .update(credentials)
+    .set({ ...columns, updatedAt: sql`clock_timestamp()` })
+    .where(eq(credentials.accountId, accountId))
+  await recordReason(tx, accountId, { needsLogin, reason })
+}
+
+/** Sets or, with a null reason, clears an account's need of a login. */
+export function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
+  return recordReason(tx, accountId, { needsLogin: reason !== null, reason })
+}
+
+async function recordReason(
+  tx: Tx,
+  accountId: number,
+  { needsLogin, reason }: { needsLogin: boolean | undefined; reason: string | null },
+): Promise<void> {
+  const lastError = reason === null ? null : cleanText(reason)
+  await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
 }

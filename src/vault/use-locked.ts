@@ -5,17 +5,18 @@ import { mapDatabaseError } from '../store/database-errors.ts'
 import { credentials } from '../store/schema/index.ts'
 import type { Tx } from '../store/store.ts'
 import { keepRider, recordRider } from './riders.ts'
+import { reseal, type SealedCredentials } from './seal.ts'
 import {
+  findCredentialsAndUnpark,
   findSealed,
   lockCredentials,
   lockingTransaction,
   recordLogin,
   recordNeedsLogin,
-  reseal,
-  type SealedCredentials,
+  restoreSpooledTokens,
   upsertSealed,
-} from './rows.ts'
-import { findCredentialsAndUnpark, restoreSpooledTokens, type VaultParts } from './stored-credentials.ts'
+  type VaultParts,
+} from './stored-credentials.ts'
 
 /** The progress of the work under the lock; it survives a rollback. */
 type LockedUse<T> = {

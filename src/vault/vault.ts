@@ -12,24 +12,20 @@ import { credentials } from '../store/schema/index.ts'
 import type { Store } from '../store/store.ts'
 import { resealCredentials } from './reseal-credentials.ts'
 import { findEvidence, recordRider } from './riders.ts'
-import {
-  findEverySealed,
-  findSealed,
-  type Login,
-  lockCredentials,
-  lockingTransaction,
-  recordLogin,
-  recordNeedsLogin,
-  sealLogin,
-  upsertSealed,
-} from './rows.ts'
-import { type KeyOptions, makeKeyring, UnreadableLoginError } from './seal.ts'
+import { type KeyOptions, type Login, makeKeyring, sealLogin, UnreadableLoginError } from './seal.ts'
 import {
   findCredentialsAndUnpark,
   findDoubtfulLogins,
+  findEverySealed,
+  findSealed,
   isReadable,
+  lockCredentials,
+  lockingTransaction,
   makeSpool,
   readCredentials,
+  recordLogin,
+  recordNeedsLogin,
+  upsertSealed,
 } from './stored-credentials.ts'
 import { useLocked } from './use-locked.ts'
 

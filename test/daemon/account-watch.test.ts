@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { signInWithPassword, signOut } from '../../src/app/sign-in.ts'
 import { openDaemon } from '../../src/daemon/daemon.ts'
-import { collectGarbage } from '../../src/service/read-body.ts'
+import { collectGarbage } from '../../src/service/transport.ts'
 import { eventually } from '../kit/eventually.ts'
 import { END_CONNECTIONS } from '../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'

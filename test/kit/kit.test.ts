@@ -7,7 +7,7 @@ import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/erro
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, formatDuration, joinSignals, parseDuration, sleep } from '../../src/kit/time.ts'
-import { collectGarbage } from '../../src/service/read-body.ts'
+import { collectGarbage } from '../../src/service/transport.ts'
 
 describe('durations', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { collectGarbage } from '../../src/service/read-body.ts'
+import { collectGarbage } from '../../src/service/transport.ts'
 import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { normalizeActivity } from '../../src/normalize/activity-answer.ts'
-import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { columnsOf } from '../../src/service/wire/wire-activity.ts'
 
 const START_S = Date.UTC(2024, 4, 1, 6) / 1_000
 const DAY_S = 86_400

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { normalizePowerCurve, normalizeSamples } from '../../src/normalize/activity-answer.ts'
 import { hashSummary } from '../../src/normalize/activity-row.ts'
-import { normalizePowerCurve } from '../../src/normalize/power-curve.ts'
-import { normalizeSamples } from '../../src/normalize/sample-columns.ts'
-import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { columnsOf } from '../../src/service/wire/wire-activity.ts'
 import { makeExtra, makeSamplesOf } from '../kit/samples.ts'
 
 describe('samples', () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { excessOfText } from '../../src/kit/json.ts'
-import { readActivity } from '../../src/service/endpoints.ts'
-import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
-import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { readActivity } from '../../src/service/service.ts'
+import { columnsOf, parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { parseToken } from '../../src/service/wire/wire-token.ts'
-import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'
 import { parseUpload, parseUploadedPath } from '../../src/service/wire/wire-upload.ts'
-import { parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
+import { parseTrainingInfo, parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
 
 const LONG = 'x'.repeat(1_001)
 const DEEP: unknown = JSON.parse(`${'['.repeat(6_000)}${']'.repeat(6_000)}`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makePacer, type Pacer } from '../../src/service/pacer.ts'
+import { makePacer, type Pacer } from '../../src/service/calls.ts'
 import { errorOf } from './open-test-service.ts'
 
 /** A clock with an agenda: time moves only by `runUntil`, and wakes whoever sleeps on the way. */

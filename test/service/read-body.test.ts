@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { type Hold, makeSemaphore, withHold } from '../../src/kit/semaphore.ts'
-import { isKnownEncoding, readBody } from '../../src/service/read-body.ts'
+import { isKnownEncoding, readBody } from '../../src/service/transport.ts'
 
 /** Reads bytes that come in pieces of 50,000. */
 function read(bytes: Buffer, input: { encoding?: string; length?: number; maxBytes?: number } = {}) {

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readActivity } from '../../src/service/endpoints.ts'
-import { scanSamples } from '../../src/service/wire/scan-samples.ts'
-import { seekMember } from '../../src/service/wire/seek-member.ts'
-import { parseActivity } from '../../src/service/wire/wire-activity.ts'
-import { columnsOf, type WireSamples } from '../../src/service/wire/wire-samples.ts'
+import { readActivity } from '../../src/service/service.ts'
+import { scanSamples, seekMember } from '../../src/service/wire/scan-samples.ts'
+import { columnsOf, parseActivity, type WireSamples } from '../../src/service/wire/wire-activity.ts'
 import { unwrap } from '../kit/parsed.ts'
 
 const number = fc.oneof(

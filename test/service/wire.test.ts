@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
-import { columnsOf } from '../../src/service/wire/wire-samples.ts'
+import { columnsOf, parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { parseToken } from '../../src/service/wire/wire-token.ts'
-import { parseTrainingInfo } from '../../src/service/wire/wire-training-info.ts'
 import { parseUpload, parseUploadedPath } from '../../src/service/wire/wire-upload.ts'
-import { parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
+import { parseTrainingInfo, parseWorkout, parseWorkoutList } from '../../src/service/wire/wire-workouts.ts'
 import { unwrap } from '../kit/parsed.ts'
 
 const PUBLISHED_ENTRY = {

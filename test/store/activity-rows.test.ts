@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { exactStart } from '../../src/store/activities/activity-changes.ts'
 import {
   columnsOfDetail,
   columnsToWrite,
+  exactStart,
   fieldsOfDetail,
   type KnownRow,
-} from '../../src/store/activities/detail-columns.ts'
+} from '../../src/store/activities/activity-changes.ts'
 import { packDocument, unpackDocument } from '../../src/store/activities/raw-documents.ts'
 import { makeSamples } from '../kit/samples.ts'
 import { detailRow, NOWHERE } from './detail.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { collectGarbage } from '../../src/service/read-body.ts'
+import { collectGarbage } from '../../src/service/transport.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { openTestDatabase } from '../kit/postgres.ts'
 import { openLine } from '../kit/postgres-line.ts'

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { DETAIL_FIELDS } from '../../src/fields/activity-fields.ts'
 import { makeRow } from '../../src/fields/field.ts'
-import type { ActivityDetailRow } from '../../src/store/activities/detail-columns.ts'
+import type { ActivityDetailRow } from '../../src/store/activities/activity-changes.ts'
 import {
   type AnsweredDetail,
   type Written,

@@ -3,8 +3,12 @@ import { contentIdOf, sourceOf } from '../../src/fit/read-fit.ts'
 import { mirrorActivity } from '../../src/mirror/mirror-activity.ts'
 import type { Account } from '../../src/store/account-rows.ts'
 import { findWanted } from '../../src/store/activities/wanted.ts'
-import { findDueUploads, recordUploadsComplete } from '../../src/store/uploads/due-uploads.ts'
-import { findUpload, type Upload } from '../../src/store/uploads/uploads.ts'
+import {
+  findDueUploads,
+  findUpload,
+  recordUploadsComplete,
+  type Upload,
+} from '../../src/store/uploads/uploads.ts'
 import { checkUpload } from '../../src/upload/check-upload.ts'
 import { type ImportOutcome, importFile } from '../../src/upload/import-file.ts'
 import type { UploadDeps } from '../../src/upload/upload-deps.ts'

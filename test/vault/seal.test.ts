@@ -14,13 +14,16 @@ import {
   writeKeyFile,
 } from '../../src/vault/key-file.ts'
 import {
+  makeKeyring,
+  makeSealer,
   reseal,
   type SealedCredentials,
   sealLogin,
+  spoolName,
+  UnreadableLoginError,
   unsealCredentials,
   unsealFields,
-} from '../../src/vault/rows.ts'
-import { makeKeyring, makeSealer, spoolName, UnreadableLoginError } from '../../src/vault/seal.ts'
+} from '../../src/vault/seal.ts'
 import { makeSpool } from '../../src/vault/stored-credentials.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR } from '../../src/kit/time.ts'
-import { recordNeedsLogin } from '../../src/vault/rows.ts'
+import { recordNeedsLogin } from '../../src/vault/stored-credentials.ts'
 import { composeConditions, composeMessages } from '../../src/webhooks/compose.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'

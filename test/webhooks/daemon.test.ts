@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
 import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { HOUR } from '../../src/kit/time.ts'
-import { collectGarbage } from '../../src/service/read-body.ts'
+import { collectGarbage } from '../../src/service/transport.ts'
 import { diagnose } from '../doctor/rig.ts'
 import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'

@@ -1,7 +1,7 @@
 import { countOf } from '../../kit/text.ts'
 import { formatAge, formatDuration, HOUR } from '../../kit/time.ts'
 import { findSharedRiders } from '../../store/account-status.ts'
-import { findUploadProblems } from '../../store/uploads/upload-problems.ts'
+import { findUploadProblems } from '../../store/uploads/uploads.ts'
 import { type Facts, freshMs, type Source } from './facts.ts'
 import { type Finding, makeFinding, makeRules, ok, type Rule } from './finding.ts'
 

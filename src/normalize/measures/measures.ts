@@ -1,10 +1,8 @@
 import { hasValue } from '../../kit/floats.ts'
-import { measureHeight } from '../../kit/heights/climbed-height.ts'
 import type { Measures } from '../../store/samples/content.ts'
 import type { Samples } from '../../store/samples/encode-samples.ts'
-import { addUp, bestSum, type Sums, spreadOverSeconds } from '../by-second.ts'
-import { type Climb, normalizeClimbs } from './climbs.ts'
-import { makeRecorded, type Recorded } from './recorded-seconds.ts'
+import { addUp, bestSum, makeRecorded, type Recorded, type Sums, spreadOverSeconds } from '../by-second.ts'
+import { type Climb, measureHeight, normalizeClimbs } from './climbs.ts'
 
 /** The window of the weighted mean power, s. */
 const WEIGHTED_WINDOW_S = 30

@@ -1,5 +1,10 @@
 import type { Values } from '../../fields/field.ts'
-import { DEFINITION_FIELDS, WORKOUT_ENTRY_FIELDS, WORKOUT_SET_FIELDS } from '../../fields/training-fields.ts'
+import {
+  DEFINITION_FIELDS,
+  TRAINING_INFO_FIELDS,
+  WORKOUT_ENTRY_FIELDS,
+  WORKOUT_SET_FIELDS,
+} from '../../fields/training-fields.ts'
 import {
   ANSWER,
   type BadItem,
@@ -47,3 +52,6 @@ export function parseWorkout(wire: Record<string, unknown>): Parsed<WireWorkout>
   const { entries: workout, bad } = sets.value
   return { ok: true, value: { ...parsed.value, workout, bad }, drift: [...parsed.drift, ...sets.drift] }
 }
+
+/** Parses the answer of endpoint 3: signature, status, loads and workout of the day (service document, "Training info"). */
+export const parseTrainingInfo = makeParser({ ...ANSWER, ...TRAINING_INFO_FIELDS })

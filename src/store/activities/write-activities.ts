@@ -1,26 +1,35 @@
 import { isDeepStrictEqual } from 'node:util'
 import { MusetteError } from '../../kit/errors.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { holdsSamples } from '../samples/compare-content.ts'
+import {
+  compareMembers,
+  type Difference,
+  findContentDifferences,
+  holdsSamples,
+} from '../samples/compare-content.ts'
 import { replaceContent } from '../samples/content.ts'
 import type { Samples } from '../samples/encode-samples.ts'
 import { activityRevisions } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
-import { type ActivityChange, type Changes, updateActivities } from './activity-changes.ts'
 import {
+  type ActivityChange,
+  type Changes,
   columnsToWrite,
   type DerivedDetail,
   type DetailFields,
+  findChanges,
   KNOWN_ROW,
   type KnownRow,
-} from './detail-columns.ts'
+  updateActivities,
+} from './activity-changes.ts'
 import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
+import { fieldsOfEntry, type ListedActivity } from './upsert-listed.ts'
 
 /**
  * The activity of an answer, and when the answer was requested and recorded, by the same clock. Times of the row that lie
  * after `recordedAt` were written while that clock was ahead, and do not count as newer.
  */
-export type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
+type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
 
 /** One answer about one activity. It is dropped when it was requested before the row's own. */
 export type AnsweredDetail = AnswerKey &
@@ -132,7 +141,7 @@ const FIND = `
     JOIN training.activities a USING (activity_id) LEFT JOIN training.raw_documents r USING (activity_id)`
 
 /** Locks the rows of activities until the transaction ends, for several only those that are not locked, and finds what they hold. */
-export async function lockRows(
+async function lockRows(
   tx: Tx,
   inputs: ReadonlyArray<{ activityId: number; requestedAt?: Date; recordedAt?: Date }>,
 ): Promise<Map<number, Before>> {
@@ -260,4 +269,41 @@ async function updateUnlessOlder(tx: Tx, answer: AnswerKey, change: (before: Bef
   const { activityId } = answer
   const before = (await lockRows(tx, [answer])).get(activityId)
   if (before && !before.older) await updateActivities(tx, [{ activityId, ...change(before) }])
+}
+
+/**
+ * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns,
+ * summary, every sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was
+ * listed after that. Returns undefined when the row has a newer answer. The row is locked against changes until the transaction
+ * ends; nothing is written.
+ */
+export async function findDifferences(
+  tx: Tx,
+  input: DerivedDetail & AnswerKey & { entry?: { activity: ListedActivity; listedAt: Date } | undefined },
+): Promise<{ ofRow: Difference[]; ofContent: Difference[] } | undefined> {
+  const { activityId, row, samples, place, run, entry } = input
+  const held = (await lockRows(tx, [input])).get(activityId)
+  if (!held || held.older) return undefined
+  const list = {
+    ...held.list_fields,
+    ...(entry && entry.listedAt >= held.listed_at && fieldsOfEntry(entry.activity)),
+  }
+  const content = samples.count > 0 || (held.sample_count ?? 0) === 0 ? { samples, place } : undefined
+  const { after, fields } = columnsToWrite(row, { before: { ...held, list_fields: list }, content })
+  const changes = await findChanges(tx, activityId, { ...after, ...(content && run) })
+  const ofRow = [
+    ...Object.entries(changes).map(([field, [mirrored, service]]) => ({
+      field,
+      mirrored,
+      service,
+      cells: 1,
+    })),
+    ...compareMembers('list_fields', held.list_fields, list),
+    ...compareMembers('detail_fields', held.detail_fields, fields),
+    // A differing column already shows the difference of the summary.
+    ...(Object.keys(changes).length > 0
+      ? []
+      : compareMembers('summary', held.summary, cleanJson(input.summary))),
+  ]
+  return { ofRow, ofContent: content ? await findContentDifferences(tx, input) : [] }
 }

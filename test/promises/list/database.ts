@@ -11,7 +11,7 @@ const TRIGGERS_LEFT_ON: Omit<Breaking, 'promise'> = {
   to: "await setAll([], 'DISABLE')",
 }
 const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
-  in: 'src/store/migration/migration-lock.ts',
+  in: 'src/store/migrate.ts',
   from: 'await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)',
   to: 'await client.query(`SELECT FROM ${VIEW}`)',
 }

@@ -5,7 +5,7 @@ export type Harmless = { in: string; from: string; to: string; reason: string }
 
 export const HARMLESS: readonly Harmless[] = [
   {
-    in: 'src/normalize/sample-columns.ts',
+    in: 'src/normalize/activity-answer.ts',
     from: '!(time >= previous && fitsTimestamp(time))',
     to: '!(!(time >= previous && fitsTimestamp(time)))',
     reason: 'samples in order are sorted, too, which takes time and changes nothing',

@@ -16,7 +16,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'An account uses tokens of its own rider only',
-    in: 'src/service/assert-rider.ts',
+    in: 'src/service/account-login.ts',
     from: 'if (held.isRiderCompared) return',
     to: "if (held.accessToken !== '') return",
   },
@@ -113,7 +113,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'Of large answers one is held at a time, until its activity is recorded',
-    in: 'src/service/read-body.ts',
+    in: 'src/service/transport.ts',
     from: 'await hold.released',
     to: 'await Promise.resolve()',
   },

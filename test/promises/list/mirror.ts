@@ -89,7 +89,7 @@ export const MIRROR: readonly Breaking[] = [
   },
   {
     promise: '… in every column, and a damaged or missing stored answer; `--repair` brings each back',
-    in: 'src/store/activities/differences.ts',
+    in: 'src/store/activities/write-activities.ts',
     from: "...compareMembers('detail_fields', held.detail_fields, fields),",
     to: '',
   },

@@ -88,7 +88,7 @@ export const ROWS: readonly Breaking[] = [
   },
   {
     promise: "… and a workout's definition without sets",
-    in: 'src/mirror/training/workout-definitions.ts',
+    in: 'src/mirror/training/poll-workouts.ts',
     from: 'if (hasSets && sets.length === 0)',
     to: 'if (hasSets && sets.length < 0)',
   },

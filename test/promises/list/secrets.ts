@@ -10,7 +10,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'tokens go to the service that made them and to no other',
-    in: 'src/vault/rows.ts',
+    in: 'src/vault/seal.ts',
     from: 'if (opened.origin !== new URL(state.baseUrl).origin)',
     to: "if (opened.origin === '' && opened.origin !== new URL(state.baseUrl).origin)",
   },
@@ -28,7 +28,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'the user name is stored as a keyed hash, unless the password is kept',
-    in: 'src/vault/rows.ts',
+    in: 'src/vault/seal.ts',
     from: 'username: password === undefined ? null : (username ?? null),',
     to: 'username: username ?? null,',
   },
@@ -130,13 +130,13 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a large or endless answer is refused',
-    in: 'src/service/read-body.ts',
+    in: 'src/service/transport.ts',
     from: 'decoded: await decodeGzip(came, maxBytes), gzipped: came',
     to: 'decoded: await decodeGzip(came, 1_000_000_000), gzipped: came',
   },
   {
     promise: 'a rate limit of one service delays no other',
-    in: 'src/service/pacer.ts',
+    in: 'src/service/calls.ts',
     from: 'const pause = pauses.get(origin)',
     to: 'const pause = pauses.get(origin) ?? [...pauses.values()][0]',
   },

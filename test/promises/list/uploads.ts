@@ -124,7 +124,7 @@ export const UPLOADS: readonly Breaking[] = [
   },
   {
     promise: '… or for 7 days when the service makes none',
-    in: 'src/store/uploads/due-uploads.ts',
+    in: 'src/store/uploads/uploads.ts',
     from: "and a.detail_state = 'mirrored' and a.absent_since is null`",
     to: "and a.detail_state = 'mirrored' and a.sample_count > 0`",
   },

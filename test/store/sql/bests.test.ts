@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normalizePowerCurve } from '../../../src/normalize/power-curve.ts'
+import { normalizePowerCurve } from '../../../src/normalize/activity-answer.ts'
 import { makeSamplesOf } from '../../kit/samples.ts'
 import { openScene, type Row, type Scene } from './scene.ts'
 

@@ -1,5 +1,5 @@
+import { makeRecorded } from '../../../../normalize/by-second.ts'
 import { measureEffort } from '../../../../normalize/measures/measures.ts'
-import { makeRecorded } from '../../../../normalize/measures/recorded-seconds.ts'
 import type { Sent } from '../../shared/sent.ts'
 import type { findSampleColumns } from './plotted-samples.ts'
 
