@@ -1,11 +1,9 @@
-import type { ExportValues } from '../../features/export/rows/exported-columns.ts'
-import { BYTES_A_CHARACTER } from '../../kit/text.ts'
 import { copyRowsOut, NULL } from '../copy.ts'
 import type { Json } from '../schema/schemas.ts'
 import type { Tx } from '../store.ts'
 
 /** What the samples of an activity have in a field without a column. */
-type ExtraField = Readonly<{
+export type ExtraField = Readonly<{
   field: string
   /** its name as JSON has it, with the colon */
   key: string
@@ -35,52 +33,6 @@ export async function findExtras(tx: Tx, activityIds: readonly number[]): Promis
     })
   }
   return extras
-}
-
-/** Room for a text, bytes; with the fields of a live service it has about 130. */
-const TEXT_BYTES = 160
-
-/**
- * Writes what the samples from `from` to before `to` have in these fields: for each one JSON object, without the fields that it
- * lacks; NULL when it has none.
- */
-export function writeExtras(fields: readonly ExtraField[], from: number, to: number): ExportValues {
-  const rows = to - from
-  const [ends, nulls] = [new Int32Array(rows), new Uint8Array(rows)]
-  // Not of a pool: the bytes of a page move to another thread.
-  let bytes = Buffer.allocUnsafeSlow(fields.length > 0 ? rows * TEXT_BYTES : 0)
-  let end = 0
-  for (let row = 0; row < rows; row++) {
-    const text = textOf(fields, from + row)
-    if (text === '') nulls[row] = 1
-    const needed = end + text.length * BYTES_A_CHARACTER
-    if (needed > bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(needed * 2)
-      bytes.copy(larger, 0, 0, end)
-      bytes = larger
-    }
-    end += bytes.write(text, end)
-    ends[row] = end
-  }
-  return { values: [], nulls, utf8: { bytes, ends } }
-}
-
-function textOf(fields: readonly ExtraField[], index: number): string {
-  let members = ''
-  for (const field of fields) {
-    const value = jsonOf(field, index)
-    if (value !== undefined) members += (members === '' ? '{' : ',') + field.key + value
-  }
-  return members === '' ? '' : `${members}}`
-}
-
-/** Returns a value of a field as JSON, undefined for none. */
-function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string | undefined {
-  const other = others?.[index + 1] ?? null
-  if (other !== null) return JSON.stringify(other)
-  if (index >= nulls.length || nulls[index]) return undefined
-  const value = numbers[index] as number
-  return Number.isFinite(value) ? String(value) : `"${value}"`
 }
 
 /** Of an array in binary: its dimensions, the flag for NULLs and the type; then, unless it is empty, its length and first subscript. */

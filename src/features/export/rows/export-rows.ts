@@ -1,6 +1,6 @@
-import { quoteCsv } from '../../../kit/text.ts'
+import { BYTES_A_CHARACTER, quoteCsv } from '../../../kit/text.ts'
 import { SAMPLE_FIELDS } from '../../../store/samples/encode-samples.ts'
-import { findExtras, writeExtras } from '../../../store/samples/extra-values.ts'
+import { type ExtraField, findExtras } from '../../../store/samples/extra-values.ts'
 import { samples } from '../../../store/schema/index.ts'
 import type { Tx } from '../../../store/store.ts'
 import { findColumnPages } from './column-pages.ts'
@@ -117,6 +117,52 @@ export async function* findSamplePages(
       done += rows
     }
   }
+}
+
+/** Room for a text, bytes; with the fields of a live service it has about 130. */
+const TEXT_BYTES = 160
+
+/**
+ * Writes what the samples from `from` to before `to` have in these fields: for each one JSON object, without the fields that it
+ * lacks; NULL when it has none.
+ */
+function writeExtras(fields: readonly ExtraField[], from: number, to: number): ExportValues {
+  const rows = to - from
+  const [ends, nulls] = [new Int32Array(rows), new Uint8Array(rows)]
+  // Not of a pool: the bytes of a page move to another thread.
+  let bytes = Buffer.allocUnsafeSlow(fields.length > 0 ? rows * TEXT_BYTES : 0)
+  let end = 0
+  for (let row = 0; row < rows; row++) {
+    const text = textOf(fields, from + row)
+    if (text === '') nulls[row] = 1
+    const needed = end + text.length * BYTES_A_CHARACTER
+    if (needed > bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(needed * 2)
+      bytes.copy(larger, 0, 0, end)
+      bytes = larger
+    }
+    end += bytes.write(text, end)
+    ends[row] = end
+  }
+  return { values: [], nulls, utf8: { bytes, ends } }
+}
+
+function textOf(fields: readonly ExtraField[], index: number): string {
+  let members = ''
+  for (const field of fields) {
+    const value = jsonOf(field, index)
+    if (value !== undefined) members += (members === '' ? '{' : ',') + field.key + value
+  }
+  return members === '' ? '' : `${members}}`
+}
+
+/** Returns a value of a field as JSON, undefined for none. */
+function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string | undefined {
+  const other = others?.[index + 1] ?? null
+  if (other !== null) return JSON.stringify(other)
+  if (index >= nulls.length || nulls[index]) return undefined
+  const value = numbers[index] as number
+  return Number.isFinite(value) ? String(value) : `"${value}"`
 }
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
