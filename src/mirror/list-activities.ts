@@ -1,6 +1,6 @@
 import { DAY, SECOND } from '../kit/time.ts'
-import { normalizeListEntry } from '../normalize/activity-row.ts'
-import { driftOfDate } from '../normalize/dates.ts'
+import { normalizeListEntry } from '../normalize/activity-answer.ts'
+import { driftOfDate } from '../normalize/local-start.ts'
 import type { Drift } from '../service/wire/lenient.ts'
 import type { Account } from '../store/account-rows.ts'
 import type { ListedActivity } from '../store/activities/upsert-listed.ts'

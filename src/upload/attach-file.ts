@@ -94,7 +94,7 @@ export async function attachFile(
     )
     const end = { activityId, activityPath, reason: null, nextTryAt: null, resendAfter: null, checks: 0 }
     const from = ['seen', 'refused', 'duplicate'] as const
-    return (isFree && (await recordUploadState(tx, seen, { ...end, state: 'attached' }, from))) || row
+    return (isFree && (await recordUploadState(tx, seen, { ...end, state: 'attached' }, { from }))) || row
   })
   if (upload.state === 'attached')
     deps.log.info({ file: seen.fileName, contentId: seen.contentId, path: activityPath }, 'file attached')

@@ -51,7 +51,7 @@ export async function checkUpload(
     listed = await listNear(deps, { account, starts: startsOf(upload), ...(signal && { signal }) })
   } catch (error) {
     await deps.store.transaction((tx) =>
-      recordUploadState(tx, key, nextCheck(upload, requestedAt), [upload.state]),
+      recordUploadState(tx, key, nextCheck(upload, requestedAt), { from: [upload.state] }),
     )
     throw error
   }
@@ -88,21 +88,23 @@ async function checkRow(
     const match = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
     if (match.kind === 'found')
       return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
-    return recordUploadState(tx, upload, stillUnconfirmed(upload, match, requestedAt), ['unconfirmed'])
+    return recordUploadState(tx, upload, stillUnconfirmed(upload, match, requestedAt), {
+      from: ['unconfirmed'],
+    })
   }
   const path = upload.activityPath
   if (path !== null && paths.includes(path)) {
     // The first fetch came before the service had it.
     await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: requestedAt })
-    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), [upload.state])
+    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), { from: [upload.state] })
   }
   if (path !== null && isTooEarly(upload, requestedAt)) {
-    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), [upload.state])
+    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), { from: [upload.state] })
   }
   const own = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
   const match = own.kind === 'found' ? own : matchActivity({ ...known, candidates: listed, rivals: [] })
   if (match.kind !== 'found')
-    return recordUploadState(tx, upload, stillGone(upload, requestedAt), [upload.state])
+    return recordUploadState(tx, upload, stillGone(upload, requestedAt), { from: [upload.state] })
   await recordReplaced(tx, { upload, path: match.path, now: requestedAt })
   return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
 }

@@ -140,7 +140,7 @@ async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Prom
     : { state: 'duplicate' as const, nextTryAt: null, activityId: null, activityPath: null }
   const upload = await deps.store.transaction(async (tx) => {
     const { upload: row } = await recordUploadSeen(tx, seen)
-    return (await recordUploadState(tx, seen, { ...change, reason }, ['seen'])) ?? row
+    return (await recordUploadState(tx, seen, { ...change, reason }, { from: ['seen'] })) ?? row
   })
   deps.log[waits ? 'debug' : 'warn']({ file: fit.name, reason }, 'file not sent')
   await keepWhole(deps, input)
@@ -178,7 +178,7 @@ export async function recordRefused(
   const { reason, ...seen } = input
   const recorded = await deps.store.transaction(async (tx) => {
     const row = await recordUploadSeen(tx, { ...seen, startedAt: null, seenAt: deps.now() })
-    const upload = await recordUploadState(tx, row.upload, { state: 'refused', reason }, ['seen'])
+    const upload = await recordUploadState(tx, row.upload, { state: 'refused', reason }, { from: ['seen'] })
     return { upload: upload ?? row.upload, isNew: row.isNew }
   })
   // A file that stays in its place is read again after each restart.

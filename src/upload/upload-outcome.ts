@@ -50,7 +50,12 @@ export async function recordAccepted(
   const nextTryAt = new Date(now.getTime() + FIRST_CHECK_MS)
   const looked = { acceptedAt, activityPath: path, checks: 0, resendAfter: null, reason: null, nextTryAt }
   if (path === null) {
-    return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId: null }, OPEN_STATES)
+    return recordUploadState(
+      tx,
+      key,
+      { ...looked, state: 'accepted', activityId: null },
+      { from: OPEN_STATES },
+    )
   }
   const from = [...OPEN_STATES, 'accepted', 'mirrored'] as const
   const known = claims.known.get(path)
@@ -58,10 +63,10 @@ export async function recordAccepted(
   if (twin !== undefined) return recordDuplicate(tx, { ...input, path, reason: twin }, { acceptedAt })
   if (known?.complete) {
     const end = { ...looked, activityId: known.activityId, mirroredAt: now, nextTryAt: null }
-    return recordUploadState(tx, key, { ...end, state: 'mirrored' }, from)
+    return recordUploadState(tx, key, { ...end, state: 'mirrored' }, { from })
   }
   const activityId = await upsertUploaded(tx, { accountId, path, listedAt: now })
-  return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId, mirroredAt: null }, from)
+  return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId, mirroredAt: null }, { from })
 }
 
 /** Records that the service has the content already, as an activity that did not come from this file. */

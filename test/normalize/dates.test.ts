@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { driftOfDate, normalizeDate, offsetSecondsAt } from '../../src/normalize/dates.ts'
+import { driftOfDate, normalizeDate, offsetSecondsAt } from '../../src/normalize/local-start.ts'
 
 const instantOf = (date: string, timezoneType: number, timezone: string) =>
   normalizeDate({ date, timezoneType, timezone })?.instant.toISOString()

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { normalizePlace } from '../../src/normalize/activity-answer.ts'
-import { normalizeDate } from '../../src/normalize/dates.ts'
-import { normalizeLocalStart, normalizeZones, zoneAt } from '../../src/normalize/local-start.ts'
+import {
+  normalizeDate,
+  normalizeLocalStart,
+  normalizeZones,
+  zoneAt,
+} from '../../src/normalize/local-start.ts'
 import type { ZoneFacts } from '../../src/store/activities/zone-rows.ts'
 import { makeSamples, UNKNOWN } from '../kit/samples.ts'
 

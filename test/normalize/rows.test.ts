@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { makeRow } from '../../src/fields/field.ts'
 import { TRAINING_INFO_FIELDS } from '../../src/fields/training-fields.ts'
-import { normalizeActivity, normalizePlace } from '../../src/normalize/activity-answer.ts'
-import { normalizeDetail, normalizeListEntry } from '../../src/normalize/activity-row.ts'
+import {
+  normalizeActivity,
+  normalizeDetail,
+  normalizeListEntry,
+  normalizePlace,
+} from '../../src/normalize/activity-answer.ts'
 import { normalizeDefinition, normalizeWorkoutEntry } from '../../src/normalize/workout-rows.ts'
 import { columnsOf, parseActivity, parseActivityList } from '../../src/service/wire/wire-activity.ts'
 import { parseTrainingInfo, parseWorkout } from '../../src/service/wire/wire-workouts.ts'

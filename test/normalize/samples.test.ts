@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normalizePowerCurve, normalizeSamples } from '../../src/normalize/activity-answer.ts'
-import { hashSummary } from '../../src/normalize/activity-row.ts'
+import { hashSummary, normalizePowerCurve, normalizeSamples } from '../../src/normalize/activity-answer.ts'
 import { columnsOf } from '../../src/service/wire/wire-activity.ts'
 import { makeExtra, makeSamplesOf } from '../kit/samples.ts'
 

@@ -108,10 +108,12 @@ test('a content is in the ledger once, and one of two senders changes its state'
   expect(seen.filter((one) => one.isNew)).toHaveLength(1)
   const send = () =>
     store.transaction((tx) =>
-      recordUploadState(tx, key, { state: 'sending', sentAt: at(1), countAttempt: true }, [
-        'seen',
-        'unconfirmed',
-      ]),
+      recordUploadState(
+        tx,
+        key,
+        { state: 'sending', sentAt: at(1), countAttempt: true },
+        { from: ['seen', 'unconfirmed'] },
+      ),
     )
   const senders = await Promise.all([send(), send()])
   expect(senders.filter((one) => one !== undefined)).toHaveLength(1)

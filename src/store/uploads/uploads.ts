@@ -67,17 +67,16 @@ export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload |
 }
 
 /**
- * Changes the state of a ledger row and returns the row. With rules, or a list of earlier states, only when they hold: undefined
- * means that another process was first, and nothing is written.
+ * Changes the state of a ledger row and returns the row. With rules only when they hold: undefined means that another process was
+ * first, and nothing is written.
  */
 export async function recordUploadState(
   tx: Tx,
   key: UploadKey,
   change: UploadChange,
-  only: readonly UploadState[] | UploadRules = {},
+  { from, dueAt, attempts }: UploadRules = {},
 ): Promise<Upload | undefined> {
   const { countAttempt, reason, activityPath, ...rest } = change
-  const { from, dueAt, attempts }: UploadRules = isStates(only) ? { from: only } : only
   const rules: (SQL | undefined)[] = [isUpload(key)]
   if (from) rules.push(inArray(uploads.state, [...from]))
   if (dueAt) rules.push(or(isNull(uploads.nextTryAt), lte(uploads.nextTryAt, dueAt)))
@@ -101,10 +100,6 @@ export async function recordUploadAlive(tx: Tx, key: UploadKey, input: { attempt
     .update(uploads)
     .set({ nextTryAt: input.until })
     .where(and(isUpload(key), eq(uploads.state, 'sending'), eq(uploads.attempts, input.attempts)))
-}
-
-function isStates(only: readonly UploadState[] | UploadRules): only is readonly UploadState[] {
-  return Array.isArray(only)
 }
 
 function isUpload(key: UploadKey): SQL | undefined {
@@ -189,32 +184,27 @@ export type Claims = {
  */
 export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[]): Promise<Claims> {
   await acquireNamedLock(tx, 'uploads', key.accountId)
-  const claimed = await tx.client.query<{ path: string; file_name: string }>(
-    `select activity_path as path, file_name from training.uploads
+  const claimed = await tx.client.query<{ path: string; fileName: string }>(
+    `select activity_path as path, file_name as "fileName" from training.uploads
      where account_id = $1 and content_id <> $2 and activity_path = any($3::text[])`,
     [key.accountId, key.contentId, paths],
   )
-  const known = await tx.client.query<{ path: string; id: number; first_seen_at: Date; complete: boolean }>(
-    `select path, activity_id as id, first_seen_at,
+  const known = await tx.client.query<KnownPath>(
+    `select path, activity_id as "activityId", first_seen_at as "firstSeenAt",
        detail_state = 'mirrored' and coalesce(sample_count, 0) > 0 and absent_since is null as complete
      from training.activities where account_id = $1 and path = any($2::text[])`,
     [key.accountId, paths],
   )
-  const rivals = await tx.client.query<{ started_at: Date }>(
-    `select started_at from training.uploads
+  const rivals = await tx.client.query<{ startedAt: Date }>(
+    `select started_at as "startedAt" from training.uploads
      where account_id = $1 and content_id <> $2 and started_at is not null and activity_path is null
        and state in ('sending', 'unconfirmed', 'accepted')`,
     [key.accountId, key.contentId],
   )
   return {
-    claimed: new Map(claimed.rows.map((row) => [row.path, row.file_name])),
-    known: new Map(
-      known.rows.map((row) => [
-        row.path,
-        { path: row.path, activityId: row.id, firstSeenAt: row.first_seen_at, complete: row.complete },
-      ]),
-    ),
-    rivals: rivals.rows.map((row) => row.started_at),
+    claimed: new Map(claimed.rows.map(({ path, fileName }) => [path, fileName])),
+    known: new Map(known.rows.map((row) => [row.path, row])),
+    rivals: rivals.rows.map(({ startedAt }) => startedAt),
   }
 }
 
@@ -237,8 +227,8 @@ export async function recordUploadsMirrored(
  * file has vanished (checked once).
  */
 export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }): Promise<UploadKey[]> {
-  const { rows } = await tx.client.query<{ account_id: number; content_id: string }>(
-    `select u.account_id, u.content_id
+  const { rows } = await tx.client.query<UploadKey>(
+    `select u.account_id as "accountId", u.content_id as "contentId"
      from training.uploads u
        join training.accounts c on c.account_id = u.account_id and not c.needs_login
        left join training.activities a on a.activity_id = u.activity_id
@@ -249,7 +239,7 @@ export async function findDueUploads(tx: Tx, input: { now: Date; limit: number }
      order by u.next_try_at nulls last limit $2`,
     [input.now, input.limit],
   )
-  return rows.map((row) => ({ accountId: row.account_id, contentId: row.content_id }))
+  return rows
 }
 
 /**
