@@ -1,8 +1,9 @@
 import { hasValue } from '../kit/floats.ts'
-import { SECOND } from '../kit/time.ts'
 import type { PowerSource } from '../store/samples/content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 
+// Runs in the browser, too, where kit/time does not.
+const MS_A_SECOND = 1_000
 /** Samples further apart than this, s, are single values: each stands for its own second. */
 const WIDEST_S = 300
 
@@ -24,7 +25,7 @@ export type SampleSpacing = {
  */
 export function measureSampleSpacing({ t, count }: Pick<Samples, 't' | 'count'>): SampleSpacing {
   const seconds = new Float64Array(count)
-  for (let index = 0; index < count; index++) seconds[index] = Math.floor((t[index] as number) / SECOND)
+  for (let index = 0; index < count; index++) seconds[index] = Math.floor((t[index] as number) / MS_A_SECOND)
   const spacingS = medianStep(seconds)
   const heldS = new Uint16Array(count)
   for (let index = 0; index + 1 < count; index++) {
