@@ -1,10 +1,12 @@
 import type { Logger } from 'pino'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config } from '../config/config.ts'
-import { fetchWhyRedisIsDown } from '../jobs/backend.ts'
+import { fetchRedisFacts, REPLICA } from '../jobs/backend.ts'
+import { connectReason, isNotUpYet, TransientError } from '../kit/errors.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
-import { SECOND, sleep } from '../kit/time.ts'
-import { findWhyDatabaseIsDown } from '../store/reach-database.ts'
+import { withClient } from '../kit/postgres-client.ts'
+import { joinSignals, SECOND, sleep, waitFor } from '../kit/time.ts'
+import { mapDatabaseError } from '../store/database-errors.ts'
 import { openWaitingWeb } from '../web/waiting-web.ts'
 
 /** How often a server that is not up is looked at again, and how long it may take to answer, ms. */
@@ -55,7 +57,7 @@ type Server = Readonly<{
   variable: string
   /** of the error that a verb ends with, which has the same remedy */
   code: 'database_unreachable' | 'queue_unreachable'
-  fetchWhyDown(options: { signal: AbortSignal; withinMs: number }): Promise<string | undefined>
+  fetchWhyDown(options: Patience): Promise<string | undefined>
 }>
 
 function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
@@ -75,4 +77,54 @@ function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
       fetchWhyDown: (options) => fetchWhyRedisIsDown(redisUrl, options),
     })
   return servers
+}
+
+type Patience = { signal: AbortSignal; withinMs: number }
+
+/** Connects to the database once. Returns and throws as fetchWhyDown; ConfigError `database_login_refused` for a wrong password, for instance. */
+export function findWhyDatabaseIsDown(connectionString: string, patience: Patience) {
+  const config = {
+    connectionString,
+    application_name: 'musette',
+    connectionTimeoutMillis: patience.withinMs,
+  }
+  return fetchWhyDown(patience, async (signal) => {
+    const answer = withClient(config, (client) => client.query(''))
+    await waitFor(answer, signal).catch((error: unknown) => {
+      throw isNotUpYet(error) ? error : mapDatabaseError(error, 'connect')
+    })
+    return undefined
+  })
+}
+
+/** Connects to Redis once. Returns and throws as fetchWhyDown; TransientError `queue_unreachable` for a wrong password, for instance. */
+export function fetchWhyRedisIsDown(url: string, patience: Patience) {
+  return fetchWhyDown(patience, async (signal) => {
+    const { isLoading, isReplica } = await fetchRedisFacts(url, signal)
+    if (isReplica) return REPLICA.found
+    return isLoading ? 'it loads its data' : undefined
+  })
+}
+
+/**
+ * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
+ * `withinMs`. Throws what time does not mend, and the signal's reason at once when it aborts.
+ */
+async function fetchWhyDown(
+  { signal, withinMs }: Patience,
+  look: (signal: AbortSignal) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  signal.throwIfAborted()
+  const ended = joinSignals([signal], withinMs)
+  try {
+    return await look(ended.signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (ended.isOver()) return 'no answer'
+    const cause = error instanceof TransientError ? error.cause : error
+    if (isNotUpYet(cause)) return connectReason(cause)
+    throw error
+  } finally {
+    ended.clear()
+  }
 }

@@ -3,10 +3,11 @@ import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
 import { commandFor } from '../kit/errors.ts'
 import { findAccounts } from '../store/account-rows.ts'
-import type { Store } from '../store/store.ts'
+import { findIdentity } from '../store/database-facts.ts'
+import type { Store, Tx } from '../store/store.ts'
 import { readPendingIds, secretKeyPath } from '../vault/key-file.ts'
-import { findLoginFacts, type LoginFacts } from '../vault/login-facts.ts'
-import { UnreadableLoginError } from '../vault/seal.ts'
+import { makeKeyring, orUnreadable, UnreadableLoginError } from '../vault/seal.ts'
+import { findEverySealed, makeSpool, unsealRow, unsealSpooled } from '../vault/stored-credentials.ts'
 import type { KeyOptions } from '../vault/vault.ts'
 import { findListed } from './check-listed.ts'
 import type { DoctorContext } from './doctor-context.ts'
@@ -84,4 +85,32 @@ function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: st
 function readKeys(config: DoctorContext['config']): KeyOptions | undefined {
   const keys = keysOf(config)
   return keys.secretKey && keys
+}
+
+/** The facts about a login without its secrets. */
+export type LoginFacts = Awaited<ReturnType<typeof findLoginFacts>>[number]
+
+/** Finds the facts about every login. Opens it with the known keys and changes nothing, not even spooled tokens. */
+export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undefined; spoolDir: string }) {
+  const keyring = options.keys && makeKeyring(options.keys)
+  const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
+  const facts = []
+  for (const row of await findEverySealed(tx)) {
+    const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = row.sealed
+    const tryOpen = () => keyring && unsealRow(keyring, row) && (true as const)
+    /** true when a known key opens it, else the reason; undefined when there is no key */
+    const opens = await orUnreadable(tryOpen, row)
+    /** newer tokens in a spool file: none, waiting for the database, or why they cannot be read */
+    const spooled = await orUnreadable(async () => {
+      const found = await spool.read(accountId)
+      if (!found || found.obtainedAt <= obtainedAt) return 'none' as const
+      if (keyring) unsealSpooled(keyring.sealerOf(found), found)
+      return 'waiting' as const
+    }, row)
+    facts.push({
+      ...{ account: row.name, keyId, opens, spool: spooled },
+      ...{ obtainedAt, expiresAt, failures, notBefore },
+    })
+  }
+  return facts
 }

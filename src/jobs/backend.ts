@@ -19,13 +19,12 @@ import {
   connectReason,
   describeCertificate,
   errorCode,
-  isNotUpYet,
   MusetteError,
   TransientError,
 } from '../kit/errors.ts'
 import type { DatabaseIdentity } from '../kit/folders/folder-owner.ts'
 import { endPool, makePool, withClient } from '../kit/postgres-client.ts'
-import { joinSignals, MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
+import { MINUTE, SECOND, type Sleep, sleep, within } from '../kit/time.ts'
 
 /** Where the queue is. On Redis `prefix` begins every key; `silentMs` is for tests, see SILENT_MS. */
 export type BackendChoice = Readonly<
@@ -300,32 +299,6 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal) {
     }
   }
   return withRedis(url, fetchInfo, signal)
-}
-
-/**
- * Connects to Redis once. Returns undefined when it answers and has loaded its data, or in a few words why it is not up yet. Throws
- * TransientError `queue_unreachable` for what time does not mend, such as a wrong password, and the signal's reason at once when it
- * aborts.
- */
-export async function fetchWhyRedisIsDown(
-  url: string,
-  { signal, withinMs }: { signal: AbortSignal; withinMs: number },
-): Promise<string | undefined> {
-  signal.throwIfAborted()
-  const ended = joinSignals([signal], withinMs)
-  try {
-    const { isLoading, isReplica } = await fetchRedisFacts(url, ended.signal)
-    if (isReplica) return REPLICA.found
-    return isLoading ? 'it loads its data' : undefined
-  } catch (error) {
-    signal.throwIfAborted()
-    if (ended.isOver()) return 'no answer'
-    const cause = error instanceof TransientError ? error.cause : error
-    if (isNotUpYet(cause)) return connectReason(cause)
-    throw error
-  } finally {
-    ended.clear()
-  }
 }
 
 /** Does work over a separate connection. Throws TransientError `queue_unreachable`. */
