@@ -109,7 +109,7 @@ const PLAIN: readonly string[] = [
   'frame/findings/check-folder.ts: variable',
   'jobs/backend.ts: prefix',
   'kit/files.ts: give',
-  'service/assert-rider.ts: login',
+  'service/account-login.ts: login',
 ]
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }
