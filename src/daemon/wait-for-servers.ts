@@ -29,8 +29,8 @@ export async function waitForServers(
   let web: { close(): Promise<void> } | undefined
   try {
     for (;;) {
-      const options = { signal, withinMs: ANSWER_WITHIN_MS }
-      const reasons = await Promise.all(servers.map(({ fetchWhyDown }) => fetchWhyDown(options)))
+      const patience = { signal, withinMs: ANSWER_WITHIN_MS }
+      const reasons = await Promise.all(servers.map(({ attempt }) => attempt(patience)))
       parts = {}
       for (const [index, { part, variable, code }] of servers.entries()) {
         const reason = reasons[index]
@@ -57,7 +57,7 @@ type Server = Readonly<{
   variable: string
   /** of the error that a verb ends with, which has the same remedy */
   code: 'database_unreachable' | 'queue_unreachable'
-  fetchWhyDown(options: Patience): Promise<string | undefined>
+  attempt(patience: Patience): Promise<string | undefined>
 }>
 
 function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
@@ -67,28 +67,28 @@ function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
       part: 'database',
       variable: 'DATABASE_URL',
       code: 'database_unreachable',
-      fetchWhyDown: (options) => findWhyDatabaseIsDown(databaseUrl, options),
+      attempt: (patience) => tryDatabase(databaseUrl, patience),
     })
   if (redisUrl !== undefined)
     servers.push({
       part: 'queue',
       variable: 'REDIS_URL',
       code: 'queue_unreachable',
-      fetchWhyDown: (options) => fetchWhyRedisIsDown(redisUrl, options),
+      attempt: (patience) => tryRedis(redisUrl, patience),
     })
   return servers
 }
 
 type Patience = { signal: AbortSignal; withinMs: number }
 
-/** Connects to the database once. Returns and throws as fetchWhyDown; ConfigError `database_login_refused` for a wrong password, for instance. */
-export function findWhyDatabaseIsDown(connectionString: string, patience: Patience) {
+/** Connects to the database once. Returns and throws as tryServer; ConfigError `database_login_refused` for a wrong password, for instance. */
+export function tryDatabase(connectionString: string, patience: Patience) {
   const config = {
     connectionString,
     application_name: 'musette',
     connectionTimeoutMillis: patience.withinMs,
   }
-  return fetchWhyDown(patience, async (signal) => {
+  return tryServer(patience, async (signal) => {
     const answer = withClient(config, (client) => client.query(''))
     await waitFor(answer, signal).catch((error: unknown) => {
       throw isNotUpYet(error) ? error : mapDatabaseError(error, 'connect')
@@ -97,9 +97,9 @@ export function findWhyDatabaseIsDown(connectionString: string, patience: Patien
   })
 }
 
-/** Connects to Redis once. Returns and throws as fetchWhyDown; TransientError `queue_unreachable` for a wrong password, for instance. */
-export function fetchWhyRedisIsDown(url: string, patience: Patience) {
-  return fetchWhyDown(patience, async (signal) => {
+/** Connects to Redis once. Returns and throws as tryServer; TransientError `queue_unreachable` for a wrong password, for instance. */
+export function tryRedis(url: string, patience: Patience) {
+  return tryServer(patience, async (signal) => {
     const { isLoading, isReplica } = await fetchRedisFacts(url, signal)
     if (isReplica) return REPLICA.found
     return isLoading ? 'it loads its data' : undefined
@@ -110,7 +110,7 @@ export function fetchWhyRedisIsDown(url: string, patience: Patience) {
  * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
  * `withinMs`. Throws what time does not mend, and the signal's reason at once when it aborts.
  */
-async function fetchWhyDown(
+async function tryServer(
   { signal, withinMs }: Patience,
   look: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<string | undefined> {

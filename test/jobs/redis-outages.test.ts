@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fetchWhyRedisIsDown } from '../../src/daemon/wait-for-servers.ts'
+import { tryRedis } from '../../src/daemon/wait-for-servers.ts'
 import { fetchRedisFacts, makeBackendChoice } from '../../src/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../src/jobs/jobs.ts'
 import { errorCode } from '../../src/kit/errors.ts'
@@ -139,7 +139,7 @@ describeWithRedis('a queue in Redis', () => {
     })
     expect(await fetchRedisFacts(front.url)).toMatchObject({ isReplica: true })
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
-    expect(await fetchWhyRedisIsDown(front.url, input)).toContain('a replica')
+    expect(await tryRedis(front.url, input)).toContain('a replica')
     front.lead(second.url)
     await eventually(async () => (await jobs.counts().catch(() => undefined)) !== undefined, {
       what: 'writes',
