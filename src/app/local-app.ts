@@ -22,8 +22,8 @@ export type LocalApp = {
   close(): Promise<void>
 }
 
-/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, polls need the rest. */
-export const CONNECTIONS_BESIDE_FETCHES = 7
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls need the rest. */
+export const CONNECTIONS_BESIDE_FETCHES = 8
 
 /**
  * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
@@ -44,8 +44,7 @@ export async function openLocalApp(
       { log },
       {
         connectionString: database.url,
-        // The publisher of MQTT keeps one for its lock.
-        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES + (config.mqtt ? 1 : 0),
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
       },
     )
     release.defer('store', () => store.close())

@@ -103,24 +103,6 @@ export function readSettings(
   return { config, problems, warnings: warningsOf(known, sources), origins, known, features }
 }
 
-/** Complains about the settings of the MQTT broker that do not go together. */
-function checkBroker(values: Values, problem: Complain): void {
-  const { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CERT: cert, MUSETTE_MQTT_KEY: key } = values
-  if ((cert === undefined) !== (key === undefined))
-    problem(
-      cert === undefined ? 'MUSETTE_MQTT_KEY' : 'MUSETTE_MQTT_CERT',
-      'counts only with the other one; set certificate and key',
-    )
-  if (url === undefined) return
-  const { protocol, username } = new URL(url)
-  if (!['mqtts:', 'wss:'].includes(protocol))
-    for (const variable of ['MUSETTE_MQTT_CA', 'MUSETTE_MQTT_CERT', 'MUSETTE_MQTT_KEY'] as const)
-      if (values[variable] !== undefined)
-        problem(variable, 'counts only with TLS; begin MUSETTE_MQTT_URL with mqtts: or wss:')
-  if (values.MUSETTE_MQTT_PASSWORD !== undefined && username === '')
-    problem('MUSETTE_MQTT_URL', 'names no user for the password; write for example mqtts://user@host')
-}
-
 /** Reads the places where variables are set, the strongest first. */
 function readSources(known: KnownSettings, env: Environment, envFile: string | undefined) {
   const sources: Source[] = [{ name: ENVIRONMENT, values: env }]
@@ -191,7 +173,6 @@ function readWebhooks(path: string | undefined, complain: Complain): WebhooksFil
 
 /** Makes the settings of the values of the variables; all of it is frozen. */
 function toConfig(value: Values, complain: Complain) {
-  checkBroker(value, complain)
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
@@ -232,18 +213,6 @@ function toConfig(value: Values, complain: Complain) {
     timezone: value.MUSETTE_TIMEZONE,
     /** undefined: nothing is sent */
     webhooks: readWebhooks(value.MUSETTE_WEBHOOKS, complain),
-    /** undefined: nothing is published by MQTT; certificates and key are PEM */
-    mqtt:
-      value.MUSETTE_MQTT_URL === undefined
-        ? undefined
-        : Object.freeze({
-            url: value.MUSETTE_MQTT_URL,
-            password: value.MUSETTE_MQTT_PASSWORD,
-            ca: value.MUSETTE_MQTT_CA,
-            cert: value.MUSETTE_MQTT_CERT,
-            key: value.MUSETTE_MQTT_KEY,
-            commands: value.MUSETTE_MQTT_COMMANDS,
-          }),
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,

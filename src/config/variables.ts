@@ -1,4 +1,3 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { isTimeZone, parseDay } from '../kit/time.ts'
@@ -57,18 +56,6 @@ const day = z
   })
 
 const timezone = z.string().refine(isTimeZone, 'is not a time zone; write an IANA name such as Europe/Berlin')
-
-const certificate = z.string().refine(
-  isReadBy((text) => new X509Certificate(text)),
-  'is not a certificate in PEM; name its file by the variable with _FILE',
-)
-
-const privateKey = z
-  .string()
-  .refine(
-    isReadBy(createPrivateKey),
-    'is not a private key in PEM without a passphrase; name its file by the variable with _FILE',
-  )
 
 /** The environment variables of core and program by name: check, parsed form, default and purpose of each. */
 export const VARIABLES = {
@@ -145,25 +132,6 @@ export const VARIABLES = {
     .string()
     .optional()
     .describe('the file that names who gets messages; unset: nothing is sent'),
-  MUSETTE_MQTT_URL: url(
-    ['mqtt:', 'mqtts:', 'ws:', 'wss:'],
-    'is not the address of an MQTT broker; write for example mqtts://user@broker.example.com:8883',
-  )
-    .refine(
-      (text) => !URL.canParse(text) || new URL(text).hostname !== '',
-      'names no host; write for example mqtts://user@broker.example.com:8883',
-    )
-    .optional()
-    .describe('the MQTT broker of Home Assistant; unset: none'),
-  MUSETTE_MQTT_PASSWORD: z.string().optional().describe('the password of the user in that address'),
-  MUSETTE_MQTT_CA: certificate
-    .optional()
-    .describe('the certificate that signed the one of the broker, PEM; unset: those that Node trusts'),
-  MUSETTE_MQTT_CERT: certificate
-    .optional()
-    .describe('the certificate by which the broker knows musette, PEM; unset: none'),
-  MUSETTE_MQTT_KEY: privateKey.optional().describe('the key of that certificate, PEM'),
-  MUSETTE_MQTT_COMMANDS: yesNo(false).describe('give Home Assistant a button that polls now'),
   MUSETTE_HISTORY_START: day.describe('the first day that is mirrored'),
   MUSETTE_TIMEZONE: timezone
     .optional()
@@ -216,24 +184,10 @@ export const FROM_FILE = [
   'HTTP_PROXY',
   'MUSETTE_SECRET_KEY',
   'MUSETTE_HTTP_TOKEN',
-  'MUSETTE_MQTT_URL',
-  'MUSETTE_MQTT_PASSWORD',
-  'MUSETTE_MQTT_CA',
-  'MUSETTE_MQTT_CERT',
-  'MUSETTE_MQTT_KEY',
 ] as const
 
 /** Variables of other programs, often written in lower case. */
 export const ALSO_IN_SMALL_LETTERS: readonly string[] = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']
 
-/** Secrets, and what fills a screen: `musette config` does not show them. */
-export const HIDDEN = [
-  'MUSETTE_CLIENT_SECRET',
-  'MUSETTE_SECRET_KEY',
-  'MUSETTE_HTTP_TOKEN',
-  'MUSETTE_MQTT_PASSWORD',
-  'MUSETTE_MQTT_KEY',
-  // Certificates are not secret, but fill a screen.
-  'MUSETTE_MQTT_CA',
-  'MUSETTE_MQTT_CERT',
-] as const
+/** Secrets: `musette config` does not show them. */
+export const HIDDEN = ['MUSETTE_CLIENT_SECRET', 'MUSETTE_SECRET_KEY', 'MUSETTE_HTTP_TOKEN'] as const

@@ -5,6 +5,7 @@ import { parkUnreadableLogins } from '../app/local-app.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
+import { mqttSettings } from '../features/mqtt/settings.ts'
 import { renewReaders } from '../features/reader/reader.ts'
 import { findConditions } from '../features/webhooks/find-conditions.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
@@ -132,17 +133,15 @@ async function openParts(
       )
       release.defer('webhooks', () => webhooks.close())
     }
-    if (input.roles.includes('worker') && config.mqtt) {
+    const broker = mqttSettings.of(config)
+    if (input.roles.includes('worker') && broker) {
       const { openPublisher } = await import('../mqtt/publisher.ts')
       const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
       const poll = async (accountId: number) => {
         for (const name of ['poll-activities', 'poll-training-info'] as const)
           await jobs.enqueue(name, [{ accountId }])
       }
-      const publisher = openPublisher(
-        { ...app, findBackupTime, poll },
-        { broker: config.mqtt, version: VERSION },
-      )
+      const publisher = openPublisher({ ...app, findBackupTime, poll }, { broker, version: VERSION })
       release.defer('mqtt', () => publisher.close())
     }
     if (input.roles.includes('scheduler')) {

@@ -5,6 +5,7 @@ import {
   recordPublisher,
   recordPublisherState,
 } from '../features/mqtt/mqtt-publisher.ts'
+import type { BrokerOptions } from '../features/mqtt/settings.ts'
 import { errorLine } from '../kit/errors.ts'
 import { makeLogOnce } from '../kit/log-once.ts'
 import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
@@ -13,7 +14,7 @@ import { openChangeListener } from '../store/feed/change-listener.ts'
 import { type Change, findChanges } from '../store/feed/change-rows.ts'
 import { findAccountHealth } from '../store/health.ts'
 import { type Store, type Tx, withExclusiveWork } from '../store/store.ts'
-import { type Broker, type BrokerOptions, openBroker } from './broker.ts'
+import { type Broker, openBroker } from './broker.ts'
 import { findDeviceFacts } from './device-facts.ts'
 import {
   availabilityTopicOf,

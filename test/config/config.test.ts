@@ -1,28 +1,14 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { defaultDataDir } from '../../src/config/data-dir.ts'
-import { exportSettings } from '../../src/features/export/settings.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import { readOrMakeSecretKey } from '../../src/vault/key-file.ts'
-import { findBinary } from '../kit/binaries.ts'
-import { makeCertificates } from '../kit/certificates.ts'
-import { KNOWN, readConfig, readSettings } from '../kit/config.ts'
+import { complaintOf, KNOWN, readConfig, readSettings } from '../kit/config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-function complaintOf(env: Record<string, string>): string {
-  try {
-    readConfig(env)
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message
-    throw error
-  }
-  throw new Error('the configuration was taken')
-}
 
 describe('the configuration', () => {
   it('has a default for everything but the service', () => {
@@ -36,7 +22,6 @@ describe('the configuration', () => {
       http: { host: '127.0.0.1', port: 8787 },
       logLevel: 'info',
     })
-    expect(exportSettings.of(config)).toEqual({ dir: undefined, everyMs: 3_600_000 })
     expect(config.mirror.historyStart.toISOString()).toBe('2000-01-01T00:00:00.000Z')
   })
 
@@ -73,54 +58,6 @@ describe('the configuration', () => {
       'DATABASE_URL_FILE',
     )
     expect(complaintOf({ REDIS_URL_FILE: join(folder, 'missing') })).toContain('REDIS_URL_FILE')
-  })
-
-  it('refuses certificates, keys and addresses that cannot work with an MQTT broker', () => {
-    const made = generateKeyPairSync('ed25519', {
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-    })
-    const url = 'mqtts://rider@broker.example.com'
-    for (const [env, sentence] of [
-      [
-        { MUSETTE_MQTT_URL: 'http://broker.example.com' },
-        'MUSETTE_MQTT_URL is not the address of an MQTT broker',
-      ],
-      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has one of the characters @ # %'],
-      [{ MUSETTE_MQTT_URL: 'mqtt://' }, 'MUSETTE_MQTT_URL names no host'],
-      [
-        { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },
-        'MUSETTE_MQTT_URL names no user for the password',
-      ],
-      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is not a certificate'],
-      [
-        { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
-        'MUSETTE_MQTT_KEY is not a private key in PEM without a passphrase',
-      ],
-    ] as const)
-      expect(complaintOf(env)).toContain(sentence)
-    const plain = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-    expect(complaintOf({ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: String(plain) })).toContain(
-      'MUSETTE_MQTT_KEY counts only with the other one',
-    )
-  })
-
-  it.runIf(findBinary(['openssl']))('refuses certificates for a broker without TLS', async () => {
-    await makeCertificates(folder)
-    const certificates = {
-      MUSETTE_MQTT_CA: readFileSync(join(folder, 'ca.crt'), 'utf8'),
-      MUSETTE_MQTT_CERT: readFileSync(join(folder, 'server.crt'), 'utf8'),
-      MUSETTE_MQTT_KEY: readFileSync(join(folder, 'server.key'), 'utf8'),
-    }
-    for (const protocol of ['mqtt', 'ws'])
-      for (const [variable, text] of Object.entries(certificates))
-        expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
-          `${variable} counts only with TLS`,
-        )
-    for (const protocol of ['mqtts', 'wss'])
-      expect(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates }).mqtt).toMatchObject({
-        ca: certificates.MUSETTE_MQTT_CA,
-      })
   })
 
   it('treats an empty variable as not set, as compose files need', () => {

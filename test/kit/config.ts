@@ -5,9 +5,11 @@ import {
   readSettings as readSettingsOf,
   type Settings,
 } from '../../src/config/config.ts'
+import type { SettingsGroup } from '../../src/config/define-settings.ts'
 import type { Environment } from '../../src/config/env-file.ts'
 import { FEATURES } from '../../src/features/index.ts'
 import { loadSettings } from '../../src/frame/define-feature.ts'
+import { ConfigError } from '../../src/kit/errors.ts'
 
 const features = await loadSettings(FEATURES)
 
@@ -20,3 +22,20 @@ export const readConfig = (env?: Environment): Config => readConfigOf(features, 
 /** Reads settings with those of all features, as readSettings of src does. */
 export const readSettings = (env?: Environment, envFile?: string): Settings =>
   readSettingsOf(features, env, envFile)
+
+/** Returns the message about a configuration that is refused. */
+export function complaintOf(env: Record<string, string>): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  throw new Error('the configuration was taken')
+}
+
+/** Returns a configuration with another value of a group of settings. */
+export const withSettings = <Value>(config: Config, group: SettingsGroup<Value>, value: Value): Config => ({
+  ...config,
+  features: new Map(config.features).set(group, value),
+})

@@ -3,15 +3,17 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../src/app/sync-account.ts'
+import { type BrokerOptions, mqttSettings } from '../../src/features/mqtt/settings.ts'
 import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { errorLine } from '../../src/kit/errors.ts'
-import { type BrokerOptions, openBroker } from '../../src/mqtt/broker.ts'
+import { openBroker } from '../../src/mqtt/broker.ts'
 import { topicsOf } from '../../src/mqtt/entities.ts'
 import { openPublisher } from '../../src/mqtt/publisher.ts'
 import { collectGarbage } from '../../src/service/transport.ts'
 import { diagnose } from '../doctor/rig.ts'
 import { findBinary } from '../kit/binaries.ts'
 import { makeCertificates } from '../kit/certificates.ts'
+import { withSettings } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { listen } from '../kit/listen.ts'
 import { openHold } from '../kit/postgres.ts'
@@ -40,8 +42,7 @@ describeWithBroker('the publisher by MQTT', () => {
       MUSETTE_MQTT_PASSWORD: PASSWORD,
     }
     rig = await openRig({ activities: 5, env: { ...env, MUSETTE_MQTT_COMMANDS: 'true' } })
-    if (!rig.app.config.mqtt) throw new Error('the settings are read')
-    options = rig.app.config.mqtt
+    options = mqttSettings.of(rig.app.config) as BrokerOptions
     await syncAccount(rig.app, { name: 'default', training: true })
   })
   afterAll(async () => {
@@ -273,7 +274,8 @@ describeWithBroker('the publisher by MQTT', () => {
     const failure = await openBroker(changed).catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: 'mqtt_unreachable', message: expect.stringContaining(sentence) })
     expect(JSON.stringify([failure, String(failure), rig.log.lines])).not.toMatch(/hunter2|p@ss/)
-    const [finding] = await diagnose('mqtt', { ...rig.app, config: { ...rig.app.config, mqtt: changed } })
+    const config = withSettings(rig.app.config, mqttSettings, changed)
+    const [finding] = await diagnose('mqtt', { ...rig.app, config })
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
   })
 

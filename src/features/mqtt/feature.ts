@@ -12,6 +12,7 @@ export const mqtt = defineFeature({
       'MUSETTE_MQTT_COMMANDS',
     ],
   },
+  settings: async () => (await import('./settings.ts')).mqttSettings,
   state: async () => (await import('./state.ts')).mqttState,
   gauges: async () => (await import('./gauges.ts')).mqttGauges,
 })

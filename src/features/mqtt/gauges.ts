@@ -1,5 +1,6 @@
 import { defineGauges } from '../../frame/gauges.ts'
 import { findPublisherState } from './mqtt-publisher.ts'
+import { mqttSettings } from './settings.ts'
 
 export const mqttGauges = defineGauges({
   helps: {
@@ -9,7 +10,7 @@ export const mqttGauges = defineGauges({
     },
   },
   async read({ config, read }) {
-    if (!config.mqtt) return []
+    if (!mqttSettings.of(config)) return []
     const state = await read(findPublisherState)
     return [{ values: { musette_mqtt_connected: state?.connected ?? false } }]
   },

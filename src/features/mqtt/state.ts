@@ -3,6 +3,7 @@ import { type Finding, makeFinding, makeRules, ok, problem } from '../../frame/f
 import { errorLine } from '../../kit/errors.ts'
 import { formatAge } from '../../kit/time.ts'
 import { findPublisherState, type PublisherState } from './mqtt-publisher.ts'
+import { mqttSettings } from './settings.ts'
 
 const RULES = makeRules({ mqtt_away: ['warning', 'doctor status', 'musette start'] })
 const NEVER_CONNECTED: PublisherState = { connected: false, published_at: null, problem: null }
@@ -17,21 +18,21 @@ export const mqttState: FeatureState = {
   judge: judgeMqtt,
   /** Checks that the broker lets musette in, by a connection beside the daemon's that publishes nothing, and that the daemon is there. */
   async diagnose({ config, listed }) {
-    const { mqtt } = config
-    if (!mqtt) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
+    const broker = mqttSettings.of(config)
+    if (!broker) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
     const { openBroker } = await import('../../mqtt/broker.ts')
     try {
-      await (await openBroker(mqtt)).close()
+      await (await openBroker(broker)).close()
     } catch (error) {
       return [problem('unreachable', errorLine(error), 'musette config')]
     }
-    return [ok(`the broker at ${new URL(mqtt.url).host} lets musette in`), ...(await listed())]
+    return [ok(`the broker at ${new URL(broker.url).host} lets musette in`), ...(await listed())]
   },
   status: {
     name: 'mqtt',
     // null when MUSETTE_MQTT_URL is not set
     find: async (facts) =>
-      facts.config.mqtt ? ((await facts.once(findPublisher)) ?? NEVER_CONNECTED) : null,
+      mqttSettings.of(facts.config) ? ((await facts.once(findPublisher)) ?? NEVER_CONNECTED) : null,
   },
 }
 
@@ -39,7 +40,7 @@ const findPublisher = ({ read }: Facts) => read(findPublisherState)
 
 async function judgeMqtt(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
-  if (!config.mqtt) return []
+  if (!mqttSettings.of(config)) return []
   const state = await facts.once(findPublisher)
   if (!state?.connected) {
     const why = state?.problem ? ` (${state.problem})` : ''

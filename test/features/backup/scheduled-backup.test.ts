@@ -13,7 +13,7 @@ import { findIdentity } from '../../../src/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/store/store.ts'
 import { contentOf, restoreInto } from '../../backup/rig.ts'
 import { diagnose } from '../../doctor/rig.ts'
-import { readConfig } from '../../kit/config.ts'
+import { readConfig, withSettings } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
@@ -206,7 +206,7 @@ describe('scheduled backups', () => {
     expect(await verifyAt(1)).toMatchObject({ bytes: whole.length })
     const { config: asSet } = rig.app
     const seldom = { ...backupSettings.of(asSet), everyMs: 90 * DAY }
-    const config = { ...asSet, features: new Map(asSet.features).set(backupSettings, seldom) }
+    const config = withSettings(asSet, backupSettings, seldom)
     const later = makeFacts({ ...rig.app, config }, new Date(Date.now() + 30 * DAY))
     expect(await collectFindings(later, { check: 'backups' })).toMatchObject([
       {

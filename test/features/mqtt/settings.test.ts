@@ -1,0 +1,63 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { mqttSettings } from '../../../src/features/mqtt/settings.ts'
+import { findBinary } from '../../kit/binaries.ts'
+import { makeCertificates } from '../../kit/certificates.ts'
+import { complaintOf, readConfig } from '../../kit/config.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+describe('the configuration', () => {
+  it('refuses certificates, keys and addresses that cannot work with an MQTT broker', () => {
+    const made = generateKeyPairSync('ed25519', {
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    })
+    const url = 'mqtts://rider@broker.example.com'
+    for (const [env, sentence] of [
+      [
+        { MUSETTE_MQTT_URL: 'http://broker.example.com' },
+        'MUSETTE_MQTT_URL is not the address of an MQTT broker',
+      ],
+      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has one of the characters @ # %'],
+      [{ MUSETTE_MQTT_URL: 'mqtt://' }, 'MUSETTE_MQTT_URL names no host'],
+      [
+        { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },
+        'MUSETTE_MQTT_URL names no user for the password',
+      ],
+      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is not a certificate'],
+      [
+        { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
+        'MUSETTE_MQTT_KEY is not a private key in PEM without a passphrase',
+      ],
+    ] as const)
+      expect(complaintOf(env)).toContain(sentence)
+    const plain = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    expect(complaintOf({ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: String(plain) })).toContain(
+      'MUSETTE_MQTT_KEY counts only with the other one',
+    )
+  })
+
+  it.runIf(findBinary(['openssl']))('refuses certificates for a broker without TLS', async () => {
+    const { path: folder, close } = await openTempDir('broker')
+    onTestFinished(close)
+    await makeCertificates(folder)
+    const certificates = {
+      MUSETTE_MQTT_CA: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+      MUSETTE_MQTT_CERT: readFileSync(join(folder, 'server.crt'), 'utf8'),
+      MUSETTE_MQTT_KEY: readFileSync(join(folder, 'server.key'), 'utf8'),
+    }
+    for (const protocol of ['mqtt', 'ws'])
+      for (const [variable, text] of Object.entries(certificates))
+        expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
+          `${variable} counts only with TLS`,
+        )
+    for (const protocol of ['mqtts', 'wss'])
+      expect(
+        mqttSettings.of(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates })),
+      ).toMatchObject({
+        ca: certificates.MUSETTE_MQTT_CA,
+      })
+  })
+})
