@@ -26,7 +26,7 @@ const SAMPLED = [
   ...[
     'test/flows/upgrade/upgrade.test.ts',
     'test/features/mcp/guarded/hostile.test.ts',
-    'test/backup/archive.test.ts',
+    'test/features/backup/archive.test.ts',
   ],
   ...['test/flows/verbs-killed.test.ts', 'test/webhooks/kills.test.ts'],
   ...['test/flows/surroundings/surroundings.test.ts', 'test/web/browser/every-page.test.ts'],

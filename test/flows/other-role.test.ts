@@ -15,7 +15,7 @@ import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts
 import { findStatus } from '../../src/frame/findings/status-report.ts'
 import { findDatabaseFacts } from '../../src/store/database-facts.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { backUpToMemory, restoreInto } from '../backup/rig.ts'
+import { backUpToMemory, restoreInto } from '../features/backup/rig.ts'
 import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'

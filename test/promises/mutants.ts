@@ -27,7 +27,7 @@ export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests:
     sources: ['src/webhooks/', 'src/features/webhooks/'],
     tests: ['test/webhooks/', 'test/daemon/heartbeat'],
   },
-  backup: { sources: ['src/backup/', 'src/features/backup/'], tests: ['test/backup/', 'test/cli/backup'] },
+  backup: { sources: ['src/features/backup/'], tests: ['test/features/backup/', 'test/cli/backup'] },
 }
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }

@@ -1,6 +1,15 @@
 import { join } from 'node:path'
 import type { App } from '../../app/app.ts'
-import { writeBackupFile } from '../../backup/backup-file.ts'
+import { errorLine, TransientError } from '../../kit/errors.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { type Clock, DAY } from '../../kit/time.ts'
+import { withRun } from '../../mirror/mirror.ts'
+import { findAccounts } from '../../store/account-rows.ts'
+import { findIdentity } from '../../store/database-facts.ts'
+import { findWholeWorkState } from '../../store/runs.ts'
+import { withExclusiveWork } from '../../store/store.ts'
+import { writeBackupFile } from './archive/backup-file.ts'
+import { countManifestRows } from './archive/manifest.ts'
 import {
   readBackupManifest,
   readBackupsOfOthers,
@@ -11,16 +20,7 @@ import {
   type Schedule,
   scheduledName,
   VERIFY_EVERY_MS,
-} from '../../backup/backup-folder.ts'
-import { countManifestRows } from '../../backup/manifest.ts'
-import { errorLine, TransientError } from '../../kit/errors.ts'
-import { VERSION } from '../../kit/program-folder.ts'
-import { type Clock, DAY } from '../../kit/time.ts'
-import { withRun } from '../../mirror/mirror.ts'
-import { findAccounts } from '../../store/account-rows.ts'
-import { findIdentity } from '../../store/database-facts.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
-import { withExclusiveWork } from '../../store/store.ts'
+} from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
 import { backupSettings } from './settings.ts'
 

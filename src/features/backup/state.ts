@@ -66,7 +66,7 @@ export async function readNewest({ config, identity }: Facts) {
   const { dir } = backupSettings.of(config)
   if (dir === undefined) return { newest: undefined, unreadable: undefined }
   const { line } = await identity()
-  const { readNewestBackup } = await import('../../backup/backup-folder.ts')
+  const { readNewestBackup } = await import('./backup-folder.ts')
   return await readNewestBackup({ dir, line }).then(
     (newest) => ({ newest, unreadable: undefined }),
     (error: unknown) => ({ newest: undefined, unreadable: errorLine(error) }),
@@ -77,7 +77,7 @@ export async function readNewest({ config, identity }: Facts) {
 async function findBackups(facts: Facts) {
   const { dir } = backupSettings.of(facts.config)
   if (dir === undefined) return undefined
-  const { VERIFY_EVERY_MS: verifyEveryMs } = await import('../../backup/backup-folder.ts')
+  const { VERIFY_EVERY_MS: verifyEveryMs } = await import('./backup-folder.ts')
   const { lineBeganAt } = await facts.identity()
   const { newest, unreadable } = await facts.once(readNewest)
   const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
@@ -177,7 +177,7 @@ async function readForeignBackups(
   dir: string,
   { identity, line }: DatabaseIdentity,
 ): Promise<ForeignFolder | undefined> {
-  const { readBackupManifest, readBackupsOfOthers } = await import('../../backup/backup-folder.ts')
+  const { readBackupManifest, readBackupsOfOthers } = await import('./backup-folder.ts')
   const paths = await readBackupsOfOthers({ dir, line })
   const [first] = paths
   if (first === undefined) return undefined

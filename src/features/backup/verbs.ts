@@ -1,10 +1,10 @@
 import { addAbortSignal } from 'node:stream'
-import type { Manifest } from '../../backup/manifest.ts'
 import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
 import { defineVerb, flag, type Tools } from '../../frame/verb.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
+import type { Manifest } from './archive/manifest.ts'
 
 export const backupVerb = defineVerb({
   name: 'backup <file>',

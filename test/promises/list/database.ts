@@ -227,7 +227,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… and calls it damaged, whatever part has changed',
-    in: 'src/backup/restore-backup.ts',
+    in: 'src/features/backup/archive/restore-backup.ts',
     from: 'if (!MAY_BE_DAMAGE.has(errorCode(mapped))) throw error',
     to: 'if (MAY_BE_DAMAGE) throw error',
   },
@@ -276,26 +276,26 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A restore is all or nothing',
-    in: 'src/backup/restore-backup.ts',
+    in: 'src/features/backup/archive/restore-backup.ts',
     from: 'await blameDamage(input, () => loadTables(client, { archive, digests, progress }))',
     to: "await loadTables(client, { archive, digests, progress }).finally(() => client.query('COMMIT; BEGIN'))",
   },
   {
     promise: '… and refuses a file with one changed bit',
-    in: 'src/backup/read-archive.ts',
+    in: 'src/features/backup/archive/read-archive.ts',
     from: "if (ahead.bytes.toString('latin1') !== checksums) throw damaged('its checksums differ')",
     to: "if (checksums === '') throw damaged('its checksums differ')",
   },
   {
     promise: 'A restore is all or nothing',
-    in: 'src/backup/restore-backup.ts',
+    in: 'src/features/backup/archive/restore-backup.ts',
     from: 'await archive.verify()',
     to: 'void archive.verify',
   },
   {
     promise:
       '`musette backup --verify` says "as it was written" only after restoring the backup and comparing all rows',
-    in: 'src/backup/restore-backup.ts',
+    in: 'src/features/backup/archive/restore-backup.ts',
     from: '(await digestTable(client, table)) !== digest',
     to: "(await digestTable(client, table)) === ''",
   },
@@ -333,7 +333,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A restore migrates a backup of an older version',
-    in: 'src/backup/restore-backup.ts',
+    in: 'src/features/backup/archive/restore-backup.ts',
     from: 'await applyMigrations(client, options)',
     to: 'void options',
   },

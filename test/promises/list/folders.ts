@@ -29,7 +29,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… and its backups, which are not removed, counted or verified',
-    in: 'src/backup/backup-folder.ts',
+    in: 'src/features/backup/backup-folder.ts',
     from: 'return COMPLETE.exec(name)?.[7] === markOf(line)',
     to: 'return COMPLETE.test(name)',
   },

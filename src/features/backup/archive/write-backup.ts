@@ -1,11 +1,12 @@
-import {
-  type CopyProgress,
-  type CopyWatch,
-  findBackend,
-  watchCopy,
-} from '../features/backup/database/copy-progress.ts'
-import { findDefinitions } from '../features/backup/database/definitions.ts'
-import { findForeignParts } from '../features/backup/database/foreign-parts.ts'
+import { MusetteError } from '../../../kit/errors.ts'
+import type { Clock } from '../../../kit/time.ts'
+import { copyOut } from '../../../store/copy.ts'
+import { findIdentity } from '../../../store/database-facts.ts'
+import { checkSchema, findMigrations } from '../../../store/migration/schema-version.ts'
+import type { Store, Tx } from '../../../store/store.ts'
+import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../database/copy-progress.ts'
+import { findDefinitions } from '../database/definitions.ts'
+import { findForeignParts } from '../database/foreign-parts.ts'
 import {
   type BackupTable,
   countRows,
@@ -13,13 +14,7 @@ import {
   lockForReading,
   quoteColumns,
   tablesInOrder,
-} from '../features/backup/database/tables.ts'
-import { MusetteError } from '../kit/errors.ts'
-import type { Clock } from '../kit/time.ts'
-import { copyOut } from '../store/copy.ts'
-import { findIdentity } from '../store/database-facts.ts'
-import { checkSchema, findMigrations } from '../store/migration/schema-version.ts'
-import type { Store, Tx } from '../store/store.ts'
+} from '../database/tables.ts'
 import {
   CHECKSUMS,
   countManifestRows,

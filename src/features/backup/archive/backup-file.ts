@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
-import type { CopyProgress } from '../features/backup/database/copy-progress.ts'
-import { type DurableFile, openDurableFile, orMissing } from '../kit/files.ts'
-import type { Clock } from '../kit/time.ts'
-import type { Store } from '../store/store.ts'
+import { type DurableFile, openDurableFile, orMissing } from '../../../kit/files.ts'
+import type { Clock } from '../../../kit/time.ts'
+import type { Store } from '../../../store/store.ts'
+import type { CopyProgress } from '../database/copy-progress.ts'
 import { mapFileError, onDisk } from './backup-errors.ts'
 import { type BackupReport, writeBackup } from './write-backup.ts'
 

@@ -3,9 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { findBinary } from '../kit/binaries.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { findBinary } from '../../kit/binaries.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill } from './rig.ts'
 
 const run = promisify(execFile)

@@ -1,4 +1,4 @@
-import { MusetteError } from '../kit/errors.ts'
+import { MusetteError } from '../../../kit/errors.ts'
 import { damaged } from './backup-errors.ts'
 
 /** A file in an archive. */

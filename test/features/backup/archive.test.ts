@@ -3,9 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
-import { whole as allPlaces } from '../kit/sampling.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { whole as allPlaces } from '../../kit/sampling.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, readThrough, restoreInto } from './rig.ts'
 
 /** In how many places of an archive, beside those around its ends, something is tried. */

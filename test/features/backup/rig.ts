@@ -1,14 +1,19 @@
 import { Readable } from 'node:stream'
 import pg from 'pg'
-import { CHECKSUMS, MANIFEST, type Manifest, makeChecksum } from '../../src/backup/manifest.ts'
-import { openArchive } from '../../src/backup/read-archive.ts'
-import { restoreBackup } from '../../src/backup/restore-backup.ts'
-import { ARCHIVE_END, makeEntry, readEntries } from '../../src/backup/tar.ts'
-import { writeBackup } from '../../src/backup/write-backup.ts'
-import { systemClock } from '../../src/kit/time.ts'
-import { openStore } from '../../src/store/store.ts'
-import { makeSilentLog } from '../kit/log.ts'
-import { queryOnce } from '../kit/postgres.ts'
+import {
+  CHECKSUMS,
+  MANIFEST,
+  type Manifest,
+  makeChecksum,
+} from '../../../src/features/backup/archive/manifest.ts'
+import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
+import { restoreBackup } from '../../../src/features/backup/archive/restore-backup.ts'
+import { ARCHIVE_END, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
+import { writeBackup } from '../../../src/features/backup/archive/write-backup.ts'
+import { systemClock } from '../../../src/kit/time.ts'
+import { openStore } from '../../../src/store/store.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
 
 const log = makeSilentLog()
 const never = new AbortController().signal

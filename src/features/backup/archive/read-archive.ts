@@ -1,4 +1,4 @@
-import { errorCode } from '../kit/errors.ts'
+import { errorCode } from '../../../kit/errors.ts'
 import { damaged, newerBackup, notABackup } from './backup-errors.ts'
 import {
   anyManifestSchema,

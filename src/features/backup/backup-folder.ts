@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openPlainFile, orNone, UNFINISHED } from '../kit/files.ts'
-import { DAY } from '../kit/time.ts'
-import { onDisk } from './backup-errors.ts'
-import type { Manifest } from './manifest.ts'
-import { openArchive } from './read-archive.ts'
+import { openPlainFile, orNone, UNFINISHED } from '../../kit/files.ts'
+import { DAY } from '../../kit/time.ts'
+import { onDisk } from './archive/backup-errors.ts'
+import type { Manifest } from './archive/manifest.ts'
+import { openArchive } from './archive/read-archive.ts'
 
 /** A complete backup that a schedule made: files under other names are never touched. */
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findForeignParts } from '../../src/features/backup/database/foreign-parts.ts'
-import { tablesInOrder } from '../../src/features/backup/database/tables.ts'
-import { upsertReader } from '../../src/features/reader/reader.ts'
-import { limitToOneAccount } from '../../src/store/migration/one-account.ts'
-import { openStore } from '../../src/store/store.ts'
-import { readConfig } from '../kit/config.ts'
-import { makeSilentLog } from '../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
+import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
+import { upsertReader } from '../../../src/features/reader/reader.ts'
+import { limitToOneAccount } from '../../../src/store/migration/one-account.ts'
+import { openStore } from '../../../src/store/store.ts'
+import { readConfig } from '../../kit/config.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
 const log = makeSilentLog()
 let database: TestDatabase

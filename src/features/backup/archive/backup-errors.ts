@@ -1,4 +1,11 @@
-import { ConfigError, errorCode, errorLine, isDiskFull, MusetteError, TransientError } from '../kit/errors.ts'
+import {
+  ConfigError,
+  errorCode,
+  errorLine,
+  isDiskFull,
+  MusetteError,
+  TransientError,
+} from '../../../kit/errors.ts'
 
 /** Makes the error for a changed archive; `where` names the difference. */
 export function damaged(where: string, cause?: unknown): MusetteError {

@@ -1,7 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { type CopyProgress, findBackend, watchCopy } from '../features/backup/database/copy-progress.ts'
+import { errorCode } from '../../../kit/errors.ts'
+import { mapDatabaseError, sqlstateOf } from '../../../store/database-errors.ts'
+import { applyMigrations, withMigrationLock } from '../../../store/migrate.ts'
+import { findVersion, readMigrations } from '../../../store/migration/schema-version.ts'
+import type { Store } from '../../../store/store.ts'
+import { type CopyProgress, findBackend, watchCopy } from '../database/copy-progress.ts'
 import {
   analyzeTables,
   digestTable,
@@ -11,13 +16,8 @@ import {
   prepareTables,
   recordRestored,
   setSequences,
-} from '../features/backup/database/load-tables.ts'
-import { findColumns } from '../features/backup/database/tables.ts'
-import { errorCode } from '../kit/errors.ts'
-import { mapDatabaseError, sqlstateOf } from '../store/database-errors.ts'
-import { applyMigrations, withMigrationLock } from '../store/migrate.ts'
-import { findVersion, readMigrations } from '../store/migration/schema-version.ts'
-import type { Store } from '../store/store.ts'
+} from '../database/load-tables.ts'
+import { findColumns } from '../database/tables.ts'
 import { damaged, newerBackup, restoredDiffers, unknownBackup } from './backup-errors.ts'
 import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'

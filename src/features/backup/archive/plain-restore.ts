@@ -1,6 +1,6 @@
-import { type Definitions, makeSetval } from '../features/backup/database/definitions.ts'
-import { BEGIN_LINE } from '../features/backup/database/load-tables.ts'
-import { quoteColumns } from '../features/backup/database/tables.ts'
+import { type Definitions, makeSetval } from '../database/definitions.ts'
+import { BEGIN_LINE } from '../database/load-tables.ts'
+import { quoteColumns } from '../database/tables.ts'
 import type { Manifest } from './manifest.ts'
 
 /** The script, which needs a shell, sha256sum or shasum, gunzip and psql. */

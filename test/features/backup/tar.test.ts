@@ -3,6 +3,9 @@ import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { countManifestRows, PART_BYTES, partName } from '../../../src/features/backup/archive/manifest.ts'
+import { compressParts, decompressParts } from '../../../src/features/backup/archive/parts.ts'
+import { ARCHIVE_END, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
 import {
   readBackupsOfOthers,
   readNewestBackup,
@@ -11,11 +14,8 @@ import {
   removeUnfinished,
   scheduledName,
   VERIFY_EVERY_MS,
-} from '../../src/backup/backup-folder.ts'
-import { countManifestRows, PART_BYTES, partName } from '../../src/backup/manifest.ts'
-import { compressParts, decompressParts } from '../../src/backup/parts.ts'
-import { ARCHIVE_END, makeEntry, readEntries } from '../../src/backup/tar.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
+} from '../../../src/features/backup/backup-folder.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 async function* streamOf(...chunks: Buffer[]) {
   yield* chunks

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PART_BYTES } from '../../src/backup/manifest.ts'
-import { ARCHIVE_END, type Entry, makeEntry, readEntries } from '../../src/backup/tar.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
+import { PART_BYTES } from '../../../src/features/backup/archive/manifest.ts'
+import { ARCHIVE_END, type Entry, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { backUpToMemory, contentOf, fill, restoreInto } from './rig.ts'
 
 const BLOCK = 512
