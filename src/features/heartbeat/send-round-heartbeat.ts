@@ -6,7 +6,7 @@ import { type Finding, isOpen, isSaid } from '../../frame/findings/finding.ts'
 import { TransientError } from '../../kit/errors.ts'
 import { makeReceivers } from '../../kit/http/send-request.ts'
 import { withRun } from '../../mirror/mirror.ts'
-import { sendHeartbeat } from '../../webhooks/heartbeat.ts'
+import { sendHeartbeat } from './heartbeat.ts'
 import { heartbeatSettings } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'heartbeat', kind: 'schedule' }

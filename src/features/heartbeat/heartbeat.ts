@@ -1,5 +1,10 @@
-import { type Answer, type ReceiverRequest, type SendOptions, sendRequest } from '../kit/http/send-request.ts'
-import { shorten } from '../kit/text.ts'
+import {
+  type Answer,
+  type ReceiverRequest,
+  type SendOptions,
+  sendRequest,
+} from '../../kit/http/send-request.ts'
+import { shorten } from '../../kit/text.ts'
 
 /** Kuma takes the message as a part of the address, and shows it in one line. */
 const LONGEST_KUMA_MESSAGE = 200
