@@ -16,7 +16,7 @@ const SLOWEST: readonly string[] = [
   'test/mirror/activities.test.ts',
   'test/flows/rebuild-killed.test.ts',
   'test/app/key-',
-  'test/webhooks/kills.test.ts',
+  'test/features/webhooks/kills.test.ts',
   'test/cli/',
   'test/doctor/',
   'test/container/image.test.ts',

@@ -11,7 +11,7 @@ const PLAIN = [
   'test/store/activity-rows.test.ts',
   'test/upload/{fit-rows,match-activity,outcome}.test.ts',
   'test/web/{cached-probe,erg-profile,sessions}.test.ts',
-  'test/webhooks/{send,texts}.test.ts',
+  'test/features/webhooks/{send,texts}.test.ts',
 ]
 
 export default defineConfig({

@@ -118,7 +118,9 @@ describe('each event', () => {
   })
 
   it('is received by a test', () => {
-    const tests = readdirSync('test/webhooks').map((name) => readFileSync(`test/webhooks/${name}`, 'utf8'))
+    const tests = readdirSync('test/features/webhooks').map((name) =>
+      readFileSync(`test/features/webhooks/${name}`, 'utf8'),
+    )
     expect(WEBHOOK_EVENTS.filter((event) => !tests.some((text) => text.includes(`'${event}'`)))).toEqual([])
   })
 })

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readWebhooksFile } from '../../src/config/webhooks-file.ts'
-import { makeRequest } from '../../src/webhooks/message-request.ts'
+import { makeRequest } from '../../src/features/webhooks/message-request.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { makeWebhook, SECRET } from '../features/webhooks/receiver.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
-import { makeWebhook, SECRET } from '../webhooks/receiver.ts'
 
 const page = readTop('docs/recipes.md')
 const blocksOf = (language: string) =>

@@ -24,8 +24,8 @@ export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests:
     tests: ['test/mirror/', 'test/store/', 'test/converge/'],
   },
   webhooks: {
-    sources: ['src/webhooks/', 'src/features/webhooks/'],
-    tests: ['test/webhooks/', 'test/daemon/heartbeat'],
+    sources: ['src/features/webhooks/'],
+    tests: ['test/features/webhooks/', 'test/features/heartbeat/'],
   },
   backup: { sources: ['src/features/backup/'], tests: ['test/features/backup/', 'test/cli/backup'] },
 }

@@ -2,7 +2,7 @@ import { collectFindings } from '../../frame/findings/collect-findings.ts'
 import { type FactsApp, makeFacts } from '../../frame/findings/facts.ts'
 import { isSaid } from '../../frame/findings/finding.ts'
 import { findAccounts } from '../../store/account-rows.ts'
-import type { Condition } from '../../webhooks/texts.ts'
+import type { Condition } from './texts.ts'
 
 /**
  * Finds whether the mirror of each account and the backups are wrong or well, by the findings that have messages. It is unknown

@@ -20,7 +20,7 @@ export const webhookTestVerb = defineVerb({
   async run({ config, signal, print, printJson }, { name, json }) {
     const chosen = chooseWebhooks({ config }, name)
     const { makeReceivers } = await import('../../kit/http/send-request.ts')
-    const { sendTestMessage } = await import('../../webhooks/send.ts')
+    const { sendTestMessage } = await import('./send.ts')
     const dispatcher = makeReceivers(config.proxies)
     const answers = await Promise.all(
       chosen.map(async (webhook) => ({

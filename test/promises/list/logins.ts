@@ -52,7 +52,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'An event is one message, whatever process makes it',
-    in: 'src/webhooks/compose.ts',
+    in: 'src/features/webhooks/compose.ts',
     from: 'if (last) await recordComposedUpTo(tx, last.changeId)',
     to: 'if (last && last.changeId < 0) await recordComposedUpTo(tx, last.changeId)',
   },
@@ -83,19 +83,19 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: '… for each webhook with that event',
-    in: 'src/webhooks/compose.ts',
+    in: 'src/features/webhooks/compose.ts',
     from: '.filter((webhook) => webhook.events.includes(event))',
     to: '.filter((webhook) => webhook.events.length > 0)',
   },
   {
     promise: 'A mirrored history is one message',
-    in: 'src/webhooks/compose.ts',
+    in: 'src/features/webhooks/compose.ts',
     from: 'together !== null && together <= MAX_SINGLE',
     to: 'together !== 0',
   },
   {
     promise: '… as is a recalculated one',
-    in: 'src/webhooks/compose.ts',
+    in: 'src/features/webhooks/compose.ts',
     from: "await recordForDigest(tx, { accountId, event: 'history.recalculated', count })",
     to: "await recordForDigest(tx, { accountId, event: 'history.mirrored', count })",
   },

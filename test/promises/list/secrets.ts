@@ -190,7 +190,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a message is signed as Standard Webhooks says',
-    in: 'src/webhooks/message-request.ts',
+    in: 'src/features/webhooks/message-request.ts',
     from: '.update(`${id}.${timestamp}.${body}`)',
     to: '.update(`${id}.${body}`)',
   },
@@ -208,7 +208,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a hanging receiver delays no other',
-    in: 'src/webhooks/open-webhooks.ts',
+    in: 'src/features/webhooks/open-webhooks.ts',
     from: 'sending.set(webhook.name, done)',
     to: 'await done',
   },
@@ -220,7 +220,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'no log line and no row has the address of a webhook',
-    in: 'src/webhooks/deliver.ts',
+    in: 'src/features/webhooks/deliver.ts',
     from: 'await recordAnswer(deps, { webhook: webhook.name, message, answer, backoff })',
     to: 'await recordAnswer(deps, { webhook: webhook.url, message, answer, backoff })',
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Digest, ReadyActivity, Recalculation } from '../../src/features/webhooks/news.ts'
+import type { Digest, ReadyActivity, Recalculation } from '../../../src/features/webhooks/news.ts'
 import {
   type Condition,
   formatActivity,
@@ -9,7 +9,7 @@ import {
   formatLoginLost,
   formatRefused,
   formatRestored,
-} from '../../src/webhooks/texts.ts'
+} from '../../../src/features/webhooks/texts.ts'
 
 const AT = new Date('2026-05-03T10:00:00Z')
 const LONG = 'x'.repeat(400)

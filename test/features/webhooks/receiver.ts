@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { WEBHOOK_EVENTS, type Webhook } from '../../src/config/webhooks-file.ts'
-import { type Answering, openReceiver, type Receiver } from '../kit/receiver.ts'
+import { WEBHOOK_EVENTS, type Webhook } from '../../../src/config/webhooks-file.ts'
+import { type Answering, openReceiver, type Receiver } from '../../kit/receiver.ts'
 
 /** Opens a receiver that closes at the end of the test. */
 export async function openTestReceiver(answer?: Answering): Promise<Receiver> {

@@ -1,5 +1,11 @@
-import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
-import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from '../features/webhooks/known-webhooks.ts'
+import type { Webhook, WebhookEvent } from '../../config/webhooks-file.ts'
+import { DAY } from '../../kit/time.ts'
+import { cleanJson } from '../../store/clean.ts'
+import { type Change, findChanges } from '../../store/feed/change-rows.ts'
+import type { Json } from '../../store/schema/schemas.ts'
+import type { Store, Tx } from '../../store/store.ts'
+import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from './known-webhooks.ts'
+import type { MessageData } from './message-request.ts'
 import {
   findConditionSubjects,
   findIsNewsThere,
@@ -10,14 +16,8 @@ import {
   recordForDigest,
   recordReady,
   recordWaiting,
-} from '../features/webhooks/news.ts'
-import { recordMessages } from '../features/webhooks/outbox.ts'
-import { DAY } from '../kit/time.ts'
-import { cleanJson } from '../store/clean.ts'
-import { type Change, findChanges } from '../store/feed/change-rows.ts'
-import type { Json } from '../store/schema/schemas.ts'
-import type { Store, Tx } from '../store/store.ts'
-import type { MessageData } from './message-request.ts'
+} from './news.ts'
+import { recordMessages } from './outbox.ts'
 import {
   type Condition,
   formatActivity,

@@ -1,18 +1,18 @@
 import type { Logger } from 'pino'
-import type { Webhook, WebhookEvent } from '../config/webhooks-file.ts'
+import type { Webhook, WebhookEvent } from '../../config/webhooks-file.ts'
+import type { Answer, SendOptions } from '../../kit/http/send-request.ts'
+import type { LogOnce } from '../../kit/log-once.ts'
+import { type Backoff, backoffMs, HOUR, SECOND } from '../../kit/time.ts'
+import type { Store } from '../../store/store.ts'
+import { MESSAGE_TTL_MS } from './compose.ts'
+import type { MessageData } from './message-request.ts'
 import {
   type ClaimedMessage,
   claimMessage,
   recordDelivered,
   recordGone,
   recordNotDelivered,
-} from '../features/webhooks/outbox.ts'
-import type { Answer, SendOptions } from '../kit/http/send-request.ts'
-import type { LogOnce } from '../kit/log-once.ts'
-import { type Backoff, backoffMs, HOUR, SECOND } from '../kit/time.ts'
-import type { Store } from '../store/store.ts'
-import { MESSAGE_TTL_MS } from './compose.ts'
-import type { MessageData } from './message-request.ts'
+} from './outbox.ts'
 import { sendMessage } from './send.ts'
 
 type WebhookDeps = Readonly<{

@@ -1,10 +1,10 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { WEBHOOK_EVENTS, type Webhook } from '../../src/config/webhooks-file.ts'
-import { type Message, makeRequest, signatureOf } from '../../src/webhooks/message-request.ts'
-import { sendMessage } from '../../src/webhooks/send.ts'
-import { eventually } from '../kit/eventually.ts'
-import { listen } from '../kit/listen.ts'
+import { WEBHOOK_EVENTS, type Webhook } from '../../../src/config/webhooks-file.ts'
+import { type Message, makeRequest, signatureOf } from '../../../src/features/webhooks/message-request.ts'
+import { sendMessage } from '../../../src/features/webhooks/send.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { listen } from '../../kit/listen.ts'
 import { makeWebhook, openTestReceiver, SECRET } from './receiver.ts'
 
 const MESSAGE: Message = {

@@ -1,20 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Webhook } from '../../src/config/webhooks-file.ts'
-import { findWebhookStates, recordWebhooks } from '../../src/features/webhooks/known-webhooks.ts'
-import { claimMessage, recordMessages } from '../../src/features/webhooks/outbox.ts'
-import { backoffMs, HOUR, MINUTE, SECOND } from '../../src/kit/time.ts'
-import type { Store } from '../../src/store/store.ts'
-import { BACKOFF } from '../../src/webhooks/deliver.ts'
+import type { Webhook } from '../../../src/config/webhooks-file.ts'
+import { BACKOFF } from '../../../src/features/webhooks/deliver.ts'
+import { findWebhookStates, recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
 import {
   PAUSES as DAEMON_PAUSES,
   openWebhooks,
   type WebhookPauses,
-} from '../../src/webhooks/open-webhooks.ts'
-import { eventually } from '../kit/eventually.ts'
-import { makeTestLog } from '../kit/log.ts'
-import { queryOnce } from '../kit/postgres.ts'
-import type { Received } from '../kit/receiver.ts'
-import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+} from '../../../src/features/webhooks/open-webhooks.ts'
+import { claimMessage, recordMessages } from '../../../src/features/webhooks/outbox.ts'
+import { backoffMs, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import type { Received } from '../../kit/receiver.ts'
+import { makeAccount, openTestStore, rowsOf } from '../../store/open.ts'
 import { makeWebhook, openTestReceiver } from './receiver.ts'
 
 const PAUSES: WebhookPauses = {
