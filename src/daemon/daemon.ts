@@ -135,7 +135,7 @@ async function openParts(
     }
     const broker = mqttSettings.of(config)
     if (input.roles.includes('worker') && broker) {
-      const { openPublisher } = await import('../mqtt/publisher.ts')
+      const { openPublisher } = await import('../features/mqtt/publisher.ts')
       const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
       const poll = async (accountId: number) => {
         for (const name of ['poll-activities', 'poll-training-info'] as const)

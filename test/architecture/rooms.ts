@@ -17,7 +17,6 @@ export const ROOMS = [
   'app',
   'jobs',
   'query',
-  'mqtt',
   'mirror',
   'workoutfolder',
   'upload',
@@ -53,7 +52,6 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
     'service',
     'embedded',
     'dropfolder',
-    'mqtt',
     'config',
   ],
   features: ['web', 'frame', 'app', ...BELOW_APP],
@@ -62,7 +60,6 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   app: ['features', ...BELOW_APP],
   jobs: ['mirror', 'upload'],
   query: ['store'],
-  mqtt: ['features', 'store'],
   mirror: ['service', 'normalize', 'store', 'workoutfolder', 'fields'],
   workoutfolder: ['fit'],
   upload: ['service', 'dropfolder', 'fit', 'store'],
@@ -86,7 +83,7 @@ const SETTINGS = /^features\/\w+\/settings\.ts$/
 /** Packages that only one room may know, or none. */
 export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],
-  mqtt: ['mqtt'],
+  mqtt: ['features'],
   ioredis: ['jobs'],
   undici: ['service', 'kit'],
   'drizzle-orm': ['features', 'vault', 'store'],

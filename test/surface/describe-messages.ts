@@ -1,6 +1,13 @@
 import { FEATURES } from '../../src/features/index.ts'
 import { makeMetrics } from '../../src/features/metrics/metrics.ts'
 import { loadGauges } from '../../src/features/metrics/routes.ts'
+import {
+  BIRTH_TOPIC,
+  EVENT_KINDS,
+  makeDiscovery,
+  POLL_TOPICS,
+  topicsOf,
+} from '../../src/features/mqtt/entities.ts'
 import { type Message, makeRequest } from '../../src/features/webhooks/message-request.ts'
 import type { ReadyActivity } from '../../src/features/webhooks/news.ts'
 import {
@@ -12,7 +19,6 @@ import {
   formatRefused,
   formatRestored,
 } from '../../src/features/webhooks/texts.ts'
-import { BIRTH_TOPIC, EVENT_KINDS, makeDiscovery, POLL_TOPICS, topicsOf } from '../../src/mqtt/entities.ts'
 import { makeWebhook } from '../features/webhooks/receiver.ts'
 
 const AT = new Date('2026-05-03T10:00:00Z')

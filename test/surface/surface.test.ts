@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { findDeviceFacts } from '../../src/mqtt/device-facts.ts'
+import { findDeviceFacts } from '../../src/features/mqtt/device-facts.ts'
 import { findAccountHealth } from '../../src/store/health.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openReceiver } from '../kit/receiver.ts'

@@ -20,7 +20,7 @@ export const mqttState: FeatureState = {
   async diagnose({ config, listed }) {
     const broker = mqttSettings.of(config)
     if (!broker) return [ok('MUSETTE_MQTT_URL is not set: nothing is published')]
-    const { openBroker } = await import('../../mqtt/broker.ts')
+    const { openBroker } = await import('./broker.ts')
     try {
       await (await openBroker(broker)).close()
     } catch (error) {

@@ -101,7 +101,7 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'An event for Home Assistant is published until the broker confirms it, over any outage',
-    in: 'src/mqtt/publisher.ts',
+    in: 'src/features/mqtt/publisher.ts',
     from: 'for (const { accountId, payload } of events) {',
     to: 'for (const { accountId, payload } of events.slice(1)) {',
   },

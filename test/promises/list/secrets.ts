@@ -232,13 +232,13 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: "no message or log line has the broker's password",
-    in: 'src/mqtt/broker.ts',
+    in: 'src/features/mqtt/broker.ts',
     from: 'const end = (reason: unknown) => lost.abort(unreachable(address.host, reason))',
     to: 'const end = (reason: unknown) => lost.abort(unreachable(secret, reason))',
   },
   {
     promise: 'a button at the broker does nothing unless allowed, and nothing for an old press',
-    in: 'src/mqtt/publisher.ts',
+    in: 'src/features/mqtt/publisher.ts',
     from: 'if (isRetained || !commands) return',
     to: 'if (!commands) return',
   },

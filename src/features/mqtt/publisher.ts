@@ -1,19 +1,12 @@
 import type { Logger } from 'pino'
-import {
-  findPublishedUpTo,
-  recordPublishedUpTo,
-  recordPublisher,
-  recordPublisherState,
-} from '../features/mqtt/mqtt-publisher.ts'
-import type { BrokerOptions } from '../features/mqtt/settings.ts'
-import { errorLine } from '../kit/errors.ts'
-import { makeLogOnce } from '../kit/log-once.ts'
-import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../kit/time.ts'
-import { type Account, findAccounts } from '../store/account-rows.ts'
-import { openChangeListener } from '../store/feed/change-listener.ts'
-import { type Change, findChanges } from '../store/feed/change-rows.ts'
-import { findAccountHealth } from '../store/health.ts'
-import { type Store, type Tx, withExclusiveWork } from '../store/store.ts'
+import { errorLine } from '../../kit/errors.ts'
+import { makeLogOnce } from '../../kit/log-once.ts'
+import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { type Account, findAccounts } from '../../store/account-rows.ts'
+import { openChangeListener } from '../../store/feed/change-listener.ts'
+import { type Change, findChanges } from '../../store/feed/change-rows.ts'
+import { findAccountHealth } from '../../store/health.ts'
+import { type Store, type Tx, withExclusiveWork } from '../../store/store.ts'
 import { type Broker, openBroker } from './broker.ts'
 import { findDeviceFacts } from './device-facts.ts'
 import {
@@ -26,6 +19,13 @@ import {
   POLL_TOPICS,
   topicsOf,
 } from './entities.ts'
+import {
+  findPublishedUpTo,
+  recordPublishedUpTo,
+  recordPublisher,
+  recordPublisherState,
+} from './mqtt-publisher.ts'
+import type { BrokerOptions } from './settings.ts'
 
 type PublisherDeps = Readonly<{
   store: Store

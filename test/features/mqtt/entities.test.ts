@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeDiscovery, topicsOf } from '../../src/mqtt/entities.ts'
-import { readTop } from '../container/dockerfile.ts'
+import { makeDiscovery, topicsOf } from '../../../src/features/mqtt/entities.ts'
+import { readTop } from '../../container/dockerfile.ts'
 
 const PUBLISHER = '0b8e2f6c-1111-4222-8333-444455556666'
 const account = { accountId: 3, name: 'default' }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'mqtt'
-import type { BrokerOptions } from '../features/mqtt/settings.ts'
-import { connectReason, TransientError } from '../kit/errors.ts'
-import { SECOND, waitFor, within } from '../kit/time.ts'
+import { connectReason, TransientError } from '../../kit/errors.ts'
+import { SECOND, waitFor, within } from '../../kit/time.ts'
+import type { BrokerOptions } from './settings.ts'
 
 /** A connection to the broker. Every method throws TransientError `mqtt_unreachable` when it ends or the broker does not answer in 15 s. */
 export type Broker = {
