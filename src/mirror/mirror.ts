@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { WorkoutFolder } from '../features/workoutfiles/workout-folder.ts'
 import { errorCode, errorLine, isAbort, RateLimitedError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import type { AccountService, Answer } from '../service/service.ts'
@@ -7,7 +8,6 @@ import type { Account } from '../store/account-rows.ts'
 import { type RunResult, recordRunFinished, recordRunStarted } from '../store/runs.ts'
 import type { SamplesVacuum } from '../store/samples/vacuum.ts'
 import type { Store } from '../store/store.ts'
-import type { WorkoutFolder } from '../workoutfolder/workout-folder.ts'
 
 /** What every use case of this room needs. */
 export type MirrorDeps = {

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readCourse, readFitWorkout, readZwo } from '../features/workoutfiles/readers.ts'
 import { openHold } from '../kit/postgres.ts'
-import { readCourse, readFitWorkout, readZwo } from '../workoutfolder/readers.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 describe('musette workout', () => {

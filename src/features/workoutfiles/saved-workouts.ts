@@ -4,11 +4,11 @@ import { ConfigError } from '../../kit/errors.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { acquireNamedLock } from '../../store/store.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
-import { systemCode } from '../../workoutfolder/folder-files.ts'
-import { formatWorkout, type WorkoutFileFormat } from '../../workoutfolder/format-workout.ts'
-import { makeWorkoutFiles } from '../../workoutfolder/wanted-files.ts'
-import { updateFolder } from '../../workoutfolder/workout-folder.ts'
-import { stepsOf } from '../../workoutfolder/workout-steps.ts'
+import { systemCode } from './folder-files.ts'
+import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
+import { makeWorkoutFiles } from './wanted-files.ts'
+import { updateFolder } from './workout-folder.ts'
+import { stepsOf } from './workout-steps.ts'
 
 /** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */
 export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: name }: { account: string }) {

@@ -1,3 +1,4 @@
+import type { WantedFile } from '../../features/workoutfiles/wanted-files.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { DAY } from '../../kit/time.ts'
@@ -15,7 +16,6 @@ import {
   type WorkoutFormat,
 } from '../../store/training/workout-files.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
-import type { WantedFile } from '../../workoutfolder/wanted-files.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from '../mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openScene, type Scene } from '../../mirror/training-scene.ts'
-import { readCourse, readZwo } from '../../workoutfolder/readers.ts'
+import { readCourse, readZwo } from './readers.ts'
 
 const MANIFEST = '.musette-workouts.json'
 

@@ -17,7 +17,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… so is its workout folder',
-    in: 'src/workoutfolder/workout-folder.ts',
+    in: 'src/features/workoutfiles/workout-folder.ts',
     from: 'await claimFolderOrThrow(input.owner.dir, input.owner.database)',
     to: 'await Promise.resolve()',
   },

@@ -131,13 +131,13 @@ export const LOGINS: readonly Breaking[] = [
   },
   {
     promise: 'A workout file has the watts of every second of its definition',
-    in: 'src/workoutfolder/format-workout.ts',
+    in: 'src/features/workoutfiles/format-workout.ts',
     from: 'seconds += step.seconds',
     to: 'seconds += step.seconds + 1',
   },
   {
     promise: 'A workout file that you made or changed is never overwritten or removed',
-    in: 'src/workoutfolder/workout-folder.ts',
+    in: 'src/features/workoutfiles/workout-folder.ts',
     from: "if (isOurs) return { ...file, name, found: 'ours' }",
     to: "if (mine) return { ...file, name, found: 'ours' }",
   },

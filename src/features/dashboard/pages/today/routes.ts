@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { App } from '../../../../app/app.ts'
 import type { FactsApp } from '../../../../frame/findings/facts.ts'
-import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../../workoutfolder/format-workout.ts'
+import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfiles/format-workout.ts'
 import { attachmentOf, KEY, sendView } from '../send-view.ts'
 import { findSavedFile, findWorkoutFile, makeFindToday } from './queries.ts'
 

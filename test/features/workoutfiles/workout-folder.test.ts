@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { exportWorkouts } from '../../src/features/workoutfiles/saved-workouts.ts'
-import { OWNER_FILE } from '../../src/kit/folders/folder-owner.ts'
-import { makeOther } from '../kit/identity.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { openScene, type Scene } from '../mirror/training-scene.ts'
+import { exportWorkouts } from '../../../src/features/workoutfiles/saved-workouts.ts'
+import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { makeOther } from '../../kit/identity.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openScene, type Scene } from '../../mirror/training-scene.ts'
 
 const MANIFEST = '.musette-workouts.json'
 
@@ -170,7 +170,7 @@ describe('the workout folder', () => {
   })
 
   it('never writes outside the folder, with any name of a workout', async () => {
-    await wotd('../../../etc/\u0000pass\nwd', 'r')
+    await wotd('../../../../etc/\u0000pass\nwd', 'r')
     await scene.pollInfo()
     expect((await names()).map((name) => name.replace(/\.(erg|zwo)$/, ''))).toEqual([
       '-..-..-etc-pass wd',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstat, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { flushDirectory, readPlainFile, writeWhole } from '../kit/files.ts'
+import { flushDirectory, readPlainFile, writeWhole } from '../../kit/files.ts'
 
 const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
 /** Lists our files in the folder, so that no other is overwritten or removed. */

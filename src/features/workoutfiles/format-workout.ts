@@ -1,4 +1,4 @@
-import type { SavedWorkout } from '../store/training/workout-sets.ts'
+import type { SavedWorkout } from '../../store/training/workout-sets.ts'
 import { formatFitWorkout } from './fit-workout.ts'
 import { type Repeated, type Step, stepsOf } from './workout-steps.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { makeFileStem } from '../kit/folders/file-name.ts'
-import type { SavedWorkout } from '../store/training/workout-sets.ts'
+import { makeFileStem } from '../../kit/folders/file-name.ts'
+import type { SavedWorkout } from '../../store/training/workout-sets.ts'
 import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
 
 /** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
