@@ -33,7 +33,7 @@ rmSync(`${root}dist/web`, { recursive: true, force: true })
 rmSync(`${root}dist/node_modules`, { recursive: true, force: true })
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { main: 'src/main.ts', 'parquet-worker': 'src/app/export/parquet-worker.ts' },
+  entryPoints: { main: 'src/main.ts', 'parquet-worker': 'src/features/export/parquet/parquet-worker.ts' },
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,

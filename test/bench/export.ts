@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { encodeParquet } from '../../src/app/export/parquet-encoder.ts'
+import { encodeParquet } from '../../src/features/export/parquet/parquet-encoder.ts'
 import { type ExportColumn, makeValues } from '../../src/features/export/rows/exported-columns.ts'
 import { SAMPLE_FIELDS } from '../../src/store/samples/encode-samples.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'

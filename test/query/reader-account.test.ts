@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exportAll } from '../../src/app/export/export-all.ts'
+import { exportAll } from '../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { renewReaders } from '../../src/features/reader/reader.ts'
 import { migrate } from '../../src/store/migrate.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exportActivity } from '../../src/app/export/export-activity.ts'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
+import { exportActivity } from '../../src/features/export/export-activity.ts'
 import { readContents } from '../../src/fit/fit-contents.ts'
 import { makeRichFit, makeTwoSensors } from '../fit/make-rich-fit.ts'
 import { makeRide } from '../kit/ride.ts'

@@ -1,7 +1,7 @@
 import type { App } from '../../app/app.ts'
-import { exportAll } from '../../app/export/export-all.ts'
 import type { HandlerResult } from '../../jobs/catalog.ts'
 import { TransientError } from '../../kit/errors.ts'
+import { exportAll } from './export-all.ts'
 import { exportSettings } from './settings.ts'
 
 /** Exports the whole history into the folder of the configuration. Throws as exportAll does, and TransientError `export_no_folder`. */

@@ -1,9 +1,9 @@
-import { readForeignExport } from '../../app/export/export-folder.ts'
 import { readWritableFolder } from '../../frame/findings/check-folder.ts'
 import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
 import { type Finding, makeFinding, makeRules, ok } from '../../frame/findings/finding.ts'
 import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
 import { findWholeWorkState } from '../../store/runs.ts'
+import { readForeignExport } from './export-folder.ts'
 import { exportSettings } from './settings.ts'
 
 const RULES = makeRules({

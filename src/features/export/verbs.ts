@@ -1,11 +1,11 @@
-import type { ExportCounts } from '../../app/export/export-all.ts'
-import { EXPORT_FORMATS, type ExportFormat } from '../../app/export/export-formats.ts'
 import { EXIT } from '../../frame/context.ts'
 import { DATABASE, ITEMS, WHOSE } from '../../frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
 import { defineVerb, flag, option, type Tools } from '../../frame/verb.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
+import type { ExportCounts } from './export-all.ts'
+import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts'
 
 export const exportVerb = defineVerb({
   name: 'export [path]',
@@ -59,7 +59,7 @@ export const exportVerb = defineVerb({
     }
     const { app, signal } = tools
     const { findChosenAccount } = await import('../../app/local-app.ts')
-    const { exportActivity } = await import('../../app/export/export-activity.ts')
+    const { exportActivity } = await import('./export-activity.ts')
     const name = await findChosenAccount(app, { name: owner, verb: 'export' })
     const why = await exportActivity(app, { name, path, format, write: writeOut, signal })
     if (why === undefined) return EXIT.done
@@ -73,7 +73,7 @@ async function exportHistory(
   dir: string,
   also: ReadonlyArray<'originals' | 'raw'>,
 ): Promise<number> {
-  const { exportAll } = await import('../../app/export/export-all.ts')
+  const { exportAll } = await import('./export-all.ts')
   const { app, signal } = tools
   const line = tools.beginProgress('exporting rows')
   const counts = await exportAll(app, { dir, kind: 'by_hand', also, signal, onProgress: line.show })
@@ -95,7 +95,7 @@ const SHOWN = 20
 
 async function checkFolder(tools: Tools<'database'>, dir: string): Promise<number> {
   const { app, signal, print, note } = tools
-  const { checkExport, FAULTS } = await import('../../app/export/compare-folder.ts')
+  const { checkExport, FAULTS } = await import('./compare-folder.ts')
   const { files, faults } = await checkExport(app, { dir, signal })
   if (faults.length === 0) {
     print(`${dir}: ${files} files, each as it was written and as the database holds it`)

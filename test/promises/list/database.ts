@@ -321,13 +321,13 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise:
       '`musette export --all --check` says "as the database holds it" only after reading every file and comparing it with the present rows',
-    in: 'src/app/export/compare-folder.ts',
+    in: 'src/features/export/compare-folder.ts',
     from: 'thorough: true',
     to: 'thorough: false',
   },
   {
     promise: 'An export keeps writing the FIT files and answers that it was once asked for',
-    in: 'src/app/export/export-all.ts',
+    in: 'src/features/export/export-all.ts',
     from: ' || last?.also?.includes(one)',
     to: '',
   },
@@ -358,14 +358,14 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise:
       'A changed exported file is written again: at once when size or time differs, else by the next export by hand or within a day by the daemon',
-    in: 'src/app/export/export-folder.ts',
+    in: 'src/features/export/export-folder.ts',
     from: 'const isRead = thorough || found.mtimeMs !== file.modified_ms',
     to: 'const isRead = found.mtimeMs !== file.modified_ms',
   },
   {
     promise:
       'A changed exported file is written again: at once when size or time differs, else by the next export by hand or within a day by the daemon',
-    in: 'src/app/export/export-folder.ts',
+    in: 'src/features/export/export-folder.ts',
     from: 'const isRead = thorough || found.mtimeMs !== file.modified_ms',
     to: 'const isRead = thorough',
   },

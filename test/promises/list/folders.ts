@@ -23,7 +23,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… and its export folder',
-    in: 'src/app/export/export-folder.ts',
+    in: 'src/features/export/export-folder.ts',
     from: 'if (identity === database.identity) continue',
     to: 'if (identity) continue',
   },
@@ -47,7 +47,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… and writes its old export folder anew',
-    in: 'src/app/export/export-all.ts',
+    in: 'src/features/export/export-all.ts',
     from: 'const anew = last !== undefined && last.database?.line !== line',
     to: 'const anew = last === undefined',
   },

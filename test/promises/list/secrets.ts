@@ -76,7 +76,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'only their owner can read the files of an export',
-    in: 'src/app/export/export-folder.ts',
+    in: 'src/features/export/export-folder.ts',
     from: "const file = await open(target, 'wx', 0o600)",
     to: "const file = await open(target, 'wx', 0o644)",
   },

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { App } from '../../app/app.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
 import { VERSION } from '../../kit/program-folder.ts'
@@ -6,8 +7,6 @@ import { DAY } from '../../kit/time.ts'
 import { withRun } from '../../mirror/mirror.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { withExclusiveWork } from '../../store/store.ts'
-import type { App } from '../app.ts'
-import { type EncoderThread, openEncoderThread } from './encoder-thread.ts'
 import {
   ALSO,
   type Also,
@@ -20,7 +19,8 @@ import {
   writeStaged,
 } from './export-folder.ts'
 import { findWantedFiles } from './files-to-export.ts'
-import type { EncodeGroup } from './parquet-encoder.ts'
+import { type EncoderThread, openEncoderThread } from './parquet/encoder-thread.ts'
+import type { EncodeGroup } from './parquet/parquet-encoder.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
 export type ExportCounts = {

@@ -1,6 +1,6 @@
 import type { RowGroup, SchemaElement } from 'hyparquet'
-import { cutPage, type ExportColumn, type ExportPage } from '../../features/export/rows/exported-columns.ts'
-import { VERSION } from '../../kit/program-folder.ts'
+import { VERSION } from '../../../kit/program-folder.ts'
+import { cutPage, type ExportColumn, type ExportPage } from '../rows/exported-columns.ts'
 import type { EncodedGroup, Group } from './parquet-group.ts'
 
 /** Encodes a row group here, or in another thread, which the arrays of its pages then move to. */

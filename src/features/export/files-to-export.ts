@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { findKeptBody, findKeptFiles, type KeptFile } from '../../features/export/rows/kept-files.ts'
-import { findContent, findPartitions, type Partition } from '../../features/export/rows/partitions.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { findAccounts } from '../../store/account-rows.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Also } from './export-folder.ts'
-import { type EncodeGroup, encodeParquet } from './parquet-encoder.ts'
+import { type EncodeGroup, encodeParquet } from './parquet/parquet-encoder.ts'
+import { findKeptBody, findKeptFiles, type KeptFile } from './rows/kept-files.ts'
+import { findContent, findPartitions, type Partition } from './rows/partitions.ts'
 
 /** A file that an export of this moment of the database has. */
 export type WantedFile = {

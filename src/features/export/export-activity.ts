@@ -1,4 +1,11 @@
 import { gunzipSync } from 'node:zlib'
+import type { App } from '../../app/app.ts'
+import { accountNamed } from '../../app/local-app.ts'
+import { ConfigError, commandFor } from '../../kit/errors.ts'
+import type { Tx } from '../../store/store.ts'
+import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
+import type { ExportFormat } from './export-formats.ts'
+import { encodeParquet } from './parquet/parquet-encoder.ts'
 import {
   EXPORT_COLUMNS,
   type ExportedActivity,
@@ -6,14 +13,7 @@ import {
   findSampleLines,
   findSamplePages,
   SAMPLE_COLUMNS,
-} from '../../features/export/rows/export-rows.ts'
-import { ConfigError, commandFor } from '../../kit/errors.ts'
-import type { Tx } from '../../store/store.ts'
-import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
-import type { App } from '../app.ts'
-import { accountNamed } from '../local-app.ts'
-import type { ExportFormat } from './export-formats.ts'
-import { encodeParquet } from './parquet-encoder.ts'
+} from './rows/export-rows.ts'
 
 type Piece = string | Uint8Array
 

@@ -4,7 +4,7 @@ import { writeColumn } from 'hyparquet-writer/src/column.js'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
-import type { ExportColumn, ExportPage, ExportValues } from '../../features/export/rows/exported-columns.ts'
+import type { ExportColumn, ExportPage, ExportValues } from '../rows/exported-columns.ts'
 import { compressZstd } from './zstd.ts'
 
 /** Some rows of a file: the columns of the file, what its schema says of each, and their values, a part after the other. */

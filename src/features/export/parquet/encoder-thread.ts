@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Worker as Thread } from 'node:worker_threads'
-import { errorLine, TransientError } from '../../kit/errors.ts'
-import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import { errorLine, TransientError } from '../../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 import type { EncodeGroup } from './parquet-encoder.ts'
 import type { EncodedGroup } from './parquet-group.ts'
 
