@@ -11,7 +11,7 @@ const SLOWEST: readonly string[] = [
   'test/daemon/stopping.test.ts',
   'test/features/mcp/guarded/hostile.test.ts',
   'test/cli/crash.test.ts',
-  'test/web/browser/',
+  'test/features/dashboard/browser/',
   'test/embedded/open.test.ts',
   'test/mirror/activities.test.ts',
   'test/flows/rebuild-killed.test.ts',

@@ -2,11 +2,11 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
+import { connectStdio } from '../features/mcp/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath, listProcessesNaming, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { connectStdio } from '../mcp/rig.ts'
 import { openCliRig } from './rig.ts'
 
 /** The verbs that work on data that are there, with arguments that are right. */

@@ -29,7 +29,7 @@ const SAMPLED = [
     'test/features/backup/archive.test.ts',
   ],
   ...['test/flows/verbs-killed.test.ts', 'test/features/webhooks/kills.test.ts'],
-  ...['test/flows/surroundings/surroundings.test.ts', 'test/web/browser/every-page.test.ts'],
+  ...['test/flows/surroundings/surroundings.test.ts', 'test/features/dashboard/browser/every-page.test.ts'],
 ]
 const release = makeReleaseStack()
 try {

@@ -43,7 +43,7 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
   'musette accounts': ANSWERS,
   'musette backup': typed('makes an export that is whole, and a backup with the new key'),
   'musette config': remedies('of a file of webhooks that cannot be read'),
-  'musette db-url': ['test/cli/reader.test.ts', 'works on the embedded Postgres'],
+  'musette db-url': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
   'musette doctor': DAMAGED,
   'musette export': ANSWERS,
   'musette key': ANSWERS,
@@ -90,7 +90,7 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
   'sudo mkdir': DISK,
   'sudo sysctl': { why: 'It changes the kernel of the whole machine, which a container may not do.' },
   'sudo timedatectl': { why: 'It sets the clock of the whole machine, and needs systemd.' },
-  'tail ${': ['test/cli/reader.test.ts', 'works on the embedded Postgres'],
+  'tail ${': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
 }
 
 /** The parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made. */

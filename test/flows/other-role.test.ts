@@ -17,11 +17,11 @@ import { findDatabaseFacts } from '../../src/store/database-facts.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { backUpToMemory, restoreInto } from '../features/backup/rig.ts'
 import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
+import { callTool, connectHttp, TOKEN } from '../features/mcp/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
-import { callTool, connectHttp, TOKEN } from '../mcp/rig.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
 /** The message of all that the other role has made. It is the message of an error, so nothing that runs it succeeds. */

@@ -27,7 +27,7 @@ export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests:
     sources: ['src/features/webhooks/'],
     tests: ['test/features/webhooks/', 'test/features/heartbeat/'],
   },
-  backup: { sources: ['src/features/backup/'], tests: ['test/features/backup/', 'test/cli/backup'] },
+  backup: { sources: ['src/features/backup/'], tests: ['test/features/backup/'] },
 }
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../../cli/rig.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { distPath, startNode } from '../../kit/processes.ts'
+
+type Line = { change_id: number; account: string; at: string; kind: string; path: string; detail: object }
+
+const parse = (stdout: string): Line[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+const THEIRS = `from pg_stat_activity
+  where application_name in ('musette', 'musette changes') and datname = current_database() and backend_type = 'client backend'`
+const LISTENING = `select ${THEIRS} and application_name = 'musette changes'`
+const END_THEM = `select pg_terminate_backend(pid) ${THEIRS}`
+
+describe('musette changes', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 3, longestActivitySeconds: 600 })
+    await rig.signIn()
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+  })
+  afterAll(() => rig.close())
+
+  const rename = (name: string) =>
+    queryOnce(rig.databaseUrl, 'update training.activities set name = $1 where activity_id = 1', [name])
+  /** The changes so far; transactions of other tests on this server delay them. */
+  const readAll = async (args: readonly string[] = []) => {
+    const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
+    return eventually(
+      async () => {
+        const end = await rig.musette(['changes', '--json', ...args])
+        expect(end).toMatchObject({ code: 0, stderr: '' })
+        const lines = parse(end.stdout)
+        return (lines.at(-1)?.change_id ?? 0) >= Number(row?.last) && lines
+      },
+      { everyMs: 500 },
+    )
+  }
+
+  it('prints the changes in order, one line of JSON each', async () => {
+    const lines = await readAll()
+    const ids = lines.map(({ change_id }) => change_id)
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    const count = (kind: string) => lines.filter((line) => line.kind === kind).length
+    expect(count('activity.new')).toBe(3)
+    expect(count('activity.samples')).toBe(3)
+    expect(count('login.restored')).toBe(1)
+    expect(lines[0]?.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/)
+  })
+
+  it('continues after a given number', async () => {
+    const known = await readAll()
+    const last = known.at(-1)?.change_id ?? 0
+    await rename('Renamed here')
+    const later = await readAll(['--since', String(last)])
+    expect(later.map(({ kind }) => kind)).toEqual(['activity.changed'])
+    expect(later[0]?.detail).toMatchObject({ name: [expect.any(String), 'Renamed here'] })
+    expect(known.slice(2)).toEqual((await readAll(['--since', String(known[1]?.change_id)])).slice(0, -1))
+  })
+
+  it('prints text for a person', async () => {
+    const { stdout } = await rig.musette(['changes'])
+    expect(stdout).toMatch(
+      /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}default {2}login\.restored {2}account "default"$/m,
+    )
+  })
+
+  it('refuses an unknown number and an unknown account', async () => {
+    const ahead = await rig.musette(['changes', '--since', '999999'])
+    expect(ahead).toMatchObject({ code: 2, stdout: '' })
+    expect(ahead.stderr).toContain('999999 is of another database, or of this one before a restore')
+    expect((await rig.musette(['changes', '--account', 'nobody'])).stderr).toContain(
+      'there is no account "nobody"',
+    )
+  })
+
+  it('--follow prints the next change at once, survives lost connections, and ends with its reader', async () => {
+    const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
+    const args = ['changes', '--follow', '--json', '--since', String(row?.last)]
+    const pipe = startNode([distPath('main.js'), ...args], {
+      prefix: ['bash', '-c', '"$0" "$@" | head -n 1; echo "ended $PIPESTATUS"'],
+      env: rig.env,
+      cwd: rig.dataDir,
+    })
+    const isListening = async () => (await queryOnce(rig.databaseUrl, LISTENING)).length > 0
+    await eventually(isListening)
+    await queryOnce(rig.databaseUrl, END_THEM)
+    await rename('First')
+    await eventually(() => pipe.stdout().includes('First'))
+    // The next line finds the pipe closed.
+    await rename('Second')
+    expect((await pipe.finished).stdout).toContain('ended 0')
+  })
+})

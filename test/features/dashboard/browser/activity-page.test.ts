@@ -1,0 +1,480 @@
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { syncAccount } from '../../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../../kit/chromium.ts'
+import { listViolations } from './axe.ts'
+import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
+
+const RIDE = {
+  path: 'theridehere',
+  name: 'Evening intervals',
+  description: 'Twice round the lake',
+  kind: 'intervals',
+  seconds: 3_600,
+  started_at: '2026-03-10T16:05:00Z',
+  zone: { style: 3, name: 'Europe/Paris' },
+}
+const BLANK = 0
+
+describeWithBrowser('the page of an activity', () => {
+  let scene: Scene
+  let path: string
+  beforeAll(async () => {
+    scene = await openScene({ activities: 12 })
+    await scene.steer('POST', 'activities', RIDE)
+    await scene.steer('POST', 'activities', {
+      ...RIDE,
+      path: 'sameseason',
+      name: 'Race',
+      kind: 'race',
+      seconds: 5_400,
+      started_at: '2026-04-01T08:00:00Z',
+    })
+    await syncAccount(scene.app, { name: 'default' })
+    path = `/activities/${await scene.activityId(`path = '${RIDE.path}'`)}`
+  })
+  afterEach(() => expect(scene.takeComplaints()).toEqual([]))
+  afterAll(() => scene.close())
+
+  /** Opens the section that a telephone folds. */
+  const openCurve = async (page: Awaited<ReturnType<Scene['visit']>>) =>
+    page.locator('summary', { hasText: 'Power curve' }).click()
+  const chart = (page: Awaited<ReturnType<Scene['visit']>>, name: RegExp) =>
+    page.getByRole('application', { name })
+  const OVER_TIME = /^The activity over time/
+  /** the canvas of the lane of that name */
+  const lane = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
+    chart(page, OVER_TIME).locator(`.lane[data-lane="${name}"] canvas`)
+  const CURVE = /^Power curve/
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`plots power, MPA and heart rate over the whole activity, in a ${scheme} page`, async () => {
+      const page = await scene.visit(path, { colorScheme: scheme })
+      // The first and the last tenth hold the axes, too.
+      for (const [name, colour] of [
+        ['Power', 'power'],
+        ['MPA (power available)', 'mpa'],
+        ['Heart rate', 'heart'],
+        ['Speed', 'low'],
+      ] as const)
+        for (const pixels of (await countAlong(lane(page, name), colour)).slice(1, -1))
+          expect(pixels, name).toBeGreaterThan(5)
+      const beats = await countAlong(lane(page, 'Heart rate'), 'power')
+      expect(beats.reduce((sum, pixels) => sum + pixels)).toBe(BLANK)
+    })
+  }
+
+  it('plots temperature, respiration and balance of the FIT file', async () => {
+    await scene.rows(
+      `with ride as (
+         select activity_id, account_id, (select min(t) from training.samples s where s.activity_id = a.activity_id) as start
+         from training.activities a where path = 'sameseason'),
+       upload as (
+         insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
+         select account_id, 'recorded', 'race.fit', 1, 'mirrored', activity_id, now() from ride returning account_id),
+       file as (
+         insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
+         select account_id, 'recorded', 1, 1, 1800, '{}', now(), 2 from upload returning file_id)
+       insert into training.fit_records (file_id, position, t, temperature, respiration_rate, right_power_pct)
+       select file_id, n + 1, start + n * interval '1 s', 20 + n / 300, 18.5, 51 from file, ride, generate_series(0, 1799) n`,
+    )
+    const race = `/activities/${await scene.activityId(`path = 'sameseason'`)}`
+    const page = await scene.visit(race)
+    for (const [name, colour] of [
+      ['Temperature', 'best'],
+      ['Respiration', 'low'],
+      ['Right leg', 'mpa'],
+    ] as const) {
+      const pixels = await countAlong(lane(page, name), colour)
+      // The file ends after a third of the ride.
+      expect(pixels[2], name).toBeGreaterThan(5)
+      expect(pixels[7], name).toBe(BLANK)
+    }
+    const stage = chart(page, OVER_TIME)
+    await stage.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toMatch(
+      /Temperature 20(\.0)? °C · Respiration 18\.5 \/min · Right leg 51 %/,
+    )
+    const without = await scene.visit(path)
+    await lane(without, 'Power').waitFor()
+    expect(await lane(without, 'Temperature').count()).toBe(0)
+  })
+
+  it('turns its charts dark when the system does', async () => {
+    const page = await scene.visit(path, { colorScheme: 'light' })
+    const canvas = lane(page, 'MPA (power available)')
+    await canvas.waitFor()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
+  })
+
+  it('plots the power curve against the best of the season, and shows the same in a table', async () => {
+    const page = await scene.visit(path)
+    const canvas = chart(page, CURVE).locator('canvas')
+    for (const colour of ['power', 'best'])
+      for (const pixels of (await countAlong(canvas, colour)).slice(1, 8)) expect(pixels).toBeGreaterThan(5)
+    const [best] = await scene.rows(
+      `select round(max(c.watts))::int as watts from training.power_curves c join training.activities a using (activity_id)
+       where c.duration_s = 300 and extract(year from a.started_at_local) = 2026`,
+    )
+    const [own] = await scene.rows(
+      `select round(c.watts)::int as watts from training.power_curves c join training.activities a using (activity_id)
+       where c.duration_s = 300 and a.path = '${RIDE.path}'`,
+    )
+    const row = page.getByRole('row', { name: /^5 min/ })
+    expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
+  })
+
+  it('can be read by keyboard, in the activity’s local time', async () => {
+    const page = await scene.visit(path)
+    const stage = chart(page, OVER_TIME)
+    await stage.focus()
+    await page.keyboard.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toMatch(
+      /^0:00 \(17:05\): Elevation [^·]+ · Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ \/min/,
+    )
+    await page.keyboard.press('Shift+ArrowRight')
+    const [later] = await scene.rows(
+      `select round(s.power)::int as power, round(s.hr)::int as hr from training.samples s join training.activities a using (activity_id)
+       where a.path = '${RIDE.path}' order by s.t offset 360 limit 1`,
+    )
+    expect(await readout.textContent()).toMatch(
+      new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} /min`),
+    )
+  })
+
+  it('zooms by keyboard, and shows all again', async () => {
+    const page = await scene.visit(path)
+    const all = page.getByRole('button', { name: 'Show all' }).first()
+    await chart(page, OVER_TIME).focus()
+    await page.keyboard.press('+')
+    await all.waitFor()
+    await page.keyboard.press('Escape')
+    await all.waitFor({ state: 'hidden' })
+  })
+
+  it('hides and shows a line of the chart by keyboard', async () => {
+    const page = await scene.visit(path)
+    const canvas = lane(page, 'MPA (power available)')
+    const sum = async () => (await countAlong(canvas, 'mpa')).reduce((total, pixels) => total + pixels)
+    expect(await sum()).toBeGreaterThan(100)
+    const button = page.getByRole('button', { name: 'MPA (power available)' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    expect(await button.getAttribute('aria-pressed')).toBe('false')
+    await canvas.waitFor({ state: 'hidden' })
+    await page.keyboard.press('Enter')
+    await expect.poll(sum).toBeGreaterThan(100)
+  })
+
+  it('describes the plot in words and in a table', async () => {
+    const page = await scene.visit(path)
+    expect(await page.getByRole('region', { name: 'Over time' }).locator('figcaption').textContent()).toMatch(
+      /^1:00:\d\d long|59:\d\d long\. MPA (fell from [\d,]+ W to|stayed at) [\d,]+ W\./,
+    )
+    await page.getByRole('region', { name: 'Over time' }).getByText('As a table').focus()
+    await page.keyboard.press('Enter')
+    const rows = page.getByRole('table', { name: /equal steps/ }).getByRole('row')
+    expect(await rows.count()).toBeGreaterThan(10)
+  })
+
+  it('follows an edit of its samples without a reload', async () => {
+    const page = await scene.visit(path)
+    const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
+    const before = await words.textContent()
+    await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
+    await syncAccount(scene.app, { name: 'default' })
+    await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
+    await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
+  })
+
+  it('fetches its samples once, while its script loads', async () => {
+    const page = await scene.visit(path)
+    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
+    const fetched = await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
+    )
+    expect(fetched).toEqual(['link'])
+  })
+
+  it('says when the samples are missing, and shows them when they arrive', async () => {
+    await scene.rows(
+      `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
+    )
+    const page = await scene.visit(`/activities/${await scene.activityId(`path = 'sameseason'`)}`)
+    await page.getByText('The service has no samples of this activity yet').waitFor()
+    await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
+    await scene.rows(
+      `update training.activities set detail_state = 'mirrored', sample_count = 5400 where path = 'sameseason'`,
+    )
+    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
+    await page.getByText('The service has no samples of this activity yet').waitFor({ state: 'detached' })
+  })
+
+  it('fits a telephone, including the chart', async () => {
+    const page = await scene.visit(path, PHONE)
+    await openCurve(page)
+    await chart(page, CURVE).locator('canvas').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
+    expect(box?.width).toBeGreaterThan(250)
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
+  })
+
+  it('shows derived values: weighted mean power with its formula, work, moving time, W/kg', async () => {
+    const page = await scene.visit(path)
+    const value = (name: string) =>
+      page.locator(`dl.numbers.wide > div:has(dt:text-is("${name}")) dd`).first()
+    const [derived] = await scene.rows(
+      `select round(avg(coalesce(s.p_raw, s.power)))::int as mean, round(max(coalesce(s.p_raw, s.power)))::int as highest
+       from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`,
+    )
+    await expect.poll(() => value('Power').textContent()).toContain(`${derived?.mean} W`)
+    await expect.poll(() => value('Power').textContent()).toContain(`highest ${derived?.highest} W`)
+    expect(await value('Weighted mean power').textContent()).toMatch(/^\d+ W/)
+    expect(await value('Work').textContent()).toMatch(/^[\d,]+ kJ/)
+    expect(await value('Time').textContent()).toContain('moving')
+    await page.getByText('the fourth root of the mean of P⁴').waitFor()
+  })
+
+  it('sums up a stretch selected by its times, and then everything', async () => {
+    const page = await scene.visit(path)
+    const stretch = page.getByRole('region', { name: 'A stretch of it' })
+    await stretch.getByLabel('From').fill('10:00')
+    await stretch.getByLabel('To').fill('20:00')
+    await stretch.getByRole('button', { name: 'Choose the stretch' }).click()
+    const [mean] = await scene.rows(
+      `select round(avg(w))::int as watts from (
+         select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at
+         from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}') x
+       where at between interval '10 min' and interval '20 min'`,
+    )
+    await expect
+      .poll(() => stretch.locator('dl').textContent())
+      .toMatch(new RegExp(`^Time10:00.*Power${mean?.watts} W`))
+    await page.getByRole('button', { name: 'Show all' }).first().click()
+    await stretch.getByText('Drag across the charts').waitFor()
+  })
+
+  it('draws the route from its coordinates, with the place of the charts', async () => {
+    const page = await scene.visit(path)
+    const picture = page.getByRole('img', { name: /^The route/ })
+    expect((await picture.locator('.way').getAttribute('d'))?.length).toBeGreaterThan(1_000)
+    expect(await picture.locator('image').count()).toBe(0)
+    const dot = picture.locator('.place')
+    expect(await dot.getAttribute('visibility')).toBe('hidden')
+    await chart(page, OVER_TIME).focus()
+    await page.keyboard.press('Home')
+    const start = await dot.getAttribute('cx')
+    await page.keyboard.press('End')
+    expect(await dot.getAttribute('visibility')).toBe('visible')
+    expect(await dot.getAttribute('cx')).not.toBe(start)
+    await page.getByText('MUSETTE_MAP_TILES').waitFor()
+
+    const box = async () => (await picture.getAttribute('viewBox'))?.split(' ').map(Number) ?? []
+    const [, , whole = 0] = await box()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    await page.getByRole('button', { name: 'Zoom in' }).click()
+    const [x = 0, y = 0, width = 0, height = 0] = await box()
+    expect(width).toBeCloseTo(whole / 4, 0)
+    const [cx, cy] = [Number(await dot.getAttribute('cx')), Number(await dot.getAttribute('cy'))]
+    expect(cx >= x && cx <= x + width && cy >= y && cy <= y + height).toBe(true)
+    const place = await picture.boundingBox()
+    const [left, top] = [
+      (place?.x ?? 0) + (place?.width ?? 0) / 2,
+      (place?.y ?? 0) + (place?.height ?? 0) / 2,
+    ]
+    await page.mouse.move(left, top)
+    await page.mouse.down()
+    await page.mouse.move(left + 20, top + 20)
+    await page.mouse.move(left - 20, top - 20)
+    await page.mouse.up()
+    expect((await box()).slice(0, 2)).not.toEqual([x, y])
+    await page.getByRole('button', { name: 'Zoom out' }).click()
+    await page.getByRole('button', { name: 'Zoom out' }).click()
+    expect((await box())[2]).toBe(whole)
+  })
+
+  it('shows map tiles with their credit, and no broken ones', async () => {
+    const page = await scene.visit(path, { viewport: { width: 1_200, height: 900 } })
+    await page.route('**/api/activities/*', async (route) => {
+      const answer = await route.fetch()
+      if (answer.status() !== 200) return route.fulfill({ response: answer })
+      await route.fulfill({
+        response: answer,
+        json: {
+          ...(await answer.json()),
+          map_tiles: `${scene.url}/assets/shared/styles/icon.svg?of={z}-{x}-{y}`,
+        },
+      })
+    })
+    await page.route(/icon\.svg\?of=\d+-\d*[02468]-/, (route) => route.abort())
+    await page.reload()
+    const tiles = page.getByRole('img', { name: /^The route/ }).locator('image')
+    await expect.poll(() => tiles.and(page.locator('[visibility="hidden"]')).count()).toBeGreaterThan(0)
+    expect(await tiles.and(page.locator(':not([visibility])')).count()).toBeGreaterThan(0)
+    await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
+    scene.takeComplaints()
+  })
+
+  it('shows the pace of a run in numbers, chart and stretch', async () => {
+    await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
+    const page = await scene.visit(path)
+    const stage = chart(page, OVER_TIME)
+    await stage.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
+    expect(await page.locator('dl').first().textContent()).toMatch(
+      /\d:\d\d \/km moving, highest \d:\d\d \/km/,
+    )
+    await page.getByLabel('From').fill('10:00')
+    await page.getByRole('button', { name: 'Choose the stretch' }).click()
+    await expect.poll(() => page.locator('.stretch dl').textContent()).toMatch(/Pace\d:\d\d \/km/)
+    await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
+  })
+
+  it('shows and hides a further field on demand', async () => {
+    const page = await scene.visit(path)
+    await page.getByText('Further fields, as the service sends them').click()
+    const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
+    await button.click()
+    await lane(page, 'tws').waitFor()
+    await button.click()
+    await lane(page, 'tws').waitFor({ state: 'detached' })
+  })
+
+  it('shows the seconds in the zones of power and heart rate, and the origin of their bounds', async () => {
+    const page = await scene.visit(path)
+    const zones = page.getByRole('region', { name: 'Zones' })
+    const [known] = await scene.rows(
+      `select i.power_z2_s as z2, round(i.ftp)::int as ftp from training.activity_intensity i join training.activities a using (activity_id)
+       where a.path = '${RIDE.path}'`,
+    )
+    const table = zones.getByRole('table', { name: /^By power/ })
+    expect(await table.locator('caption').textContent()).toContain(
+      `threshold power after this activity, ${known?.ftp} W`,
+    )
+    const z2 = Number(known?.z2)
+    const time = `${Math.floor(z2 / 60)}:${String(z2 % 60).padStart(2, '0')}`
+    expect(await table.getByRole('row', { name: /^Z2/ }).textContent()).toContain(time)
+  })
+
+  it('compares the power curve with another activity, and with the signature', async () => {
+    const page = await scene.visit(path)
+    const compared = page.getByLabel('Compared with')
+    await compared.selectOption('Signature after this activity')
+    await chart(page, /Signature after this activity/).waitFor()
+    await compared.selectOption('Another activity…')
+    await page.getByLabel('Search in names and descriptions').fill('Race')
+    await page.getByRole('button', { name: /^Race, / }).click()
+    await chart(page, /: Race\./).waitFor()
+    await page.getByRole('link', { name: '1 Apr 2026' }).first().waitFor()
+  })
+
+  it('downloads every second as CSV, JSON and Parquet', async () => {
+    const page = await scene.visit(path)
+    for (const [name, begins] of [
+      ['CSV', 'activity_id,path,t,'],
+      ['JSON', '{"activity":{'],
+      ['Parquet', 'PAR1'],
+    ] as const) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name, exact: true }).click(),
+      ])
+      expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.${name.toLowerCase()}`)
+      const bytes = await readFile(await download.path())
+      expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
+    }
+  })
+
+  it('downloads the original FIT file if it is kept', async () => {
+    const page = await scene.visit(path)
+    await page.getByRole('link', { name: 'CSV', exact: true }).waitFor()
+    expect(await page.getByRole('link', { name: 'Original FIT' }).count()).toBe(0)
+    const of = `from training.activities where path = '${RIDE.path}'`
+    await scene.rows(
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, activity_path, seen_at)
+       select account_id, 'c1', 'a.fit', 8, 'mirrored', activity_id, path, now() ${of}`,
+    )
+    await scene.rows(
+      `insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+       select account_id, 'c1', 8, 1, 0, '{}', now() ${of}`,
+    )
+    await scene.rows(
+      `insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'c1', 'gzip', $1 ${of}`,
+      [gzipSync('FITBYTES')],
+    )
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Original FIT' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.fit`)
+    expect((await readFile(await download.path())).toString()).toBe('FITBYTES')
+  })
+
+  it('lists what the service changed', async () => {
+    await scene.rows(
+      `insert into training.activity_revisions (activity_id, observed_at, changes)
+       select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,
+    )
+    const page = await scene.visit(path)
+    const changes = page.getByRole('region', { name: 'What the service changed' })
+    await changes.waitFor()
+    expect(await changes.textContent()).toMatch(/XSS5061\.5/)
+    expect(await changes.textContent()).not.toContain('summary_hash')
+  })
+
+  it('shows an activity of one second without power or coordinates, with no missing value as zero', async () => {
+    const [made] = await scene.rows(
+      `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, sample_count, elapsed_s, listed_at, wanted_at)
+       select account_id, 'onesecond', 'One second', '2026-02-01 10:00Z', '2026-02-01 10:00', 'mirrored', 1, 0, now(), now()
+       from training.accounts returning activity_id`,
+    )
+    await scene.rows(
+      `insert into training.samples (activity_id, t, hr) values ($1, '2026-02-01 10:00Z', 77)`,
+      [made?.activity_id],
+    )
+    const page = await scene.visit(`/activities/${made?.activity_id}`)
+    await page.getByText('No power was recorded.').waitFor()
+    expect(await page.getByRole('heading', { name: 'Route' }).count()).toBe(0)
+    expect(await page.locator('main').textContent()).not.toMatch(/\b0 W\b|0 kJ|NaN/)
+    expect(await listViolations(page)).toEqual([])
+  })
+
+  it('links to the older and the newer activity, and to the list', async () => {
+    const page = await scene.visit(path)
+    await page.getByRole('link', { name: 'Newer' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()
+    await page.getByRole('link', { name: 'Older' }).click()
+    await page.getByRole('heading', { level: 1, name: RIDE.name }).waitFor()
+    await page.getByRole('link', { name: 'All activities' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Activities' }).waitFor()
+  })
+
+  it('names the account if there are several, also in the command to type', async () => {
+    const [account] = await scene.rows(
+      `insert into training.accounts (name, base_url, needs_login) values ('second', 'http://127.0.0.1:9', true)
+       returning account_id`,
+    )
+    await scene.rows(
+      `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, fetch_error, listed_at, wanted_at)
+       values (${account?.account_id}, 'theirs', 'Theirs', now(), now(), 'failed', 'it is cut', now(), now())`,
+    )
+    const page = await scene.visit(`/activities/${await scene.activityId("path = 'theirs'")}`)
+    expect(await page.locator('h1 + p').textContent()).toMatch(/^second · /)
+    // The lost login has a notice of its own.
+    await page.locator('.notice code', { hasText: 'musette resync --account second theirs' }).waitFor()
+    await scene.rows(
+      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
+       values (${account?.account_id}, 'cut', 'cut.fit', 1, 'refused', 'it is cut', now())`,
+    )
+    const first = await scene.visit('/')
+    await first.locator('.notice', { hasText: 'The file cut.fit of account “second” was refused' }).waitFor()
+    const failed = first.getByRole('region', { name: 'Failed activities' })
+    expect(await failed.locator('p code').textContent()).toBe('musette resync --account second theirs')
+  })
+})

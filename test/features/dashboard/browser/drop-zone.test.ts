@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { makeFitFile } from '../../../../src/sandbox/fit-file.ts'
+import { describeWithBrowser } from '../../../kit/chromium.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { openScene, type Scene } from './scene.ts'
+
+const HOUR_MS = 3_600_000
+const MIB = 1_024 * 1_024
+
+describeWithBrowser('the drop zone', () => {
+  let scene: Scene
+  let files: string
+  let drop: string
+  beforeAll(async () => {
+    scene = await openScene({ activities: 1, roles: 'scheduler,worker,watcher,web' })
+    files = await mkdtemp(join(tmpdir(), 'musette-picked-'))
+    drop = join(scene.dataDir, 'drop')
+  })
+  afterAll(async () => {
+    await rm(files, { recursive: true, force: true })
+    await scene.close()
+  })
+
+  const put = async (name: string, bytes: Uint8Array | string) => {
+    await writeFile(join(files, name), bytes)
+    return join(files, name)
+  }
+  const makeFit = (hoursAgo: number) =>
+    makeFitFile({ startedAt: new Date(Date.now() - hoursAgo * HOUR_MS), seconds: 600 })
+  const pageToken = async () =>
+    ((await (await fetch(`${scene.url}/api/drop`)).json()) as { token: string }).token
+  const send = async (name: string, body: Uint8Array, headers: Record<string, string> = {}) =>
+    fetch(`${scene.url}/api/drop?account=default&name=${encodeURIComponent(name)}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/octet-stream',
+        'sec-fetch-site': 'same-origin',
+        'x-musette-page': await pageToken(),
+        ...headers,
+      },
+      body,
+    })
+  /** everything in the drop folder that is not done or failed, nor says whose folder it is */
+  const listLeft = async () => {
+    const names = await readdir(drop, { recursive: true })
+    return names.filter((name) => !/^(?:done|failed|\.arriving$|\.musette-database\.json$)/.test(name))
+  }
+
+  it('follows a selected file until it is an activity, and shows why others are refused', async () => {
+    const page = await scene.visit('/')
+    const bytes = makeFit(5)
+    await page
+      .getByLabel('Choose files')
+      .setInputFiles([
+        await put('#1 lunch.fit', bytes),
+        await put('milk.fit', 'milk, bread'),
+        await put('notes.txt', 'x'),
+      ])
+    const line = (name: string) => page.locator('.dropped > li', { hasText: name })
+    await line('milk.fit').getByText('refused').waitFor({ timeout: 30_000 })
+    expect(await line('milk.fit').textContent()).toMatch(/FIT/)
+    expect(await line('notes.txt').textContent()).toMatch(/only .fit, .fit.gz and .zip files/)
+    await line('#1 lunch.fit').getByText('mirrored').waitFor({ timeout: 60_000 })
+    await line('#1 lunch.fit').getByRole('link').click()
+    await page.getByText('It came from the file').waitFor()
+    const [row] = await scene.rows(`select count(*)::int as n from training.uploads where state = 'mirrored'`)
+    expect(row?.n).toBe(1)
+    expect(await listLeft()).toEqual([])
+  })
+
+  it('accepts a file dropped on any page, and calls a known one a duplicate', async () => {
+    const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
+    for (const path of ['/runs', '/activities', '/fitness']) {
+      const page = await scene.visit(path)
+      await page.evaluate(`{
+        const files = new DataTransfer()
+        files.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'again.fit'))
+        document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true, bubbles: true }))
+      }`)
+      await page.locator('.dropped > li', { hasText: 'again.fit' }).getByText('duplicate').waitFor()
+    }
+    await eventually(async () => (await listLeft()).length === 0)
+  })
+
+  it('has the file on disk before it says accepted', async () => {
+    await scene.rows(`update training.accounts set needs_login = true`)
+    const bytes = makeFit(9)
+    const answer = await send('evening.fit', bytes)
+    expect(answer.status).toBe(202)
+    await scene.daemon.kill('SIGKILL')
+    const kept = (await listLeft()).filter((name) => name.endsWith('evening.fit'))
+    expect(kept.length).toBe(1)
+    expect((await readFile(join(drop, kept[0] ?? ''))).equals(bytes)).toBe(true)
+    await scene.rows(`update training.accounts set needs_login = false`)
+    await scene.restart()
+    await eventually(async () => {
+      const rows = await scene.rows(`select state from training.uploads where file_name = 'evening.fit'`)
+      return rows[0]?.state === 'mirrored'
+    })
+  })
+
+  it('accepts nothing without the token of the page or from another site', async () => {
+    const without = await send('a.fit', makeFit(2), { 'x-musette-page': '' })
+    expect([without.status, ((await without.json()) as { code: string }).code]).toEqual([403, 'page_token'])
+    const wrong = await send('a.fit', makeFit(2), { 'x-musette-page': randomBytes(32).toString('base64url') })
+    expect(wrong.status).toBe(403)
+    const foreign = await send('a.fit', makeFit(2), { 'sec-fetch-site': 'cross-site' })
+    expect(foreign.status).toBe(403)
+    expect(await listLeft()).toEqual([])
+  })
+
+  it('refuses more than 200 MiB, also when the sender does not say how many bytes come', async () => {
+    const sent = (headers: string) =>
+      new Promise<string>((resolve) => {
+        void pageToken().then((token) => {
+          const { hostname, port, host } = new URL(scene.url)
+          const socket = connect(Number(port), hostname)
+          let text = ''
+          socket.on('data', (chunk) => {
+            text += chunk
+          })
+          socket.on('error', () => undefined)
+          socket.on('close', () => resolve(text))
+          socket.write(
+            `POST /api/drop?account=default&name=big.zip HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
+              `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\n${headers}\r\n\r\n`,
+          )
+          const chunk = Buffer.concat([
+            Buffer.from(`${MIB.toString(16)}\r\n`),
+            Buffer.alloc(MIB),
+            Buffer.from('\r\n'),
+          ])
+          let left = 201
+          const more = () => {
+            while (left-- > 0) if (!socket.write(chunk)) return void socket.once('drain', more)
+          }
+          if (headers.startsWith('transfer')) more()
+        })
+      })
+    expect(await sent(`content-length: ${201 * MIB}`)).toMatch(/^HTTP\/1.1 413/)
+    expect(await sent('transfer-encoding: chunked')).toMatch(/^HTTP\/1.1 413/)
+    await eventually(async () => (await listLeft()).length === 0)
+  })
+
+  it('drops a file whose connection was cut, and does not send the part', async () => {
+    const { hostname, port, host } = new URL(scene.url)
+    const token = await pageToken()
+    const socket = connect(Number(port), hostname)
+    const bytes = makeFit(3)
+    socket.write(
+      `POST /api/drop?account=default&name=cut.fit HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
+        `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\ncontent-length: ${bytes.length}\r\n\r\n`,
+    )
+    socket.write(bytes.subarray(0, bytes.length / 2))
+    await eventually(async () => (await listLeft()).length === 1)
+    socket.destroy()
+    await eventually(async () => (await listLeft()).length === 0)
+    expect(await scene.rows(`select from training.uploads where file_name = 'cut.fit'`)).toEqual([])
+  })
+
+  it('names an unknown account, and stays in the folder whatever the name', async () => {
+    const unknown = await fetch(`${scene.url}/api/drop?account=nobody&name=a.fit`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/octet-stream',
+        'sec-fetch-site': 'same-origin',
+        'x-musette-page': await pageToken(),
+      },
+      body: makeFit(4),
+    })
+    expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
+      409,
+      expect.stringContaining('musette login nobody'),
+    ])
+    expect((await send('outside\u0000.FIT', makeFit(30))).status).toBe(400)
+    const answer = await send('../../../~.outside\u0001.FIT', makeFit(30))
+    expect([answer.status, ((await answer.json()) as { fileName: string }).fileName]).toEqual([
+      202,
+      expect.stringMatching(/^[^/]*outside_\.fit$/),
+    ])
+    await eventually(async () => {
+      const rows = await scene.rows(`select state from training.uploads where file_name like '%outside%'`)
+      return rows[0]?.state === 'mirrored'
+    })
+  })
+})

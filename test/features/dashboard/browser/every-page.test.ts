@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { syncAccount, syncTraining } from '../../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../../kit/chromium.ts'
+import { whole } from '../../../kit/sampling.ts'
+import { listViolations } from './axe.ts'
+import { LIST_FAULTS, SETTLED, WATCH } from './layout.ts'
+import { openScene, type Scene } from './scene.ts'
+
+const WIDTHS = [320, 390, 560, 700, 768, 820, 960, 1_400]
+const HEIGHT = 900
+/** Each page is loaded in these, so that it may jump there; in the others it is drawn anew. */
+const LOADED = [
+  { width: 390, colorScheme: 'light' },
+  { width: 1_400, colorScheme: 'dark' },
+] as const
+const MAX_SHIFT = 0.1
+const LONG = 'Zweihundertkilometerrundfahrt'.repeat(9)
+
+/** What a mirror may hold, each made of the one before. */
+const KINDS: ReadonlyArray<[name: string, make: (scene: Scene) => Promise<unknown>]> = [
+  ['nothing mirrored yet', async () => undefined],
+  [
+    'three activities',
+    async ({ app, account }) => {
+      await syncAccount(app, { name: 'default' })
+      await syncTraining(app, { account })
+    },
+  ],
+  [
+    '150 activities',
+    ({ rows }) =>
+      rows(
+        `insert into training.activities (account_id, path, name, activity_type, started_at, started_at_local, detail_state,
+           elapsed_s, distance, avg_power, xss, breakthrough, listed_at, wanted_at)
+         select account_id, 'copy' || n, 'Round the lake ' || n, case when n % 5 = 0 then 'Running' else 'Cycling' end,
+           now() - n * interval '9 days', now() - n * interval '9 days', 'mirrored', n * 100, n, 200, n, n % 2, now(), now()
+         from training.accounts, generate_series(1, 147) n`,
+      ),
+  ],
+  [
+    'long names, large numbers and problems of every kind',
+    async ({ rows }) => {
+      await rows(
+        `update training.activities set name = $1, activity_type = 'Cross-country skiing', description = $1, distance = 12345.6,
+           elapsed_s = 359999, xss = 98765, avg_power = 12345`,
+        [LONG],
+      )
+      await rows(
+        `update training.activities set detail_state = 'failed', fetch_error = 'an answer without a path; ' || $1
+         where path in ('copy3', 'copy4')`,
+        [LONG],
+      )
+      await rows(
+        `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
+         select account_id, state, $1 || state || '.fit', 1, state, case when state = 'refused' then $1 end, now()
+         from training.accounts, unnest(array['refused', 'mirrored', 'unconfirmed', 'duplicate']) state`,
+        [LONG],
+      )
+    },
+  ],
+  [
+    'two accounts',
+    ({ rows }) =>
+      rows(
+        `insert into training.accounts (name, base_url) select 'a second account with quite a long name', base_url from training.accounts`,
+      ),
+  ],
+  [
+    'a history that is being fetched',
+    ({ rows }) => rows(`update training.activities set detail_state = 'wanted' where path like 'copy1%'`),
+  ],
+  [
+    'a login that is lost',
+    ({ rows }) =>
+      rows(`update training.accounts set needs_login = true, last_error = 'the refresh token was rejected'`),
+  ],
+  ['a database that is away', async ({ line }) => line.become('cut')],
+]
+
+/** Of long families of cases `npm test` takes some by chance. */
+function chosen<T>(cases: readonly T[], count: number): readonly T[] {
+  if (whole) return cases
+  return cases
+    .map((one) => ({ one, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .slice(0, count)
+    .map(({ one }) => one)
+}
+
+describeWithBrowser('every page, as wide as its window', () => {
+  let scene: Scene
+  let id: number
+  beforeAll(async () => {
+    scene = await openScene({ activities: 3 })
+  })
+  afterAll(() => scene.close())
+
+  for (const [kind, make] of KINDS)
+    it(`clips no text, does not move while it loads and breaks no rule of axe with ${kind}`, async () => {
+      await make(scene)
+      const page = await scene.visit('/nowhere', { viewport: { width: 390, height: HEIGHT } })
+      scene.takeComplaints()
+      await page.addInitScript(WATCH)
+      const paths = ['/', '/activities', '/fitness', '/runs']
+      if (kind === KINDS[1]?.[0]) id = await scene.activityId()
+      if (id) paths.push(`/activities/${id}`)
+      const faults: string[] = []
+      for (const path of chosen(paths, 2)) {
+        const [read] = chosen(LOADED, 1)
+        for (const loaded of LOADED) {
+          const { width, colorScheme } = loaded
+          await page.emulateMedia({ colorScheme })
+          await page.setViewportSize({ width, height: HEIGHT })
+          await page.goto(`${scene.url}${path}`)
+          await page.evaluate(SETTLED)
+          const shift = Number(await page.evaluate('layoutShift()'))
+          if (shift > MAX_SHIFT) faults.push(`${path} ${width}: jumps by ${shift.toFixed(2)}`)
+          await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+          if (whole || loaded === read)
+            faults.push(...(await listViolations(page)).map((fault) => `${path} ${width}: ${fault}`))
+        }
+        for (const width of chosen(WIDTHS, 3)) {
+          await page.setViewportSize({ width, height: HEIGHT })
+          const found = (await page.evaluate(LIST_FAULTS)) as string[]
+          faults.push(...found.map((fault) => `${path} ${width}: ${fault}`))
+        }
+      }
+      // While the database is away, a page is no more than its frame and the notice.
+      const isAway = kind === KINDS.at(-1)?.[0]
+      expect(faults).toEqual([])
+      const complaints = scene.takeComplaints()
+      expect(complaints.filter((text) => !isAway || !text.includes('503'))).toEqual([])
+    })
+})

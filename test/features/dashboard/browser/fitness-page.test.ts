@@ -1,0 +1,165 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { signInWithPassword } from '../../../../src/app/sign-in.ts'
+import { syncAccount, syncTraining } from '../../../../src/app/sync-account.ts'
+import { describeWithBrowser } from '../../../kit/chromium.ts'
+import { countAlong, openScene, type Scene } from './scene.ts'
+
+describeWithBrowser('the fitness page', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await openScene({ activities: 60 })
+    await syncAccount(scene.app, { name: 'default' })
+    await syncTraining(scene.app, { account: scene.account })
+  })
+  afterEach(() => expect(scene.takeComplaints()).toEqual([]))
+  afterAll(() => scene.close())
+
+  const chart = (page: Page, name: RegExp) => page.getByRole('application', { name })
+  const total = async (page: Page, name: RegExp, lane: number, colour: string) => {
+    const counts = await countAlong(chart(page, name).locator('canvas').nth(lane), colour)
+    return counts.slice(1, -1)
+  }
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`plots signature, load, form, weeks and bests over all the years, in a ${scheme} page`, async () => {
+      const page = await scene.visit('/fitness', { colorScheme: scheme })
+      const drawn = [
+        await total(page, /^Signature/, 0, 'power'),
+        await total(page, /^Signature/, 0, 'best'),
+        await total(page, /^Signature/, 1, 'mpa'),
+        await total(page, /^Signature/, 2, 'heart'),
+        await total(page, /^Training load, recovery/, 0, 'power'),
+        await total(page, /^Training load, recovery/, 0, 'mpa'),
+        await total(page, /^Training load, recovery/, 1, 'best'),
+        await total(page, /^Training load score/, 0, 'low'),
+        (await total(page, /^Best mean power/, 0, 'power')).slice(0, 6),
+      ]
+      for (const counts of drawn) for (const pixels of counts) expect(pixels).toBeGreaterThan(0)
+    })
+  }
+
+  it('shows the last training info of the service', async () => {
+    const page = await scene.visit('/fitness')
+    const [now] = await scene.rows(
+      'select round(ftp::numeric, 1)::float8 as ftp, status from training.training_info',
+    )
+    const numbers = await page.locator('.numbers').textContent()
+    expect(numbers).toContain(`Threshold power (FTP)${now?.ftp} W`)
+    expect(numbers).toContain(`Freshness${now?.status}`)
+  })
+
+  it('has the selected range in every chart of days', async () => {
+    const page = await scene.visit('/fitness')
+    const weeksShown = async (name: RegExp) => {
+      await chart(page, name).focus()
+      await page.keyboard.press('Home')
+      const text = await page
+        .locator('.chart', { has: chart(page, name) })
+        .locator('.readout')
+        .textContent()
+      return (Date.now() - Date.parse(text?.split(':')[0] ?? '')) / (7 * 86_400_000)
+    }
+    expect(await weeksShown(/^Signature/)).toBeGreaterThan(100)
+    const button = page.getByRole('button', { name: '6 months' })
+    await button.click()
+    expect(await button.getAttribute('aria-pressed')).toBe('true')
+    for (const name of [/^Signature/, /^Training load, recovery/, /^Training load score/])
+      expect(await weeksShown(name)).toBeLessThan(32)
+  })
+
+  it('sums up weeks as the SQL views do, and shows them in a table', async () => {
+    const page = await scene.visit('/fitness')
+    const [week] = await scene.rows(
+      `select to_char(week, 'FMDD Mon YYYY') as week, sum(activities)::int as activities, round(sum(xss))::int as xss
+       from training.weekly_summary group by training.weekly_summary.week order by training.weekly_summary.week desc limit 1`,
+    )
+    await page.getByRole('region', { name: 'Weeks' }).getByText('As a table').click()
+    const row = page.getByRole('row', { name: new RegExp(`^${week?.week}`) })
+    expect(await row.textContent()).toMatch(new RegExp(`${week?.week}${week?.activities}.*${week?.xss}`))
+  })
+
+  it('shows the signature at the end of each month in a table, newest first', async () => {
+    const page = await scene.visit('/fitness')
+    const [last] = await scene.rows(
+      `select ftp, ltp, hie_kj, pp from training.fitness_history where at is not null order by at desc limit 1`,
+    )
+    const write = (value: unknown, digits: number) =>
+      Number(value).toLocaleString('en', { maximumFractionDigits: digits })
+    const region = page.getByRole('region', { name: 'Signature' })
+    await region.getByText('As a table').click()
+    const cells = await region.getByRole('row').nth(1).getByRole('cell').allTextContents()
+    expect(cells).toEqual([
+      `${write(last?.ftp, 1)} W`,
+      `${write(last?.ltp, 1)} W`,
+      `${write(last?.hie_kj, 1)} kJ`,
+      `${write(last?.pp, 0)} W`,
+    ])
+  })
+
+  it('follows a new activity without a reload', async () => {
+    const page = await scene.visit('/fitness')
+    const caption = page.getByRole('region', { name: 'Load and form' }).locator('figcaption')
+    const before = await caption.textContent()
+    await scene.steer('POST', 'activities', { name: 'Hard one', kind: 'race', seconds: 7_200 })
+    await syncAccount(scene.app, { name: 'default' })
+    await expect.poll(() => caption.textContent(), { timeout: 25_000 }).not.toBe(before)
+  })
+
+  it('keeps the range in the address, and a season with its bests', async () => {
+    const page = await scene.visit('/fitness')
+    await page.getByRole('button', { name: '1 year' }).click()
+    expect(page.url()).toBe(`${scene.url}/fitness?span=1y`)
+    await page.reload()
+    await page.locator('main h1').waitFor()
+    expect(await page.getByRole('button', { name: '1 year' }).getAttribute('aria-pressed')).toBe('true')
+
+    const [best] = await scene.rows(
+      `select season, round(watts::numeric) as watts, activity_id, to_char(day, 'FMDD Mon YYYY') as day
+       from training.power_bests where span = 'season' and duration_s = 300 order by season limit 1`,
+    )
+    await page.getByLabel('Season').selectOption(String(best?.season))
+    await page.waitForURL(`${scene.url}/fitness?season=${best?.season}`)
+    const row = page.getByRole('region', { name: 'Best power' }).getByRole('row', { name: /^5 min/ })
+    await row.waitFor()
+    const cell = row.getByRole('cell').nth(1)
+    await expect.poll(() => cell.textContent()).toContain(`${best?.watts} W`)
+    expect(await cell.textContent()).toMatch(/W\/kg/)
+    expect(await cell.getByRole('link').getAttribute('href')).toBe(`/activities/${best?.activity_id}`)
+    await page.goBack()
+    await page.getByRole('button', { name: '1 year', pressed: true }).waitFor()
+  })
+
+  it('shows each week’s load against the recommended one, and its ramp', async () => {
+    const page = await scene.visit('/fitness')
+    const [sums] = await scene.rows(
+      `with loads as (
+         select distinct on (1) date_trunc('week', day::timestamp) as week, tl_total from training.form_history order by 1 desc, at desc
+       ), ramps as (
+         select week, tl_total - lag(tl_total) over (order by week) as ramp, week - lag(week) over (order by week) as gap from loads
+       ) select to_char(week, 'FMDD Mon YYYY') as week, ramp::float8 from ramps where gap = interval '7 days' and abs(ramp) > 0.1 order by week desc limit 1`,
+    )
+    await page.getByRole('region', { name: 'Weeks' }).getByText('As a table').click()
+    const cells = page.getByRole('row', { name: new RegExp(`^${sums?.week}`) }).getByRole('cell')
+    expect(Number((await cells.last().textContent())?.replace('−', '-'))).toBeCloseTo(Number(sums?.ramp), 0)
+    await scene.rows(`update training.training_info set observed_at = observed_at - interval '14 days'`)
+    const [info] = await scene.rows(
+      'select round(target_total * 7) as week from training.training_info order by observed_at desc limit 1',
+    )
+    await page.reload()
+    await page.getByRole('region', { name: 'Weeks' }).getByText('As a table').click()
+    const last = page.getByRole('region', { name: 'Weeks' }).getByRole('row').nth(1)
+    expect(await last.locator('[data-title="Recommended"]').textContent()).toBe(String(info?.week))
+  })
+
+  it('keeps two accounts apart', async () => {
+    const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
+    await signInWithPassword(scene.app, login)
+    const page = await scene.visit('/fitness')
+    await page.getByRole('link', { name: 'second' }).click()
+    const nothing = page.getByText('Nothing of this account is mirrored yet')
+    expect(await nothing.locator('code').textContent()).toBe('musette sync second')
+    expect(await page.getByRole('link', { name: 'second' }).getAttribute('aria-current')).toBe('true')
+    expect(await page.locator('canvas').count()).toBe(0)
+  })
+})

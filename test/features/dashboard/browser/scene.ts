@@ -1,0 +1,159 @@
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
+import { openBrowser } from '../../../kit/chromium.ts'
+import { type Line, openLine } from '../../../kit/postgres-line.ts'
+import { distPath, type Running, startNode } from '../../../kit/processes.ts'
+import { openRig, type Rig } from '../../../mirror/rig.ts'
+
+export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 }, hasTouch: true }
+
+export type Scene = Rig &
+  Visitor & {
+    /** the dashboard's address */
+    url: string
+    /** the daemon's own line to the database */
+    line: Line
+    daemon: Running
+    /** starts the daemon again at the same address */
+    restart(): Promise<void>
+    /** finds the key of the newest activity that fits the rule */
+    activityId(rule?: string): Promise<number>
+  }
+
+/**
+ * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in
+ * front of it. Without other `roles` the daemon mirrors nothing; tests do, by syncAccount.
+ */
+export async function openScene(options: {
+  activities: number
+  roles?: string
+  env?: Record<string, string>
+}): Promise<Scene> {
+  const release = makeReleaseStack()
+  try {
+    const rig = await openRig({ activities: options.activities })
+    release.defer('rig', () => rig.close())
+    const line = await openLine(rig.databaseUrl)
+    release.defer('line', () => line.close())
+    const start = async (http: string) => {
+      const process = startNode([distPath('main.js'), 'start', '--roles', options.roles ?? 'web'], {
+        env: {
+          DATABASE_URL: line.url,
+          MUSETTE_DATA_DIR: rig.dataDir,
+          MUSETTE_HTTP: http,
+          MUSETTE_REQUESTS_PER_MINUTE: '100000',
+          ...options.env,
+        },
+      })
+      const { url } = JSON.parse(await process.waitForLine(/"msg":"started"/))
+      return { process, url: String(url) }
+    }
+    let { process: daemon, url } = await start('127.0.0.1:0')
+    release.defer('daemon', () => daemon.kill('SIGKILL'))
+    const browser = await openBrowser()
+    release.defer('browser', () => browser.close())
+    return {
+      ...rig,
+      ...makeVisitor(browser, url),
+      url,
+      line,
+      get daemon() {
+        return daemon
+      },
+      async restart() {
+        daemon = (await start(new URL(url).host)).process
+      },
+      async activityId(rule = 'true') {
+        const text = `select activity_id from training.activities where ${rule} order by started_at desc limit 1`
+        return Number((await rig.rows(text))[0]?.activity_id)
+      },
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+type Visitor = {
+  /** opens a page of the dashboard in an empty profile, until the test ends, and waits for its contents */
+  visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  /** returns and forgets the errors on the console, and the requests to other hosts */
+  takeComplaints(): string[]
+}
+
+function makeVisitor(browser: Browser, url: string): Visitor {
+  let complaints: string[] = []
+  const openPage = async (options: BrowserContextOptions) => {
+    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
+    const page = await context.newPage()
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${url}/`)) complaints.push(`requested ${request.url()}`)
+    })
+    return page
+  }
+  // A page costs a second of the processor to open, so the next test takes the plain one over, emptied.
+  let idle: Page | undefined
+  const leave = async (page: Page) => {
+    await page.evaluate('localStorage.clear(), sessionStorage.clear()')
+    await page.context().clearCookies()
+    const kept = complaints
+    complaints = []
+    // An address of the same server keeps the page's process; a blank page ends it. The daemon may be down after its test.
+    await page.goto(`${url}/healthz`).catch(() => page.goto('about:blank'))
+    complaints = kept
+    idle = page
+  }
+  return {
+    async visit(path, options) {
+      const page = options ? await openPage(options) : (idle ?? (await openPage({})))
+      if (page === idle) idle = undefined
+      // A page that stays open goes on polling.
+      onTestFinished(() => (options || idle ? page.context().close() : leave(page)))
+      await page.goto(`${url}${path}`)
+      await page.locator('main h1').waitFor()
+      return page
+    },
+    takeComplaints() {
+      const taken = complaints
+      complaints = []
+      return taken
+    },
+  }
+}
+
+/**
+ * Counts, in each of `bands` equal parts of a canvas from left to right, the pixels that nearly have a colour of the
+ * style sheet (`power`, `mpa`, …). A chart without its line has none anywhere.
+ */
+export async function countAlong(canvas: Locator, colour: string, bands = 10): Promise<number[]> {
+  await canvas.waitFor()
+  return await canvas.evaluate(COUNT, { colour, bands })
+}
+
+// A text for the browser: Node's types know no canvas.
+const COUNT = new Function(
+  'canvas',
+  'input',
+  `
+  const probe = document.createElement('canvas').getContext('2d')
+  probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--' + input.colour)
+  probe.fillRect(0, 0, 1, 1)
+  const wanted = probe.getImageData(0, 0, 1, 1).data
+  const { width, height } = canvas
+  const copy = document.createElement('canvas')
+  Object.assign(copy, { width, height })
+  copy.getContext('2d', { willReadFrequently: true }).drawImage(canvas, 0, 0)
+  const pixels = copy.getContext('2d').getImageData(0, 0, width, height).data
+  const counts = new Array(input.bands).fill(0)
+  for (let at = 0; at < width * height; at++) {
+    const near = [0, 1, 2].every((part) => Math.abs(pixels[at * 4 + part] - wanted[part]) < 24)
+    if (near && pixels[at * 4 + 3] > 200) counts[Math.floor(((at % width) / width) * input.bands)]++
+  }
+  return counts`,
+) as (canvas: unknown, input: { colour: string; bands: number }) => number[]

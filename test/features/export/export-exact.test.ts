@@ -1,0 +1,263 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decompress } from '@bokuweb/zstd-wasm'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../../src/app/sync-account.ts'
+import { exportActivity } from '../../../src/features/export/export-activity.ts'
+import type { ExportFormat } from '../../../src/features/export/export-formats.ts'
+import { findExportedActivity, findSampleLines } from '../../../src/features/export/rows/export-rows.ts'
+import { replaceSampleExtras } from '../../../src/store/samples/content.ts'
+import { SAMPLE_FIELDS } from '../../../src/store/samples/encode-samples.ts'
+import { queryDuckDb } from '../../kit/duckdb.ts'
+import { makeExtra, makeSamples } from '../../kit/samples.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { openRig, type Rig } from '../../mirror/rig.ts'
+import { fetchTruth } from '../../mirror/truth.ts'
+import { replaceSamples } from '../../store/detail.ts'
+
+type Exported = {
+  activity: Record<string, unknown>
+  samples: Array<Record<string, unknown> & { extras?: unknown }>
+}
+
+const HEADER = 'activity_id,path,t,power,mpa,cad,alt,hr,spd,tgt,lat,lng,dist,tws,xds,p_raw,lws,hws,pws'
+const KNOWN: ReadonlySet<string> = new Set(['unix_time', ...SAMPLE_FIELDS])
+
+describe('an exported activity', () => {
+  let rig: Rig
+  beforeAll(async () => {
+    rig = await openRig({ activities: 12 })
+    await syncAccount(rig.app, { name: 'default' })
+  })
+  afterAll(() => rig.close())
+
+  const bytesOf = async (path: string, format: ExportFormat, signal = new AbortController().signal) => {
+    const pieces: Buffer[] = []
+    const write = async (piece: string | Uint8Array) => void pieces.push(Buffer.from(piece as string))
+    const why = await exportActivity(rig.app, { name: 'default', path, format, write, signal })
+    return { why, bytes: Buffer.concat(pieces) }
+  }
+  const textOf = async (path: string, format: ExportFormat) => (await bytesOf(path, format)).bytes.toString()
+  const rowsOf = async (path: string) => {
+    const { bytes } = await bytesOf(path, 'parquet')
+    const file = new Uint8Array(bytes).buffer
+    const pages = parquetMetadata(file).row_groups.flatMap(({ columns }) =>
+      columns.map(({ meta_data: meta }) => meta),
+    )
+    expect(new Set(pages.map((meta) => meta?.codec))).toEqual(new Set(['ZSTD']))
+    return parquetReadObjects({ file, compressors: { ZSTD: (input) => decompress(input) } })
+  }
+  const idOf = async (path: string) => {
+    const text = 'select activity_id from training.activities where path = $1'
+    return Number((await rig.rows(text, [path]))[0]?.activity_id)
+  }
+  const jsonOf = async (path: string): Promise<Exported> => JSON.parse(await textOf(path, 'json'))
+
+  it('has the samples of the service in CSV, to the digits of the table', async () => {
+    for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const text = await textOf(path, 'csv')
+      expect(text.endsWith('\n')).toBe(true)
+      const [header, ...lines] = text.trimEnd().split('\n')
+      expect(header).toBe(HEADER)
+      const id = await idOf(path)
+      expect(lines.filter((line) => !line.startsWith(`${id},${path},`))).toEqual([])
+      expect(lines.map(fromCsv)).toEqual(detail.session_data.map(fromWire))
+    }
+  })
+
+  it('has the same in JSON, with the activity and fields without a column', async () => {
+    let extras = 0
+    for (const { path, started_at, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const { activity, samples } = await jsonOf(path)
+      expect(activity).toMatchObject({
+        activity_id: await idOf(path),
+        path,
+        name: detail.name,
+        sample_count: detail.session_data.length,
+      })
+      expect(activity.summary).toEqual(expect.objectContaining({ xss: detail.summary.xss }))
+      expect(new Date(String(activity.started_at))).toEqual(new Date(started_at))
+      expect(samples.map(fromExport)).toEqual(detail.session_data.map(fromWire))
+      const strange = new Set(detail.session_data.flatMap(Object.keys).filter((field) => !KNOWN.has(field)))
+      extras += strange.size
+      const sent = detail.session_data.map((sample) => extrasOf(sample, strange))
+      expect(samples.map((sample) => sample.extras ?? {})).toEqual(sent)
+    }
+    expect(extras).toBeGreaterThan(0)
+  })
+
+  it('has the values of the table in Parquet, including NULL and fields without a column', async () => {
+    const extras = new Set<string>()
+    for (const { path, detail } of await fetchTruth(rig.sandboxUrl)) {
+      const rows = await rowsOf(path)
+      const held = await rig.rows(
+        `select activity_id, $1 as path, t, ${SAMPLE_FIELDS.join(', ')} from training.samples
+         where activity_id = (select activity_id from training.activities where path = $1) order by t`,
+        [path],
+      )
+      const keyOf = (row: Record<string, unknown>) => [row.activity_id, row.path, ...fromExport(row)]
+      expect(rows.map(keyOf)).toEqual(held.map(keyOf))
+      const strange = [...new Set(detail.session_data.flatMap(Object.keys))].filter(
+        (field) => !KNOWN.has(field),
+      )
+      for (const field of strange) extras.add(field)
+      const sent = detail.session_data.map((sample) => withoutNulls(extrasOf(sample, new Set(strange))))
+      expect(rows.map((row) => JSON.parse(String(row.extras ?? '{}')))).toEqual(sent)
+      expect(Object.keys(rows[0] ?? {})).toEqual([...HEADER.split(','), 'extras'])
+    }
+    expect(extras.size).toBeGreaterThan(1)
+  })
+
+  it('is a Parquet file that DuckDB reads, with times of UTC and the same sums', async () => {
+    const [{ path }] = (await rig.rows(
+      'select path from training.activities order by sample_count desc nulls last limit 1',
+    )) as [{ path: string }]
+    const folder = await openTempDir('duckdb')
+    try {
+      const file = join(folder.path, 'ride.parquet')
+      await writeFile(file, (await bytesOf(path, 'parquet')).bytes)
+      const sums = `count(*)::int as samples, min(t) as first, max(t) as last, sum(power::float8) as power, sum(lat) as lat`
+      const [held] = await rig.rows(
+        `select ${sums} from training.samples where activity_id = ${await idOf(path)}`,
+      )
+      const [read] = await queryDuckDb(`select ${sums} from '${file}' where path = '${path}'`)
+      expect(read).toMatchObject({ samples: held?.samples, first: held?.first, last: held?.last })
+      expect(read?.power).toBeCloseTo(Number(held?.power), 3)
+      expect(read?.lat).toBeCloseTo(Number(held?.lat), 3)
+    } finally {
+      await folder.close()
+    }
+  })
+
+  it('keeps rare values: infinities, fine times, missing times, and two samples at one time', async () => {
+    const path = await makeRareRide(rig)
+    const lines = (await textOf(path, 'csv')).trimEnd().split('\n').slice(1)
+    expect(lines.map((line) => line.split(',').slice(2, 4))).toEqual([
+      ['', 'Infinity'],
+      ['2024-05-01T06:00:01.000250Z', '1'],
+      ['2024-05-01T06:00:02.000Z', '-2.5'],
+      ['2024-05-01T06:00:02.000Z', ''],
+    ])
+    const { samples } = await jsonOf(path)
+    expect(samples.map(({ t, power, extras }) => ({ t, power, extras }))).toEqual([
+      { t: null, power: 'Infinity', extras: { note: 'a "b"\n\\c', t: 1 } },
+      { t: '2024-05-01T06:00:01.000250Z', power: 1, extras: { note: null, t: 1.1 } },
+      { t: '2024-05-01T06:00:02.000Z', power: -2.5, extras: { note: ['x'], t: 1e-7 } },
+      { t: '2024-05-01T06:00:02.000Z', power: null, extras: { note: 'last', t: -0.5 } },
+    ])
+    const rows = await rowsOf(path)
+    expect(rows.map(({ t, power, extras }) => [t, power, JSON.parse(String(extras))])).toEqual([
+      [null, Number.POSITIVE_INFINITY, { note: 'a "b"\n\\c', t: 1 }],
+      [new Date('2024-05-01T06:00:01.000Z'), 1, { t: 1.1 }],
+      [new Date('2024-05-01T06:00:02.000Z'), -2.5, { note: ['x'], t: 1e-7 }],
+      [new Date('2024-05-01T06:00:02.000Z'), null, { note: 'last', t: -0.5 }],
+    ])
+  })
+
+  it('quotes a path in CSV as every reader expects it', async () => {
+    const path = await makeRareRide(rig, 'a "b", c')
+    const [, line = ''] = (await textOf(path, 'csv')).split('\n')
+    expect(line.startsWith(`${await idOf(path)},"a ""b"", c",,Infinity,`)).toBe(true)
+  })
+
+  it('keeps the extra fields of two samples at one time apart after rows have moved', async () => {
+    const path = await makeRareRide(rig, 'moved')
+    const before = await jsonOf(path)
+    await rig.rows(
+      `update training.samples set power = power where t = '2024-05-01T06:00:02Z' and power is not null`,
+    )
+    expect(await jsonOf(path)).toEqual(before)
+  })
+
+  it('waits for its reader without a limit, despite the limit of an idle transaction', async () => {
+    const path = String((await fetchTruth(rig.sandboxUrl))[0]?.path)
+    const show = 'show idle_in_transaction_session_timeout'
+    const [seen] = await rig.app.store.read(async (tx) => {
+      const activity = await findExportedActivity(tx, { accountId: rig.account.accountId, path })
+      const lines = findSampleLines(tx, { activityId: Number(activity?.activityId), path, form: 'csv' })
+      for await (const _ of lines) return (await tx.client.query(show)).rows
+      return []
+    })
+    expect(seen).toEqual({ idle_in_transaction_session_timeout: '0' })
+  })
+
+  it('ends at the signal, between two pieces', async () => {
+    const [ride] = await fetchTruth(rig.sandboxUrl)
+    const stopped = AbortSignal.abort()
+    await expect(bytesOf(String(ride?.path), 'csv', stopped)).rejects.toBe(stopped.reason)
+  })
+
+  it('is not written without samples, with the reason', async () => {
+    for (const [state, reason] of [
+      ['wanted', 'run: musette sync'],
+      ['awaiting_samples', 'fetches it again by itself'],
+      ['mirrored', 'the service has none of it'],
+      ['failed', 'the answer was cut'],
+    ]) {
+      await rig.rows(
+        `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, fetch_error)
+         values ($1, 'empty-' || $2, now(), now(), $2, case $2 when 'failed' then 'the answer was cut' end)`,
+        [rig.account.accountId, state],
+      )
+      const { why, bytes } = await bytesOf(`empty-${state}`, 'json')
+      expect(why).toContain(reason)
+      expect(bytes).toHaveLength(0)
+    }
+  })
+})
+
+// The columns are `real` but for the position: numbers are the same when they name the same such number.
+function asHeld(field: string, value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return null
+  return field === 'lat' || field === 'lng' ? Number(value) : Math.fround(Number(value))
+}
+
+function fromWire(sample: Record<string, unknown>): unknown[] {
+  const t = new Date(Number(sample.unix_time)).toISOString()
+  return [t, ...SAMPLE_FIELDS.map((field) => asHeld(field, sample[field]))]
+}
+
+function fromExport(sample: Record<string, unknown>): unknown[] {
+  return [sample.t, ...SAMPLE_FIELDS.map((field) => asHeld(field, sample[field]))]
+}
+
+function fromCsv(line: string): unknown[] {
+  const cells = line.split(',')
+  return fromExport(Object.fromEntries(HEADER.split(',').map((name, index) => [name, cells[index]])))
+}
+
+/** The fields of a sample that have no column, each NULL where only other samples have it. */
+function extrasOf(sample: Record<string, unknown>, fields: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries([...fields].map((field) => [field, sample[field] ?? null]))
+}
+
+function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+}
+
+async function makeRareRide({ app, account, rows }: Rig, path = 'rare'): Promise<string> {
+  const [made] = await rows(
+    `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, sample_count)
+     values ($1, $2, now(), now(), 'mirrored', 4) returning activity_id`,
+    [account.accountId, path],
+  )
+  const activityId = Number(made?.activity_id)
+  const power = [Number.POSITIVE_INFINITY, 1, -2.5, Number.NaN]
+  const samples = makeSamples(4, (field, index) => (field === 'power' ? Number(power[index]) : 7))
+  samples.t.set([Number.NaN, Number(samples.t[1]) + 0.25, Number(samples.t[2]), Number(samples.t[2])])
+  await app.store.transaction(async (tx) => {
+    await replaceSamples(tx, activityId, samples)
+    await replaceSampleExtras(tx, [
+      {
+        activityId,
+        samples,
+        sampleExtras: [
+          makeExtra('note', ['a "b"\n\\c', null, ['x'], 'last']),
+          makeExtra('t', [1, 1.1, 1e-7, -0.5]),
+        ],
+      },
+    ])
+  })
+  return path
+}

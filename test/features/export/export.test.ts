@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EXPORT_COLUMNS } from '../../../src/features/export/rows/export-rows.ts'
+import { type CliRig, openCliRig } from '../../cli/rig.ts'
+import { queryDuckDb } from '../../kit/duckdb.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { distPath } from '../../kit/processes.ts'
+
+describe('musette export', () => {
+  let rig: CliRig
+  let path: string
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 3 })
+    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider\n' })
+    await rig.musette(['sync'])
+    const [longest] = await queryOnce(
+      rig.databaseUrl,
+      'select path from training.activities order by sample_count desc nulls last limit 1',
+    )
+    path = String(longest?.path)
+  })
+  afterAll(() => rig.close())
+
+  it('writes CSV to standard output by default', async () => {
+    const csv = await rig.musette(['export', path])
+    expect(csv).toMatchObject({ code: 0, stderr: '' })
+    expect(csv.stdout.startsWith(`${EXPORT_COLUMNS.join(',')}\n`)).toBe(true)
+    const json = await rig.musette(['export', path, '--format', 'json', '--account', 'default'])
+    expect(json.code).toBe(0)
+    expect(JSON.parse(json.stdout).samples).toHaveLength(csv.stdout.trimEnd().split('\n').length - 1)
+  })
+
+  it('ends quietly when its reader stops', async () => {
+    const command = `("${process.execPath}" "${distPath('main.js')}" export ${path} --format json; echo "code $?" >&2) | head -c 9`
+    const env = { PATH: process.env.PATH, ...rig.env }
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { env })
+    expect(stdout).toBe('{"activit')
+    expect(stderr).toBe('code 0\n')
+  })
+
+  it('refuses an unknown activity, account or format with the exit code and the command to type', async () => {
+    const unknown = await rig.musette(['export', 'nowhere'])
+    expect(unknown).toMatchObject({ code: 2, stdout: '' })
+    expect(unknown.stderr).toContain('has no activity nowhere; the paths are in: musette sql')
+    expect(await rig.musette(['export', path, '--account', 'other'])).toMatchObject({ code: 3, stdout: '' })
+    const format = await rig.musette(['export', path, '--format', 'xml'])
+    expect(format).toMatchObject({ code: 2, stdout: '' })
+    expect(format.stderr).toContain('csv, json, parquet, fit')
+  })
+
+  it('writes the whole history into a folder, reports it, and refuses contradicting options', async () => {
+    const all = ['export', '--all', '--format', 'parquet', '--to']
+    const first = await rig.musette([...all, 'history'])
+    expect(first).toMatchObject({ code: 0, stdout: '' })
+    // On a slow machine there are lines about the progress before it.
+    expect(first.stderr).toMatch(
+      /^musette: history: (\d+) of \1 files written \([\d,]+ samples, \d+\.\d MB\), 0 unchanged$/m,
+    )
+    const [sum] = await queryDuckDb(
+      `select count(*)::int as samples from read_parquet('${rig.dataDir}/history/samples/**/*.parquet')`,
+    )
+    expect(first.stderr).toContain(` (${Number(sum?.samples).toLocaleString('en')} samples`)
+    const second = await rig.musette(['export', '--all', '--to', 'history'])
+    expect(second).toMatchObject({ code: 0, stdout: '' })
+    expect(second.stderr).toMatch(/^musette: history is up to date: \d+ files$/m)
+    for (const args of [
+      ['export', '--all'],
+      ['export', path, '--all', '--to', 'history'],
+      ['export', '--all', '--to', 'history', '--format', 'csv'],
+      ['export', '--all', '--to', 'history', '--account', 'default'],
+      ['export', path, '--to', 'history'],
+      ['export'],
+    ]) {
+      const refused = await rig.musette(args)
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      expect(refused.stderr).toContain('musette export --all --format parquet --to DIR')
+    }
+    const foreign = await rig.musette([...all, '.'])
+    expect(foreign).toMatchObject({ code: 2, stdout: '' })
+    expect(foreign.stderr).toContain('holds other files and no export of musette; name an empty folder')
+  })
+
+  it('ends with 4 while another process exports', async () => {
+    const client = new pg.Client({ connectionString: rig.databaseUrl })
+    await client.connect()
+    try {
+      await client.query('begin; lock table musette.lock_export in share update exclusive mode')
+      const busy = await rig.musette(['export', '--all', '--to', 'history'])
+      expect(busy).toMatchObject({ code: 4, stdout: '' })
+      expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
+    } finally {
+      await client.end()
+    }
+  })
+
+  it('ends with 5 for an activity without samples', async () => {
+    const [state] = await queryOnce(
+      rig.databaseUrl,
+      `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state)
+       select account_id, 'sampleless', now(), now(), 'mirrored' from training.accounts returning detail_state`,
+    )
+    expect(state).toBeDefined()
+    const empty = await rig.musette(['export', 'sampleless'])
+    expect(empty).toMatchObject({ code: 5, stdout: '' })
+    expect(empty.stderr).toBe(
+      'musette: activity sampleless has no samples here: the service has none of it\n',
+    )
+  })
+})

@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
+import { collectResults, openQueries } from '../../../src/features/sql/raw-query.ts'
+import { MIRRORING_MS, openMirroredHistory } from '../../docs/mirrored-history.ts'
+import type { TestDatabase } from '../../kit/postgres.ts'
+import { dropAssistantLogins } from './guarded/rig.ts'
+import { callTool, connectClient, TRANSPORTS } from './rig.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openMirroredHistory()
+}, MIRRORING_MS)
+afterAll(async () => {
+  if (database) await dropAssistantLogins(database.url)
+  await database?.close()
+})
+
+/** Each table that questions rank rows of: what a second row with the same values has besides. */
+const TWINS = [
+  [
+    'activities',
+    `jsonb_build_object('activity_id', o.activity_id + 100000, 'path', o.path || '2', 'tl_ftp', o.tl_ftp + 9, 'rl_ftp', o.rl_ftp + 9,
+       'sig_ftp', o.sig_ftp + 9, 'max_power', o.max_power + 9, 'avg_power', o.avg_power + 9, 'xss', o.xss + 9)`,
+  ],
+  ['activity_intensity', `jsonb_build_object('activity_id', o.activity_id + 100000)`],
+  [
+    'ride_measures',
+    `jsonb_build_object('activity_id', o.activity_id + 100000, 'best_1_min_after_1000_kj', o.best_1_min_after_1000_kj + 9)`,
+  ],
+  [
+    'uploads',
+    `jsonb_build_object('activity_id', o.activity_id + 100000, 'content_id', o.content_id || '2', 'file_name', 'another.fit')`,
+  ],
+  ['fit_files', `jsonb_build_object('file_id', o.file_id + 100000, 'content_id', o.content_id || '2')`],
+  ['fit_laps', `jsonb_build_object('content_id', o.content_id || '2', 'avg_power', 7)`],
+] as const
+const BACKWARDS: Record<string, string> = {
+  uploads: 'content_id desc',
+  fit_files: 'file_id desc',
+  fit_laps: 'content_id desc, position desc',
+  training_info: 'observed_at desc',
+}
+
+type Rows = Array<Array<string | null>>
+const SEPARATORS = { field: '\u001f', row: '\u001e' }
+const NULL = '<null>'
+
+/** The answer of psql; where it is not installed, that of the driver in the same text form. */
+async function findExpected(sql: string): Promise<Rows> {
+  const psql = spawnSync(
+    'psql',
+    [
+      database.url.replace(/\?.*/, ''),
+      ...['-X', '-A', '-t', '-F', SEPARATORS.field, '-R', SEPARATORS.row, '-P', `null=${NULL}`],
+      '-c',
+      sql,
+    ],
+    { encoding: 'utf8', env: { ...process.env, PGTZ: 'UTC' } },
+  )
+  if (psql.error === undefined && psql.status === 0) {
+    const rows = psql.stdout.replace(/\n$/, '').split(SEPARATORS.row)
+    return rows.map((row) => row.split(SEPARATORS.field).map((text) => (text === NULL ? null : text)))
+  }
+  const queries = await openQueries({ connectionString: database.url, write: false })
+  try {
+    return ((await collectResults(queries, sql))[0]?.rows ?? []) as Rows
+  } finally {
+    await queries.close()
+  }
+}
+
+/** Numbers by value, texts as they are. */
+function comparable(value: unknown): unknown {
+  if (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return Number(value)
+  if (value === 't' || value === 'f') return value === 't'
+  return value
+}
+
+describe.each(TRANSPORTS)('over %s, each question of the cookbook', (transport) => {
+  it('is a prompt whose query has the answer of psql', async () => {
+    const client = await connectClient(transport, database.url)
+    const { prompts } = await client.listPrompts()
+    expect(prompts.map(({ title }) => title)).toEqual(COOKBOOK.map(({ question }) => question))
+    for (const { name, sql, question } of COOKBOOK) {
+      const { messages } = await client.getPrompt({ name })
+      expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining(sql) })
+      const { data } = await callTool(client, 'run_query', { sql, max_rows: 1_000 })
+      const { rows, left_out: leftOut } = data as unknown as { rows: unknown[][]; left_out: string | null }
+      expect(leftOut, question).toBeNull()
+      const expected = await findExpected(sql)
+      expect(
+        rows.map((row) => row.map(comparable)),
+        question,
+      ).toEqual(expected.map((row) => row.map(comparable)))
+      expect(rows.length, question).toBeGreaterThan(0)
+    }
+  }, 120_000)
+})
+
+describe('each question of the cookbook', () => {
+  it('has the same answer in any order of rows, also with equal rides, forms and files', async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const answerAll = async () => {
+      const answers: Record<string, unknown>[][] = []
+      for (const { sql } of COOKBOOK) answers.push((await client.query(sql)).rows)
+      return answers
+    }
+    try {
+      await client.query('begin')
+      for (const [table, values] of TWINS) {
+        await client.query(
+          `insert into training.${table} overriding system value
+           select (jsonb_populate_record(o, ${values})).* from training.${table} o`,
+        )
+      }
+      await client.query(
+        `insert into training.samples
+         select (jsonb_populate_record(o, jsonb_build_object('activity_id', o.activity_id + 100000, 'power', o.power + 9))).*
+         from training.samples o join training.activities a using (activity_id) where a.name in ('Long Saturday', 'Hill repeats')`,
+      )
+      // The pending checks of foreign keys would forbid to cluster.
+      await client.query('set constraints all immediate')
+      const answers = await answerAll()
+      for (const table of [...TWINS.map(([name]) => name), 'training_info']) {
+        await client.query(
+          `create index backwards on training.${table} (${BACKWARDS[table] ?? 'activity_id desc'})`,
+        )
+        await client.query(`cluster training.${table} using backwards; drop index training.backwards`)
+      }
+      await client.query(`select set_config(name, 'off', true) from pg_settings
+        where name in ('enable_indexscan', 'enable_indexonlyscan', 'enable_hashagg', 'enable_hashjoin', 'enable_incremental_sort')`)
+      const others = await answerAll()
+      for (const [index, { question }] of COOKBOOK.entries()) {
+        expect(answers[index], question).not.toEqual([])
+        expect(others[index], question).toEqual(answers[index])
+      }
+    } finally {
+      await client.end()
+    }
+  }, 120_000)
+})

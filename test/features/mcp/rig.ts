@@ -1,0 +1,102 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { onTestFinished } from 'vitest'
+import { makeGuardedReader } from '../../../src/features/mcp/guarded-reader.ts'
+import { makeHttpServer } from '../../../src/features/mcp/http.ts'
+import { registerMcp } from '../../../src/features/mcp/routes.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { distPath } from '../../kit/processes.ts'
+import { openBareWeb } from '../../web/rig.ts'
+
+export const TOKEN = 'a token for the tests of mcp'
+export const TRANSPORTS = ['stdio', 'http'] as const
+
+/** The answer of a tool as its client sees it. */
+export type Answered = { text: string; data: Record<string, never>; isError: boolean }
+
+type Options = { account?: string; era?: 'legacy' | 'auto' }
+
+/** Connects a client of the SDK over a transport to a server that reads the database at `url`. */
+export async function connectClient(
+  transport: (typeof TRANSPORTS)[number],
+  url: string,
+  options: Options = {},
+): Promise<Client> {
+  if (transport === 'stdio') return connectStdio({ DATABASE_URL: url }, options)
+  const { url: address } = await openMcpWeb(url)
+  return connectHttp(address, options)
+}
+
+/** Starts `musette mcp` with these settings and connects to it. */
+export async function connectStdio(
+  env: Record<string, string>,
+  { account, era = 'legacy' }: Options = {},
+): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [distPath('main.js'), 'mcp', ...(account ? ['--account', account] : [])],
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stderr: 'inherit',
+  })
+  return connect(transport, era)
+}
+
+/** Connects to `/mcp` of the web surface at `address`. */
+export async function connectHttp(
+  address: string,
+  { account, era = 'legacy', token = TOKEN }: Options & { token?: string } = {},
+): Promise<Client> {
+  const url = new URL('/mcp', address)
+  if (account) url.searchParams.set('account', account)
+  const headers = { authorization: `Bearer ${token}` }
+  return connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), era)
+}
+
+async function connect(transport: Parameters<Client['connect']>[0], mode: 'legacy' | 'auto') {
+  const client = new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode } })
+  await client.connect(transport)
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** Opens a web surface whose only working part is `/mcp`. */
+export async function openMcpWeb(
+  databaseUrl: string,
+  options: { token?: string | undefined } = { token: TOKEN },
+) {
+  const { log, text } = makeTestLog()
+  const mcp = makeHttpServer({
+    log,
+    version: '0',
+    makeReader: (account) =>
+      makeGuardedReader({
+        log,
+        find: async () => ({ connectionString: databaseUrl, wholeServer: false, account }),
+      }),
+  })
+  const web = await openBareWeb({
+    ...{ host: '127.0.0.1', token: options.token },
+    features: [{ name: 'mcp', routes: (server) => registerMcp(server, mcp.fetch) }],
+  })
+  onTestFinished(async () => {
+    await mcp.close()
+    await web.close()
+  })
+  return { url: web.url, log: text }
+}
+
+/** Calls a tool and returns what a person sees of its answer. */
+export async function callTool(
+  client: Client,
+  name: string,
+  input: Record<string, unknown> = {},
+  signal?: AbortSignal,
+): Promise<Answered> {
+  const answer = await client.callTool({ name, arguments: input }, signal && { signal })
+  const [first] = answer.content as Array<{ text: string }>
+  return {
+    text: first?.text ?? '',
+    data: (answer.structuredContent ?? {}) as Record<string, never>,
+    isError: answer.isError === true,
+  }
+}

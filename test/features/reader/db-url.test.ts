@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/app/open-database.ts'
+import { holdDatabase } from '../../../src/features/reader/shared-database.ts'
+import { readConfig } from '../../kit/config.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+
+const log = makeSilentLog()
+const run = promisify(execFile)
+let folder: TempDir
+beforeEach(async () => {
+  folder = await openTempDir('db-url')
+  const made = await openDatabase(config(), log, undefined, 'set-up')
+  await made.close()
+})
+afterEach(async () => {
+  for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
+  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+  await eventually(async () => (await listProcesses('db-hold')).length === 0)
+  await folder.close()
+})
+
+const env = () => ({ MUSETTE_DATA_DIR: folder.path })
+const config = () => readConfig(env())
+const dbUrl = (...args: string[]) => runNode([distPath('main.js'), 'db-url', ...args], { env: env() })
+
+describe('db-url', () => {
+  it('names a password file for psql, and never the password', async () => {
+    const { code, stdout } = await dbUrl()
+    expect(code).toBe(0)
+    const { port, password } = JSON.parse(await readFile(join(folder.path, 'postgres.json'), 'utf8'))
+    expect(stdout.trim()).toBe(
+      `postgres://musette@127.0.0.1:${port}/musette?passfile=${encodeURIComponent(join(folder.path, 'postgres.pgpass'))}`,
+    )
+    expect((await stat(join(folder.path, 'postgres.pgpass'))).mode & 0o777).toBe(0o600)
+    const psql = await run('psql', [stdout.trim(), '--no-password', '-Atc', 'select current_user, version()'])
+    expect(psql.stdout).toMatch(/^musette\|PostgreSQL 18/)
+    // Neither the server nor its watchdog, nor who holds it, shows the password to other users.
+    const showing = (await listProcesses('')).filter((one) =>
+      `${one.args} ${one.environment}`.includes(password),
+    )
+    expect(showing).toEqual([])
+    const whole = await dbUrl('--with-password')
+    expect(whole.stdout.trim()).toBe(`postgres://musette:${password}@127.0.0.1:${port}/musette`)
+    expect(await queryOnce(whole.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
+
+    const refused = await runNode([distPath('main.js'), 'status'], {
+      env: { ...env(), DATABASE_URL: stdout.trim() },
+      timeoutMs: 20_000,
+    })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('its URL has none') })
+  })
+
+  it('starts one process only, however often and however closely it is run', async () => {
+    const urls = await Promise.all([dbUrl(), dbUrl(), dbUrl()])
+    expect(urls.map(({ code }) => code)).toEqual([0, 0, 0])
+    expect(new Set(urls.map(({ stdout }) => stdout)).size).toBe(1)
+    await eventually(async () => (await listProcesses('db-hold')).length === 1)
+    const [holder] = await listProcesses('db-hold')
+    expect(await dbUrl()).toMatchObject({ code: 0 })
+    expect(await listProcesses('db-hold')).toMatchObject([{ pid: holder?.pid }])
+  })
+
+  it('starts a new holder when the last one was killed', async () => {
+    const first = await dbUrl()
+    for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGKILL')
+    const second = await dbUrl()
+    expect(second.stdout).toBe(first.stdout)
+    expect(await listProcesses('db-hold')).toHaveLength(1)
+  })
+
+  it('and sql read the database of a newer musette with a warning, and change nothing', async () => {
+    const made = await openDatabase(config(), log)
+    await queryOnce(
+      made.url,
+      `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`,
+    )
+    await made.close()
+    const newer = 'this database was made by a newer musette, 9.8.7; install that version'
+    const told = await dbUrl('--with-password')
+    expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining(`musette: ${newer}\n`) })
+    expect(await queryOnce(told.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
+    const sql = (...args: string[]) => runNode([distPath('main.js'), 'sql', '--csv', ...args], { env: env() })
+    const read = await sql('select count(*) from activities')
+    expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n' })
+    expect(read.stderr).toContain(`WARNING:  ${newer}\n`)
+    const refused = await sql('--write', 'delete from drift')
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(newer) })
+  })
+
+  it('says why the database does not start', async () => {
+    await dbUrl()
+    for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
+    await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+    await rm(join(folder.path, 'postgres/PG_VERSION'))
+    const { code, stderr } = await dbUrl()
+    expect(stderr).toContain('move it away, then start again')
+    expect(code).toBe(2)
+  })
+})
+
+describe('the process that holds the database', () => {
+  const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
+    holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
+
+  it('ends when no program but musette is connected', async () => {
+    const daemon = await openDatabase(config(), log)
+    await hold(40)
+    expect(await queryOnce(daemon.url, 'select 1 as one')).toEqual([{ one: 1 }])
+    await daemon.close()
+    expect(await listProcessesNaming(folder.path)).toEqual([])
+  })
+
+  it('stays while another program is connected', async () => {
+    const daemon = await openDatabase(config(), log)
+    let gone = false
+    const asking = queryOnce(daemon.url, 'select pg_sleep(1)')
+    const held = hold(100).then(() => {
+      gone = true
+    })
+    await asking
+    expect(gone).toBe(false)
+    await held
+    await daemon.close()
+  })
+
+  it('ends when its folder is removed', async () => {
+    const held = await new Promise<{ end: Promise<void> }>((resolve) => {
+      const end = hold(600_000, undefined, () => resolve({ end }))
+    })
+    await rm(folder.path, { recursive: true, force: true, maxRetries: 20 })
+    await held.end
+  })
+})
+
+/** Lists processes whose command line holds `text` and whose environment names the folder, or all of them for ''. */
+async function listProcesses(text: string) {
+  const found: Array<{ pid: number; args: string; environment: string }> = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const args = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
+    const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
+    if (text !== '' && !(args.includes(text) && environment.includes(folder.path))) continue
+    found.push({ pid: Number(name), args, environment })
+  }
+  return found
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
+import { type, typeVerb } from '../../doctor/rig.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { listProcessesNaming } from '../../kit/processes.ts'
+import { openReaderLogin } from '../../kit/reader-login.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
+
+const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
+  runVerb(args, options)
+
+describe('musette reader', () => {
+  it('prints only the URL, once, for a database named by a file', async () => {
+    const { name, url } = await openReaderLogin()
+    const folder = await openTempDir('reader')
+    onTestFinished(() => folder.close())
+    const file = join(folder.path, 'url')
+    await writeFile(file, `${url}\n`)
+    const env = { DATABASE_URL_FILE: file }
+    const password = randomBytes(16).toString('hex')
+    const made = await musette(['reader', name, '--password-stdin', '--statement-timeout', '2m'], {
+      env,
+      input: `${password}\n`,
+    })
+    expect(made.code).toBe(0)
+    expect(`${made.stdout}${made.stderr}`.split(password)).toHaveLength(2)
+    expect(made.stderr).toContain(`user ${name}, the password`)
+    const settings = "select current_user as name, current_setting('statement_timeout') as timeout"
+    expect(await queryOnce(made.stdout.trim(), settings)).toEqual([{ name, timeout: '2min' }])
+    const again = await musette(['reader', name], { env })
+    expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
+  })
+
+  it('works on the embedded Postgres', async () => {
+    const folder = await openTempDir('reader')
+    const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
+    onTestFinished(async () => {
+      await server.close()
+      const left = () => listProcessesNaming(folder.path)
+      // The process that keeps the server ends by itself when nobody is connected; this is sooner.
+      await eventually(async () => {
+        for (const one of await left()) process.kill(Number.parseInt(one, 10), 'SIGTERM')
+        return (await left()).length === 0
+      })
+      await folder.close()
+    })
+    const env = { MUSETTE_DATA_DIR: folder.path }
+    const made = await musette(['reader'], { env })
+    expect(made.code).toBe(0)
+    const read = () =>
+      queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities')
+    expect(await read()).toEqual([{ name: 'analyst', n: 0 }])
+    const lost = await musette(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
+    expect(lost.code).toBe(4)
+    expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')
+    expect(await typeVerb('musette db-url', made.stderr, { env })).toMatchObject({ code: 0 })
+    await server.close()
+    expect(await eventually(() => read().catch(() => undefined))).toEqual([{ name: 'analyst', n: 0 }])
+  })
+
+  it('refuses what it does not understand with exit code 2, and an unmigrated database with the command', async () => {
+    const { name, url } = await openReaderLogin({ migrated: false })
+    const env = { DATABASE_URL: url }
+    for (const args of [
+      ['Analyst'],
+      ['pg_x'],
+      ['a', 'b'],
+      ['--nix'],
+      [name, '--statement-timeout', 'soon'],
+    ]) {
+      expect(await musette(['reader', ...args], { env })).toMatchObject({ code: 2, stdout: '' })
+    }
+    const bare = await musette(['reader', name], { env })
+    expect(bare).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('the database is empty; run: musette login'),
+    })
+  })
+})

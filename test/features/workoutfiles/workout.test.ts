@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CliRig, openCliRig } from '../../cli/rig.ts'
+import { openHold } from '../../kit/postgres.ts'
+import { readCourse, readFitWorkout, readZwo } from './readers.ts'
+
+describe('musette workout', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 1 })
+  })
+  afterAll(async () => {
+    await rig.close()
+  })
+
+  it('lists mirrored workouts, and names the command before the first', async () => {
+    expect((await rig.musette(['workout', 'list'])).stderr).toContain('musette login')
+    await rig.signIn()
+    expect((await rig.musette(['workout', 'list'])).stdout).toContain('musette sync')
+    const nothing = await rig.musette(['workout', 'export', '--all', '--format', 'zwo', '--to', 'none'])
+    expect(nothing).toMatchObject({ code: 0, stderr: expect.stringContaining('musette sync') })
+    await rig.musette(['sync'])
+    const { stdout, code } = await rig.musette(['workout', 'list'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/Lunch Tempo +own0tempo0000001 +own +0:53:00/)
+    expect(stdout).toMatch(/Easy Spin +df0easyspin00001 +default +0:45:00/)
+    const listed = JSON.parse((await rig.musette(['workout', 'list', '--json'])).stdout)
+    expect(listed).toHaveLength(7)
+    expect(listed[0]).toMatchObject({ list: 'own', ftp: expect.any(Number), problem: null })
+  })
+
+  it('writes one workout by name or path, in every format', async () => {
+    const write = async (format: string, name = 'lunch tempo') =>
+      rig.musette(['workout', 'export', name, '--format', format])
+    const erg = await write('erg')
+    expect(readCourse(erg.stdout).watts).toHaveLength(3_180)
+    expect((await write('erg', 'own0tempo0000001')).stdout).toBe(erg.stdout)
+    const { ftp, steps } = JSON.parse((await write('json')).stdout)
+    expect(steps).toHaveLength(6)
+    expect(readZwo((await write('zwo')).stdout, ftp).watts).toHaveLength(3_180)
+    expect(readCourse((await write('mrc')).stdout).watts).toHaveLength(3_180)
+    const folder = join(rig.dataDir, 'one')
+    await rig.musette(['workout', 'export', 'Easy Spin', '--format', 'fit', '--to', folder])
+    expect(readFitWorkout(await readFile(join(folder, 'Easy Spin.fit'))).watts).toHaveLength(2_700)
+  })
+
+  it('writes the own list into a folder, again only changes, and keeps files of a person', async () => {
+    const folder = join(rig.dataDir, 'all')
+    const all = (format: string) =>
+      rig.musette(['workout', 'export', '--all', '--format', format, '--to', folder])
+    await mkdir(folder)
+    await writeFile(join(folder, 'Lunch Tempo.mrc'), 'mine')
+    expect((await all('mrc')).stderr).toContain('3 of 3 workouts written as .mrc')
+    expect((await all('mrc')).stderr).toContain('0 of 3 workouts written as .mrc, 3 unchanged')
+    await all('fit')
+    const files = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort()
+    expect(files).toEqual([
+      '30-15 -hard- & short -3.fit',
+      '30-15 -hard- & short -3.mrc',
+      'Lunch Tempo (2).mrc',
+      'Lunch Tempo.fit',
+      'Lunch Tempo.mrc',
+      'own0untitled0003.fit',
+      'own0untitled0003.mrc',
+    ])
+    expect(await readFile(join(folder, 'Lunch Tempo.mrc'), 'utf8')).toBe('mine')
+    await rm(join(folder, 'own0untitled0003.fit'))
+    expect((await all('fit')).stderr).toContain('1 of 3 workouts written')
+  })
+
+  it('does not wait while the daemon writes into its own folder', async () => {
+    const hold = await openHold(
+      rig.databaseUrl,
+      `INSERT INTO musette.locks (name) VALUES ('workout folder ') ON CONFLICT (name) DO UPDATE SET name = excluded.name`,
+    )
+    try {
+      const folder = join(rig.dataDir, 'beside')
+      const { code } = await rig.musette(['workout', 'export', '--all', '--format', 'erg', '--to', folder])
+      expect(code).toBe(0)
+    } finally {
+      await hold.close()
+    }
+  })
+
+  it('says in one sentence what is wrong and what to type', async () => {
+    const refused = async (args: string[], env?: Record<string, string>) => {
+      const { code, stdout, stderr } = await rig.musette(['workout', 'export', ...args], {
+        ...(env && { env }),
+      })
+      expect(stdout).toBe('')
+      return [code, stderr.trim()] as const
+    }
+    expect(await refused(['nosuch', '--format', 'zwo'])).toEqual([
+      2,
+      expect.stringContaining('there is no workout "nosuch"; run: musette workout list'),
+    ])
+    expect((await refused(['--format', 'zwo']))[1]).toContain('musette workout export --all')
+    expect((await refused(['--all', '--format', 'zwo']))[1]).toContain('--to DIR')
+    expect((await refused(['x', '--format', 'tcx']))[1]).toContain('zwo, erg, mrc, fit, json')
+    await writeFile(join(rig.dataDir, 'file'), '')
+    const [code, sentence] = await refused(['--all', '--format', 'zwo', '--to', join(rig.dataDir, 'file')])
+    expect(code).toBe(2)
+    expect(sentence).toContain('cannot be written')
+    const kept = join(rig.dataDir, 'kept')
+    expect(
+      (await refused(['--all', '--format', 'zwo', '--to', kept], { MUSETTE_WORKOUT_DIR: kept }))[1],
+    ).toContain('MUSETTE_WORKOUTS=all')
+  })
+})
