@@ -120,7 +120,7 @@ export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>
   )
 }
 
-/** Records a signed-out session of the dashboard, and deletes expired ones. */
+/** Records a signed-out session of a browser, and deletes expired ones. */
 export async function recordEndedSession(tx: Tx, session: { id: string; endsAt: Date }): Promise<void> {
   await tx.db.delete(endedSessions).where(lt(endedSessions.endsAt, sql`clock_timestamp()`))
   await tx.db.insert(endedSessions).values(session).onConflictDoNothing()

@@ -100,36 +100,31 @@ export async function pruneRuns(
   return (await tx.client.query(PRUNE, [accountId, limit])).rowCount ?? 0
 }
 
-/** The work on the whole database that runs on a schedule, as its rows in sync_runs name it. */
-export type WholeWork = 'export' | 'backup' | 'backup-verify' | 'heartbeat'
-
 /** When scheduled work on the whole database was last done, and how its newest run that has ended ended. */
 export type WholeWorkState = {
   doneAt: Date | null
-  /** how long the last one that was done took, and the size of its file */
+  /** how long the last one that was done took */
   seconds: number | null
-  bytes: number | null
   outcome: string | null
   error: string | null
   errorCode: string | null
 }
 
-/** Finds the state of scheduled work on the whole database; runs by hand do not count. */
-export async function findWholeWorkState(tx: Tx, work: WholeWork): Promise<WholeWorkState> {
+/** Finds the state of scheduled work on the whole database, by the resource of its runs; runs by hand do not count. */
+export async function findWholeWorkState(tx: Tx, resource: string): Promise<WholeWorkState> {
   const { rows } = await tx.client.query<WholeWorkState>(
     `with ended as not materialized (
-       select started_at, finished_at, outcome, error, error_code, bytes from training.sync_runs
+       select started_at, finished_at, outcome, error, error_code from training.sync_runs
        where account_id is null and resource = $1 and kind = 'schedule' and outcome <> 'running'
          and error_code is distinct from 'aborted')
      select good.finished_at as "doneAt", extract(epoch from good.finished_at - good.started_at)::float8 as seconds,
-       good.bytes::float8 as bytes, newest.outcome, newest.error,
-       newest.error_code as "errorCode"
+       newest.outcome, newest.error, newest.error_code as "errorCode"
      from (select) one
      left join lateral (select * from ended where outcome = 'done' order by started_at desc limit 1) good on true
      left join lateral (select * from ended order by started_at desc limit 1) newest on true`,
-    [work],
+    [resource],
   )
-  return rows[0] ?? { doneAt: null, seconds: null, bytes: null, outcome: null, error: null, errorCode: null }
+  return rows[0] ?? { doneAt: null, seconds: null, outcome: null, error: null, errorCode: null }
 }
 
 /** Counts, for each account that has some, the activities that scheduled comparisons of the last day could not compare. */

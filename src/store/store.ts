@@ -144,17 +144,14 @@ export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number |
   await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
 }
 
-/** Work on the whole database that one process at a time does, however long it takes; each has a view to be locked. */
-type ExclusiveWork = 'export' | 'backup' | 'mqtt'
-
 /**
- * Runs `action` while no other process does the same work. Returns undefined, and runs nothing, when another one does it at this
- * moment; nothing is waited for. The lock ends with its connection, so a process that was killed holds none. `action` uses other
- * connections; `held` aborts when the lock is lost with its connection.
+ * Runs `action`, which may take long, while no other process does the same work, for which there is a view `musette.lock_<work>`. Returns
+ * undefined, and runs nothing, when another one does it at this moment; nothing is waited for. The lock ends with its connection, so a
+ * process that was killed holds none. `action` uses other connections; `held` aborts when the lock is lost with its connection.
  */
 export async function withExclusiveWork<T>(
   store: Store,
-  work: ExclusiveWork,
+  work: string,
   action: (held: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
   let locked = false
