@@ -26,7 +26,7 @@ export type RecordField = Readonly<{
  * The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear
  * change.
  */
-export type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
+type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /**
  * The records of a file, by field. `timesMs`: ms since 1970, NaN of a record without a time. `beatsHr`: the heart rate by the beats

@@ -6,7 +6,7 @@ export type ProfileField = Readonly<{
   isList: boolean
   isTime: boolean
 }>
-export type ProfileMessage = Readonly<{ name: string; fields: ReadonlyMap<number, ProfileField> }>
+type ProfileMessage = Readonly<{ name: string; fields: ReadonlyMap<number, ProfileField> }>
 
 /**
  * The messages of the FIT profile, each with its number and name before its fields: names with consecutive numbers; a number before

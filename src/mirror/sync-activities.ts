@@ -6,7 +6,7 @@ import { pollActivities } from './poll-activities.ts'
 import { type ReconcileResult, reconcileActivities } from './reconcile-activities.ts'
 import { updateTimeZones } from './time-zones.ts'
 
-export type PassCounts = {
+type PassCounts = {
   listed: number
   fetched: number
   unchanged: number

@@ -276,7 +276,7 @@ export function driftOfDate(field: string, wire: PhpDate): Drift[] {
 const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)$|^z$|^[+-]00:?00(?::00)?$/i
 
 /** Tells whether a time zone is plain UTC. `Europe/London` is not, nor is the abbreviation `WET`. */
-export function isPlainUtc(timezone: string): boolean {
+function isPlainUtc(timezone: string): boolean {
   return PLAIN_UTC.test(timezone)
 }
 

@@ -179,7 +179,7 @@ const MAX_NAME = 80
 export type AccountService = ReturnType<typeof makeAccountService>
 
 /** Makes the endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
-export function makeAccountService(deps: RefreshDeps, state: LoginState) {
+function makeAccountService(deps: RefreshDeps, state: LoginState) {
   const { baseUrl, queue } = state.account
 
   /** Makes the target of an endpoint whose path is fixed. */

@@ -151,7 +151,7 @@ const VIEW = 'musette.lock_migration'
 const MADE_MEANWHILE: ReadonlySet<string> = new Set(['42P06', '42P07', '42710', '23505'])
 
 /** Creates the lock of migrations, on an empty database too; not in a transaction. Throws pg's errors. */
-export async function createMigrationLock(client: pg.ClientBase): Promise<void> {
+async function createMigrationLock(client: pg.ClientBase): Promise<void> {
   const found = await client.query<{ schema: boolean; view: boolean }>(
     `SELECT to_regnamespace('musette') IS NOT NULL AS schema, to_regclass('${VIEW}') IS NOT NULL AS view`,
   )
@@ -167,7 +167,7 @@ export async function createMigrationLock(client: pg.ClientBase): Promise<void> 
 }
 
 /** Takes the lock to the end of the transaction, which must be allowed to write; waits for it as `lock_timeout` says. */
-export async function lockMigrations(client: pg.ClientBase): Promise<void> {
+async function lockMigrations(client: pg.ClientBase): Promise<void> {
   await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)
 }
 

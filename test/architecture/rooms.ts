@@ -65,7 +65,7 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   dropfolder: [],
   fit: [],
   vault: ['store'],
-  store: ['features', 'fields'],
+  store: ['fields'],
   service: ['fields'],
   embedded: [],
   sandbox: ['fit'],

@@ -140,14 +140,14 @@ function shrunkenError(before: number, gone: number): UnexpectedResponseError {
 
 const DEFINITIONS = 'workout_definitions'
 
-export type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
+type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
 
 /**
  * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): of those never resolved, and of
  * those whose entry or rider's signature has changed. One that fails is counted, logged and marked in its row; it keeps its sets and is
  * fetched again at the next run, with `failedBefore` when it failed before that time. An outage ends the run.
  */
-export async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
+async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
   return withRun(deps.store, { accountId, resource: DEFINITIONS, kind: 'fetch' }, async (tally) => {
     const { states, signature } = await deps.store.read(async (tx) => ({
