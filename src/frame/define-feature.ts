@@ -30,6 +30,11 @@ export type Feature = Readonly<{
   jobs?: Readonly<Record<string, FeatureJob>>
   /** an address below which its pages fetch pictures, so that a browser may ask that host for them */
   pictures?: (config: Config) => Promise<string | undefined>
+  /**
+   * the formats that its routes answer with: of an activity at `/activities/<id>/download?format=`, of a saved workout at
+   * `/workouts/<account>.<format>?path=`. Pages link to these.
+   */
+  downloads?: Readonly<Partial<Record<'activity' | 'workout', readonly string[]>>>
   /** adds its routes to the web server, when that opens */
   routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
 }>

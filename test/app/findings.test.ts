@@ -168,7 +168,7 @@ it('a stale mirror is one sentence with one command to everybody that tells of i
       since: expect.any(Date),
     },
   ])
-  const today = await makeFindToday(rig.app)({})
+  const today = await makeFindToday(rig.app, [])({})
   expect(today?.problems).toEqual([
     { text: `${found.replace('account "default"', 'Account “default”')}. Type:`, command: 'musette sync' },
   ])

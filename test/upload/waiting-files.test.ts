@@ -49,7 +49,7 @@ it('status, doctor, metrics and dashboard show a waiting file until it no longer
   // The last value of a gauge counts.
   expect(readings.findLast(({ labels }) => labels?.code === 'not_whole')).toEqual(waiting('not_whole', 1))
   expect(readings).toContainEqual(waiting('vanished', 0))
-  const today = await makeFindToday(rig.app)({})
+  const today = await makeFindToday(rig.app, [])({})
   expect(today?.waiting).toMatchObject([{ path: 'may/ride.fit', reason: cut.reason }])
   await show()
   expect((await findStatus(rig.app)).waiting_files).toEqual([])

@@ -1,4 +1,5 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { EXPORT_FORMATS } from './export-formats.ts'
 import { exportVerb } from './verbs.ts'
 
 const settings = async () => (await import('./settings.ts')).exportSettings
@@ -18,6 +19,8 @@ export const exporting = defineFeature({
       run: async (app, context) => (await import('./export-history.ts')).exportHistory(app, context),
     },
   },
+  downloads: { activity: EXPORT_FORMATS },
+  routes: async (server, { app }) => (await import('./routes.ts')).registerDownloads(server, app),
   state: async () => (await import('./state.ts')).exportState,
   gauges: async () => (await import('./gauges.ts')).exportGauges,
 })

@@ -1,5 +1,6 @@
 import { defineFeature } from '../../frame/define-feature.ts'
 import { workoutExportVerb, workoutListVerb } from './verbs.ts'
+import { WORKOUT_FORMATS } from './workout-formats.ts'
 
 export const workoutfiles = defineFeature({
   name: 'workoutfiles',
@@ -8,5 +9,7 @@ export const workoutfiles = defineFeature({
     start: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
     sync: ['MUSETTE_WORKOUT_DIR', 'MUSETTE_WORKOUTS'],
   },
+  downloads: { workout: WORKOUT_FORMATS },
+  routes: async (server, { app }) => (await import('./routes.ts')).registerWorkouts(server, app),
   state: async () => (await import('./state.ts')).workoutfilesState,
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { DEVELOPMENT, FILE_ID, FIT_EPOCH_S, WORKOUT_FILE } from '../../fit/profile.ts'
 import { encodeFit, type Message } from '../../fit/write-fit.ts'
 import type { SavedWorkout } from '../../store/training/workout-sets.ts'
-import type { Repeated, Step } from './workout-steps.ts'
+import type { Repeated, Step } from '../../store/training/workout-steps.ts'
 
 /** Values of the FIT profile for workouts. */
 const CYCLING = 2

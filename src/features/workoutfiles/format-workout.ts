@@ -1,10 +1,7 @@
 import type { SavedWorkout } from '../../store/training/workout-sets.ts'
+import { type Repeated, type Step, stepsOf } from '../../store/training/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'
-import { type Repeated, type Step, stepsOf } from './workout-steps.ts'
-
-/** The file formats of a workout. */
-export const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
-export type WorkoutFileFormat = (typeof WORKOUT_FORMATS)[number]
+import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** The content of a file, or why it cannot be made. */
 export type FormattedWorkout = { content: string | Uint8Array } | { problem: string }

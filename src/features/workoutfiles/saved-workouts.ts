@@ -4,41 +4,18 @@ import { ConfigError } from '../../kit/errors.ts'
 import { findIdentity } from '../../store/database-facts.ts'
 import { acquireNamedLock } from '../../store/store.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
+import { makeWorkoutLines } from '../../store/training/workout-steps.ts'
 import { systemCode } from './folder-files.ts'
-import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
+import { formatWorkout } from './format-workout.ts'
 import { makeWorkoutFiles } from './wanted-files.ts'
 import { updateFolder } from './workout-folder.ts'
-import { stepsOf } from './workout-steps.ts'
+import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */
 export async function findWorkoutLines(app: Pick<LocalApp, 'store'>, { account: name }: { account: string }) {
   const account = await accountNamed(app, name)
   const workouts = await app.store.read((tx) => findSavedWorkouts(tx, account))
-  return sortWorkouts(workouts).map(lineOf)
-}
-
-/** Returns the line of a workout in a list. */
-export function lineOf(workout: SavedWorkout) {
-  const listed = stepsOf(workout)
-  return {
-    name: workout.name,
-    path: workout.path,
-    list: workout.isOwn ? 'own' : 'default',
-    /** s; null when unknown */
-    seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
-    ftp: workout.ftp,
-    resolved_at: workout.resolvedAt,
-    /** why it cannot be written as a file */
-    problem: 'problem' in listed ? listed.problem : null,
-  }
-}
-
-/** Returns workouts in the order of lists: the own ones first, then by name and path. */
-export function sortWorkouts(workouts: readonly SavedWorkout[]): SavedWorkout[] {
-  const keyOf = ({ name, path }: SavedWorkout) => `${name ?? ''}\n${path}`
-  return workouts.toSorted(
-    (a, b) => Number(b.isOwn) - Number(a.isOwn) || keyOf(a).localeCompare(keyOf(b), 'en'),
-  )
+  return makeWorkoutLines(workouts)
 }
 
 /**

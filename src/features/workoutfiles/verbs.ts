@@ -4,8 +4,8 @@ import { printTable } from '../../frame/output.ts'
 import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
+import { WORKOUT_FORMATS, type WorkoutFileFormat } from './workout-formats.ts'
 
-const WORKOUT_FORMATS = ['zwo', 'erg', 'mrc', 'fit', 'json'] as const
 const WORKOUT = {
   name: 'workout',
   description: 'the workouts that you saved at the service, as files for a trainer',
@@ -52,7 +52,7 @@ export const workoutExportVerb = defineVerb({
   name: 'export [name]',
   description: 'write one workout, or all of your own, by name or path',
   options: {
-    format: option<(typeof WORKOUT_FORMATS)[number], never>(
+    format: option<WorkoutFileFormat, never>(
       '--format <format>',
       'watts: erg, fit, json; shares of FTP: zwo, mrc',
     )

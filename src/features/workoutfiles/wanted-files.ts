@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
 import type { SavedWorkout } from '../../store/training/workout-sets.ts'
-import { formatWorkout, type WorkoutFileFormat } from './format-workout.ts'
+import { formatWorkout } from './format-workout.ts'
+import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
 export type WantedFile = { stem: string; format: string; content: string | Uint8Array; sha256: string }

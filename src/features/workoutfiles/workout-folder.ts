@@ -15,8 +15,8 @@ import {
   systemCode,
   writeManifest,
 } from './folder-files.ts'
-import type { WorkoutFileFormat } from './format-workout.ts'
 import { foldName, makeWorkoutFiles, type WantedFile } from './wanted-files.ts'
+import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** The wanted content of an account's folder: undefined for the day when the service did not name its workout. */
 export type FolderContent = {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { formatWorkout } from '../../../src/features/workoutfiles/format-workout.ts'
 import {
-  formatWorkout,
   WORKOUT_FORMATS,
   type WorkoutFileFormat,
-} from '../../../src/features/workoutfiles/format-workout.ts'
+} from '../../../src/features/workoutfiles/workout-formats.ts'
 import type { SavedWorkout } from '../../../src/store/training/workout-sets.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
 

@@ -10,7 +10,12 @@ import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')
 
 /** What the pages need of the program. */
-export type PagesApp = FactsApp & Pick<App, 'log'> & { queues: readonly JobQueue[] }
+export type PagesApp = FactsApp &
+  Pick<App, 'log'> & {
+    queues: readonly JobQueue[]
+    /** the formats to link to, see the frame's Feature */
+    downloads: Readonly<Record<'activity' | 'workout', readonly string[]>>
+  }
 
 /**
  * A page: its contents come from the script of `folder` and its routes below `/api/`, or are only `text`. The frame has no foreign text, so

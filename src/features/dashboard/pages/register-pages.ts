@@ -6,7 +6,7 @@ import { makeFacts } from '../../../frame/findings/facts.ts'
 import { ConfigError, errorLine, TransientError } from '../../../kit/errors.ts'
 import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
-import { registerActivity, registerDownloads } from './activity/routes.ts'
+import { registerActivity } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
 import { makePageTokens } from './page-token.ts'
@@ -15,7 +15,7 @@ import { KEEP_MS } from './send-view.ts'
 import { registerDropZone } from './today/drop-routes.ts'
 import { registerHomeTimezone } from './today/home-routes.ts'
 import { collectProblems } from './today/problems.ts'
-import { registerToday, registerWorkoutFiles } from './today/routes.ts'
+import { registerToday, registerWorkoutOfDay } from './today/routes.ts'
 
 /** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
 const PAGES: readonly Page[] = [
@@ -38,9 +38,12 @@ const LONGEST_ID = 2_147_483_647
  */
 export async function registerPages(
   server: FastifyInstance,
-  { app: opened, jobs, root, signOut, isWatched, setNoSuchPage }: WebParts,
+  { app: opened, jobs, features, root, signOut, isWatched, setNoSuchPage }: WebParts,
 ): Promise<void> {
-  const app: PagesApp = { ...opened, queues: jobs.queues() }
+  const listFormats = (of: 'activity' | 'workout') =>
+    features.flatMap(({ downloads }) => downloads?.[of] ?? [])
+  const downloads = { activity: listFormats('activity'), workout: listFormats('workout') }
+  const app: PagesApp = { ...opened, queues: jobs.queues(), downloads }
   const tokens = makePageTokens()
   const menu = { pages: PAGES, root, signOut }
   setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))
@@ -67,8 +70,7 @@ export async function registerPages(
   })
   // Bookmarks name the page that the queues had.
   server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
-  registerWorkoutFiles(server, app)
-  registerDownloads(server, app)
+  registerWorkoutOfDay(server, app)
   await registerDropZone(server, app, { tokens, isWatched })
   registerHomeTimezone(server, app, tokens)
   await server.register(

@@ -5,8 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** How long an answer is shared, so that several open pages cost the database as much as one. */
 export const KEEP_MS = 1_000
-/** The key of a row in a query or a path, up to Postgres's largest integer. */
-export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
 
 const compress = promisify(gzip)
 /** Shorter answers are not compressed. */
@@ -29,10 +27,4 @@ export async function sendView(request: FastifyRequest, reply: FastifyReply, vie
 
 function takesGzip({ headers }: FastifyRequest): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(String(headers['accept-encoding'] ?? ''))
-}
-
-/** Makes the header for a download with that name. */
-export function attachmentOf(name: string): string {
-  const ascii = name.replaceAll(/[^\w. -]/g, '_')
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
 }

@@ -232,23 +232,24 @@ function extremeOf(highest: number | null | undefined, unit: string): string {
   return noteOf(highest, (value) => `highest ${formatNumber(value, unit)}`)
 }
 
-const FORMATS: ReadonlyArray<[format: string, text: string]> = [
-  ['csv', 'CSV'],
-  ['json', 'JSON'],
-  ['parquet', 'Parquet'],
-]
+const FORMAT_NAMES: Readonly<Record<string, string>> = {
+  csv: 'CSV',
+  json: 'JSON',
+  parquet: 'Parquet',
+  fit: 'Original FIT',
+}
 
 /** The links that download every second of the activity. */
-export function Downloads({ facts }: { facts: Facts }) {
-  const { activity_id: id, sample_count: count, has_fit: fit, path } = facts
-  const formats = [...(count ? FORMATS : []), ...(fit ? [['fit', 'Original FIT'] as const] : [])]
+export function Downloads({ view: { facts, downloads } }: { view: View }) {
+  const { activity_id: id, sample_count: count, has_fit: hasFit, path } = facts
+  const formats = downloads.filter((format) => (format === 'fit' ? hasFit : count))
   if (formats.length === 0) return null
   return (
     <div class="choice downloads" role="group" aria-label="Download every second of it">
       <span class="quiet">Download every second of it: </span>
-      {formats.map(([format, text]) => (
+      {formats.map((format) => (
         <a key={format} href={`${ROOT}/activities/${id}/download?format=${format}`} download="">
-          {text}
+          {FORMAT_NAMES[format] ?? format}
         </a>
       ))}
       <span class="quiet">

@@ -39,7 +39,7 @@ function Activity() {
       {recorded ? (
         <>
           <FactsList facts={facts} measures={view.measures} summary={summary} />
-          <Downloads facts={facts} />
+          <Downloads view={view} />
           <Recording view={view} samples={samples} />
           <Rest view={view} />
         </>

@@ -8,6 +8,7 @@ import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
+import type { PagesApp } from '../page-frame.ts'
 import { PLOTTED_SAMPLES } from './plotted-samples.ts'
 
 /** The content of the page as the browser receives it. */
@@ -15,7 +16,7 @@ export type View = Sent<typeof findActivity>
 
 /** Finds the content of an activity's page without its samples; undefined when it does not exist. */
 export async function findActivity(
-  { store, config }: Pick<App, 'store' | 'config'>,
+  { store, config, downloads }: Pick<PagesApp, 'store' | 'config' | 'downloads'>,
   { activityId }: { activityId: number },
 ) {
   return await store.read(async (tx) => {
@@ -33,6 +34,7 @@ export async function findActivity(
       laps: await findLaps(tx, { accountId, activityId }),
       revisions: await findRevisions(tx, activityId),
       map_tiles: dashboardSettings.of(config).mapTiles ?? null,
+      downloads: downloads.activity,
       several: (await findAccounts(tx)).length > 1,
       resync_command: commandFor('resync', facts.account, facts.path),
       ...(await findNeighbours(tx, activityId)),

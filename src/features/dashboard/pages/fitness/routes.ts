@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { App } from '../../../../app/app.ts'
+import { KEY } from '../../../../frame/downloads.ts'
 import { SPORTS } from '../../../../store/schema/activities.ts'
-import { KEY, sendView } from '../send-view.ts'
+import { sendView } from '../send-view.ts'
 import { findFitness } from './queries.ts'
 
 const QUERY = {

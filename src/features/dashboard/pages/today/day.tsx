@@ -215,33 +215,38 @@ function WorkoutOfDay({
   )
 }
 
-/** The rider's own workouts with their files; nothing without any. */
+/** The rider's own workouts, with their files where a feature makes these; nothing without any. */
 function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id: id } }: Props) {
   if (workouts.length === 0) return null
-  const columns: readonly Column<Saved>[] = [
-    { title: 'Workout', names: true, cell: ({ name, path }) => name || path },
-    { title: 'Time', number: true, cell: ({ seconds }) => (seconds === null ? '' : formatSpan(seconds)) },
-    {
-      title: 'Files',
-      cell: ({ name, path, problem }) =>
-        problem ??
-        formats.map((format) => (
-          <>
-            <Link
-              key={format}
-              to={`/workouts/${id}.${format}?path=${encodeURIComponent(path)}`}
-              download=""
-              aria-label={`Download ${name || path} as .${format}`}
-            >
-              .{format}
-            </Link>{' '}
-          </>
-        )),
-    },
-  ]
+  const files: Column<Saved> = {
+    title: 'Files',
+    cell: ({ name, path, problem }) =>
+      problem ??
+      formats.map((format) => (
+        <>
+          <Link
+            key={format}
+            to={`/workouts/${id}.${format}?path=${encodeURIComponent(path)}`}
+            download=""
+            aria-label={`Download ${name || path} as .${format}`}
+          >
+            .{format}
+          </Link>{' '}
+        </>
+      )),
+  }
   return (
     <Details title="Saved workouts">
-      <Table caption="The workouts of your own list" columns={columns} rows={workouts} />
+      <Table
+        caption="The workouts of your own list"
+        columns={formats.length > 0 ? [...WORKOUTS, files] : WORKOUTS}
+        rows={workouts}
+      />
     </Details>
   )
 }
+
+const WORKOUTS: readonly Column<Saved>[] = [
+  { title: 'Workout', names: true, cell: ({ name, path }) => name || path },
+  { title: 'Time', number: true, cell: ({ seconds }) => (seconds === null ? '' : formatSpan(seconds)) },
+]

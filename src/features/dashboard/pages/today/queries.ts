@@ -8,9 +8,7 @@ import { makeFileStem } from '../../../../kit/folders/file-name.ts'
 import { type Account, findAccountById, findAccounts } from '../../../../store/account-rows.ts'
 import type { Tx } from '../../../../store/store.ts'
 import { findSavedWorkouts } from '../../../../store/training/workout-sets.ts'
-import { WORKOUT_FORMATS, type WorkoutFileFormat } from '../../../workoutfiles/format-workout.ts'
-import { lineOf, sortWorkouts } from '../../../workoutfiles/saved-workouts.ts'
-import { makeWorkoutFiles } from '../../../workoutfiles/wanted-files.ts'
+import { makeWorkoutLines } from '../../../../store/training/workout-steps.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow } from '../fitness-now.ts'
@@ -40,7 +38,7 @@ const ACTIVITIES_SHOWN = 8
  * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
  * it does not exist. The parts, about 20 queries, are found at the same time.
  */
-export function makeFindToday(app: FactsApp) {
+export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) {
   const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
   return async ({ accountId }: { accountId?: number | undefined }) => {
     const [shared, today] = await Promise.all([
@@ -52,7 +50,8 @@ export function makeFindToday(app: FactsApp) {
       }),
     ])
     const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
-    return accountId === undefined || isKnown ? { ...shared, today } : undefined
+    if (accountId !== undefined && !isKnown) return undefined
+    return { ...shared, today: today && { ...today, workout_formats: workoutFormats } }
   }
 }
 
@@ -127,11 +126,9 @@ async function findAccountToday(tx: Tx, account: Account) {
           profile: parseErgProfile(workout.files.erg ?? ''),
         }
       : null,
-    workouts: sortWorkouts(saved.filter(({ isOwn }) => isOwn)).map((one) => {
-      const { name, path, seconds, problem } = lineOf(one)
-      return { name, path, seconds, problem }
-    }),
-    workout_formats: WORKOUT_FORMATS,
+    workouts: makeWorkoutLines(saved.filter(({ isOwn }) => isOwn)).map(
+      ({ name, path, seconds, problem }) => ({ name, path, seconds, problem }),
+    ),
   }
 }
 
@@ -206,22 +203,6 @@ export async function findActivityLines(tx: Tx, input: { limit: number }): Promi
     [input.limit],
   )
   return rows
-}
-
-/** Finds the file of an account's workout in a format, with its name in a folder. */
-export async function findSavedFile(
-  { store }: Pick<App, 'store'>,
-  { accountId, path, format }: { accountId: number; path: string; format: WorkoutFileFormat },
-) {
-  const saved = await store.read(async (tx) => {
-    const account = await findAccountById(tx, accountId)
-    return account ? findSavedWorkouts(tx, account) : []
-  })
-  const { wanted } = makeWorkoutFiles(
-    saved.filter((workout) => workout.path === path),
-    { formats: [format] },
-  )
-  return wanted[0] && { name: `${wanted[0].stem}.${format}`, content: wanted[0].content }
 }
 
 /** Finds the file of an account's workout of the day in a format, with its name in the workout folder. */

@@ -1,4 +1,4 @@
-import type { SavedWorkout } from '../../store/training/workout-sets.ts'
+import type { SavedWorkout } from './workout-sets.ts'
 
 /** A part of a workout with constant power. */
 export type Step = { name: string | null; seconds: number; watts: number }
@@ -74,4 +74,25 @@ function roundSets(sets: readonly Repeated[]): Repeated[] {
 
 function isPossible({ seconds, watts }: Step): boolean {
   return seconds >= 0 && watts >= 0 && seconds <= LONGEST_S && watts <= MAX_WATTS
+}
+
+/** Makes the lines of a list of workouts: the own ones first, then by name and path. */
+export function makeWorkoutLines(workouts: readonly SavedWorkout[]) {
+  const keyOf = ({ name, path }: SavedWorkout) => `${name ?? ''}\n${path}`
+  return workouts
+    .toSorted((a, b) => Number(b.isOwn) - Number(a.isOwn) || keyOf(a).localeCompare(keyOf(b), 'en'))
+    .map((workout) => {
+      const listed = stepsOf(workout)
+      return {
+        name: workout.name,
+        path: workout.path,
+        list: workout.isOwn ? 'own' : 'default',
+        /** s; null when unknown */
+        seconds: 'problem' in listed ? null : listed.steps.reduce((sum, { seconds }) => sum + seconds, 0),
+        ftp: workout.ftp,
+        resolved_at: workout.resolvedAt,
+        /** why it cannot be written as a file */
+        problem: 'problem' in listed ? listed.problem : null,
+      }
+    })
 }

@@ -1,0 +1,21 @@
+import type { FastifyReply } from 'fastify'
+
+/** The key of a row in a query or a path, up to Postgres's largest integer. */
+export const KEY = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const
+
+/** Sends a file as a download. */
+export function sendFile(
+  reply: FastifyReply,
+  { name, content }: { name: string; content: string | Uint8Array },
+) {
+  return reply
+    .header('content-disposition', attachmentOf(name))
+    .type('application/octet-stream')
+    .send(typeof content === 'string' ? content : Buffer.from(content))
+}
+
+/** Makes the header for a download with that name. */
+export function attachmentOf(name: string): string {
+  const ascii = name.replaceAll(/[^\w. -]/g, '_')
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(name)}`
+}
