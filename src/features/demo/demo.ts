@@ -146,18 +146,18 @@ const QUERIES: ReadonlyArray<{ question: string; sql: string }> = [
   {
     question: 'The last five activities:',
     sql: `select started_at_local::date::text as day, left(name, 28) as name, activity_type as type, sample_count as samples,
-  round(avg_power::numeric) as watts, round(xss::numeric) as xss
+  round(avg_power)::int as watts, round(xss)::int as xss
 from training.activities where absent_since is null order by started_at desc nulls last limit 5`,
   },
   {
     question: 'Load and fitness by year:',
     sql: `select training.season_of(started_at_local::date) as year, count(*)::int as activities,
-  round(sum(xss)::numeric) as xss, round(max(sig_ftp)::numeric) as best_ftp
+  round(sum(xss))::int as xss, round(max(sig_ftp))::int as best_ftp
 from training.activities where absent_since is null group by 1 order by 1`,
   },
   {
     question: 'Best mean power in rides over the whole history:',
-    sql: `select duration_s as seconds, round(max(watts)::numeric) as watts
+    sql: `select duration_s as seconds, round(max(watts))::int as watts
 from training.power_curves where sport = 'cycling' and duration_s in (5, 60, 300, 1200, 3600)
 group by 1 order by 1`,
   },
