@@ -8,7 +8,7 @@ const sources = readSources()
 
 describe('the rooms of src', () => {
   it('import only what the table allows', () => {
-    expect(listViolations(sources).sort()).toEqual(LEFT)
+    expect(listViolations(sources).filter((each) => !LEFT.includes(each))).toEqual([])
   })
 
   it('fail the check with a planted violation', () => {
