@@ -6,7 +6,6 @@ import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
 import { mqttSettings } from '../features/mqtt/settings.ts'
-import { renewReaders } from '../features/reader/reader.ts'
 import { findConditions } from '../features/webhooks/find-conditions.ts'
 import { openWebhooks } from '../features/webhooks/open-webhooks.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
@@ -93,7 +92,7 @@ async function openParts(
     release.defer('app', () => app.close())
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
-    await renewReaders(app)
+    for (const { prepare } of FEATURES) await prepare?.(app)
     await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
     if (!config.mirror.keepRaw)
       log.info(

@@ -26,6 +26,8 @@ export type Feature = Readonly<{
   state?: () => Promise<FeatureState>
   /** what Prometheus reads of it */
   gauges?: () => Promise<Gauges>
+  /** brings what it keeps in the database up to date, at each start of a daemon */
+  prepare?: (app: App) => Promise<void>
   /** its jobs by name; each has one schedule for the daemon, and no payload */
   jobs?: Readonly<Record<string, FeatureJob>>
   /** an address below which its pages fetch pictures, so that a browser may ask that host for them */

@@ -81,7 +81,6 @@ export const LEFT: readonly string[] = [
   'app/app.ts imports features/workoutfiles/workout-folder.ts',
   'daemon/daemon.ts imports features/mqtt/publisher.ts',
   'daemon/daemon.ts imports features/mqtt/settings.ts',
-  'daemon/daemon.ts imports features/reader/reader.ts',
   'daemon/daemon.ts imports features/webhooks/find-conditions.ts',
   'daemon/daemon.ts imports features/webhooks/open-webhooks.ts',
   'daemon/daemon.ts imports features/webhooks/settings.ts',

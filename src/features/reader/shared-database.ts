@@ -5,12 +5,12 @@ import type { Logger } from 'pino'
 import { assertDatabase, findMismatch, openDatabase } from '../../app/open-database.ts'
 import type { Config } from '../../config/config.ts'
 import { readSharedUrl } from '../../embedded/embedded.ts'
-import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from '../../embedded/keep-alive.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from './keep-alive.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE

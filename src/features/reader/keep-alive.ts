@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { acquireLock, isLocked } from './lock.ts'
+import { acquireLock, isLocked } from '../../embedded/lock.ts'
 
 export type KeepAlive = NonNullable<Awaited<ReturnType<typeof acquireKeepAlive>>>
 
