@@ -1,17 +1,14 @@
 import { type EventEmitter, once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { makeQueuePool, migrateQueueTables } from '../../src/jobs/backend.ts'
 import { errorCode } from '../../src/kit/errors.ts'
 import { endPool, makePool, PostgresClient, withClient } from '../../src/kit/postgres-client.ts'
 import { openChangeListener } from '../../src/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../src/store/migrate.ts'
 import { withExclusiveWork } from '../../src/store/store.ts'
-import { openTestReader } from '../features/mcp/guarded/rig.ts'
 import { readSettings } from '../kit/config.ts'
 import { END_CONNECTIONS, queryOnce } from '../kit/postgres.ts'
-import { openReaderLogin } from '../kit/reader-login.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
@@ -33,11 +30,6 @@ test('every connection of ours is without JIT and without foreign schemas in its
   const queue = makeQueuePool(url)
   onTestFinished(() => queue.end())
   expect((await queue.query(SETTINGS)).rows).toEqual([{ jit: 'off', path: 'pg_catalog, bullmq' }])
-  const queries = await openQueries({ connectionString: url, write: false })
-  onTestFinished(() => queries.close())
-  const [typed] = await collectResults(queries, SETTINGS)
-  expect(typed?.rows).toEqual([['off', 'training']])
-  expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
 })
 
 test('long work under a lock leaves no state on its connection', async () => {
@@ -48,13 +40,6 @@ test('long work under a lock leaves no state on its connection', async () => {
   const failing = withExclusiveWork(store, 'export', () => Promise.reject(new Error('it fails')))
   await expect(failing).rejects.toThrow('it fails')
   expect(await countListeners()).toBe(before)
-})
-
-test('a login for analysts has the JIT of its server, since their queries may run for minutes', async () => {
-  const login = await openReaderLogin()
-  const { url } = await login.make()
-  const [ours] = await queryOnce(login.url, `select current_setting('jit') as jit`)
-  expect(await queryOnce(url, SETTINGS)).toEqual([{ ...ours, path: 'training' }])
 })
 
 test('server timeouts end no work of ours and no connection that waits for changes', async () => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rebuildAccount } from '../../src/app/rebuild-account.ts'
-import { exportActivity } from '../../src/features/export/export-activity.ts'
 import { readContents } from '../../src/fit/fit-contents.ts'
 import { makeRichFit, makeTwoSensors } from '../fit/make-rich-fit.ts'
 import { makeRide } from '../kit/ride.ts'
@@ -29,16 +28,6 @@ async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
     )
   }
   return found
-}
-
-async function exportFit(path: string): Promise<{ bytes: Buffer; why: string | undefined }> {
-  const pieces: Uint8Array[] = []
-  const write = async (piece: string | Uint8Array) => {
-    pieces.push(Buffer.from(piece))
-  }
-  const { signal } = new AbortController()
-  const why = await exportActivity(rig.app, { name: rig.account.name, path, format: 'fit', write, signal })
-  return { bytes: Buffer.concat(pieces), why }
 }
 
 describe('a FIT file that passes', () => {
@@ -137,21 +126,8 @@ describe('a FIT file that passes', () => {
     })
   })
 
-  it('is exported byte by byte, or names the command when the bytes are missing', async () => {
-    const [{ activity_path: path } = {}] = await rig.rows(
-      `select activity_path from training.uploads where content_id = $1`,
-      [idOf(rich)],
-    )
-    const { bytes, why } = await exportFit(String(path))
-    expect(why).toBeUndefined()
-    expect(bytes.equals(rich)).toBe(true)
-    await rig.rows('delete from training.fit_originals where content_id = $1 returning 1', [idOf(rich)])
-    expect(await exportFit(String(path))).toMatchObject({
-      why: expect.stringContaining('musette upload FILE'),
-    })
-  })
-
   it('that comes again changes no row, and adds missing bytes', async () => {
+    await rig.rows('delete from training.fit_originals where content_id = $1 returning 1', [idOf(rich)])
     const before = await rowsOf(rich)
     expect(before.fit_originals).toEqual([])
     await rig.importFile('again.fit', rich)

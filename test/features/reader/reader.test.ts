@@ -8,9 +8,9 @@ import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { listProcessesNaming } from '../../kit/processes.ts'
-import { openReaderLogin } from '../../kit/reader-login.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
+import { openReaderLogin } from './reader-login.ts'
 
 const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
   runVerb(args, options)

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
-import type { Tx } from '../../../src/store/store.ts'
 import { dayAfter } from './expected.ts'
 import { openScene, type Row } from './scene.ts'
 
@@ -167,14 +165,4 @@ describe('the views of two accounts', () => {
       { account_id: two, activities: 2, xss: 140 },
     ])
   })
-})
-
-it('the days of a week are planned as seven rows, so that a fast query is not compiled', async () => {
-  const scene = await openScene()
-  const accountId = await scene.account()
-  const plans = await scene.store.read(async ({ client }) => {
-    const explain = (text: string, values: unknown[]) => client.query(`explain (format json) ${text}`, values)
-    return findWeekDays({ client: { query: explain } } as unknown as Tx, accountId)
-  })
-  expect(plans).toMatchObject([{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': 7 } }] }])
 })

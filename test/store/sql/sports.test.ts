@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { openScene } from './scene.ts'
 
 it.each<[sport: string, types: readonly (string | null)[]]>([
@@ -38,49 +37,6 @@ it.each<[sport: string, types: readonly (string | null)[]]>([
     }
   },
 )
-
-it('a run is not a best of the bicycle, on the page too, where all sports can be selected', async () => {
-  const scene = await openScene()
-  const accountId = await scene.account()
-  const day = new Date().toISOString().slice(0, 10)
-  for (const [type, watts, xss] of [
-    ['Cycling', 250, 40],
-    ['Running', 318, 25],
-    ['Virtual Cycling', 240, 10],
-  ] as const) {
-    const activityId = await scene.ride(accountId, `${day}T00:00:00Z`, {
-      activity_type: type,
-      xss,
-      breakthrough: 1,
-    })
-    await scene.query(
-      `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
-       select activity_id, 60, $2, account_id, date_part('year', started_at_local), started_at_local, sport
-       from training.activities where activity_id = $1`,
-      [activityId, watts],
-    )
-  }
-  const best = async (sport?: 'cycling' | 'running' | 'swimming' | 'all') => {
-    const page = await findFitness({ store: scene.store }, { accountId, sport })
-    return [
-      page?.best[0]?.all_time?.watts,
-      page?.best[0]?.last_90_days?.watts,
-      page?.weeks.xss.at(-1),
-      page?.weeks.activities.at(-1),
-    ]
-  }
-  expect(await best()).toEqual([250, 250, 50, 2])
-  expect(await best('running')).toEqual([318, 318, 25, 1])
-  expect(await best('all')).toEqual([318, 318, 75, 3])
-  expect(await best('swimming')).toEqual([undefined, undefined, 0, 0])
-  expect(await scene.view('records', 'order by sport')).toMatchObject([
-    { sport: 'cycling' },
-    { sport: 'cycling' },
-    { sport: 'running' },
-  ])
-  const weeks = await scene.view('weekly_summary', `where sport = 'cycling'`)
-  expect(weeks.map(({ xss }) => xss).sort()).toEqual([10, 40])
-})
 
 it('the maximum heart rate that a rider sets counts for the zones of all rides', async () => {
   const scene = await openScene()

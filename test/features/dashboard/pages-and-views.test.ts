@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
-import { openScene } from './scene.ts'
+import type { Tx } from '../../../src/store/store.ts'
+import { openScene } from '../../store/sql/scene.ts'
 
 it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {
   const scene = await openScene()
@@ -80,4 +81,57 @@ it('loads and form have a value on each day, and the ramp in a week of rest', as
   ])
   // The ends of the weeks are the 7th, the 14th, the 21st and the day that was told last.
   expect(page?.weeks.training_load.slice(0, 4)).toEqual([54, 47, 40, 38])
+})
+
+it('a run is not a best of the bicycle, on the page too, where all sports can be selected', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const day = new Date().toISOString().slice(0, 10)
+  for (const [type, watts, xss] of [
+    ['Cycling', 250, 40],
+    ['Running', 318, 25],
+    ['Virtual Cycling', 240, 10],
+  ] as const) {
+    const activityId = await scene.ride(accountId, `${day}T00:00:00Z`, {
+      activity_type: type,
+      xss,
+      breakthrough: 1,
+    })
+    await scene.query(
+      `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+       select activity_id, 60, $2, account_id, date_part('year', started_at_local), started_at_local, sport
+       from training.activities where activity_id = $1`,
+      [activityId, watts],
+    )
+  }
+  const best = async (sport?: 'cycling' | 'running' | 'swimming' | 'all') => {
+    const page = await findFitness({ store: scene.store }, { accountId, sport })
+    return [
+      page?.best[0]?.all_time?.watts,
+      page?.best[0]?.last_90_days?.watts,
+      page?.weeks.xss.at(-1),
+      page?.weeks.activities.at(-1),
+    ]
+  }
+  expect(await best()).toEqual([250, 250, 50, 2])
+  expect(await best('running')).toEqual([318, 318, 25, 1])
+  expect(await best('all')).toEqual([318, 318, 75, 3])
+  expect(await best('swimming')).toEqual([undefined, undefined, 0, 0])
+  expect(await scene.view('records', 'order by sport')).toMatchObject([
+    { sport: 'cycling' },
+    { sport: 'cycling' },
+    { sport: 'running' },
+  ])
+  const weeks = await scene.view('weekly_summary', `where sport = 'cycling'`)
+  expect(weeks.map(({ xss }) => xss).sort()).toEqual([10, 40])
+})
+
+it('the days of a week are planned as seven rows, so that a fast query is not compiled', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const plans = await scene.store.read(async ({ client }) => {
+    const explain = (text: string, values: unknown[]) => client.query(`explain (format json) ${text}`, values)
+    return findWeekDays({ client: { query: explain } } as unknown as Tx, accountId)
+  })
+  expect(plans).toMatchObject([{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': 7 } }] }])
 })

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { upsertReader } from '../../src/features/reader/reader.ts'
-import { readConfig } from './config.ts'
-import { makeTestLog } from './log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from './postgres.ts'
+import { upsertReader } from '../../../src/features/reader/reader.ts'
+import { readConfig } from '../../kit/config.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
 /** A database of its own or one at hand, and a name for a login that is gone at the end: logins belong to the whole server. */
 export async function openReaderLogin(options: { migrated?: boolean; database?: TestDatabase } = {}) {

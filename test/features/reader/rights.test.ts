@@ -8,8 +8,8 @@ import type { Tx } from '../../../src/store/store.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { openReaderLogin } from '../../kit/reader-login.ts'
-import { openTestStore } from '../open.ts'
+import { openTestStore } from '../../store/open.ts'
+import { openReaderLogin } from './reader-login.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findBestsOfSpan, findNeighbours } from '../../../src/features/dashboard/pages/activity/queries.ts'
-import { findBests } from '../../../src/features/dashboard/pages/fitness/queries.ts'
-import { findActivityLines, findUploadLines } from '../../../src/features/dashboard/pages/today/queries.ts'
-import { openStore, type Store, type Tx } from '../../../src/store/store.ts'
-import { makeSilentLog } from '../../kit/log.ts'
-import { findTouched, type Plan, type Touched } from '../../kit/plan.ts'
-import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
+import { findBestsOfSpan, findNeighbours } from '../../src/features/dashboard/pages/activity/queries.ts'
+import { findBests } from '../../src/features/dashboard/pages/fitness/queries.ts'
+import { findActivityLines, findUploadLines } from '../../src/features/dashboard/pages/today/queries.ts'
+import { openStore, type Store, type Tx } from '../../src/store/store.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { findTouched, type Plan, type Touched } from '../kit/plan.ts'
+import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 
 const ACCOUNTS = 100
 const BIG = 1

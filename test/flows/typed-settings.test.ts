@@ -1,0 +1,30 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
+import { openTestReader } from '../features/mcp/guarded/rig.ts'
+import { openReaderLogin } from '../features/reader/reader-login.ts'
+import { queryOnce } from '../kit/postgres.ts'
+import { openTestStore } from '../store/open.ts'
+
+const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
+
+test('SQL of a person and of an assistant runs without JIT, with schema training as its search path', async () => {
+  const { url } = await openTestStore()
+  // As on a server of one's own, whose owner also has a path for all.
+  await queryOnce(
+    url,
+    `do $$ begin execute format('alter database %I set jit = on', current_database());
+    execute format('alter database %I set search_path = public', current_database()); end $$`,
+  )
+  const queries = await openQueries({ connectionString: url, write: false })
+  onTestFinished(() => queries.close())
+  const [typed] = await collectResults(queries, SETTINGS)
+  expect(typed?.rows).toEqual([['off', 'training']])
+  expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
+})
+
+test('a login for analysts has the JIT of its server, since their queries may run for minutes', async () => {
+  const login = await openReaderLogin()
+  const { url } = await login.make()
+  const [ours] = await queryOnce(login.url, `select current_setting('jit') as jit`)
+  expect(await queryOnce(url, SETTINGS)).toEqual([{ ...ours, path: 'training' }])
+})
