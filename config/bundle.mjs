@@ -1,13 +1,15 @@
 // Builds the program: for Node dist/main.js, dist/parquet-worker.js, dist/musette.cjs and dist/chunks/, for browsers dist/web/. They
 // contain the libraries, so that an install needs no node_modules/ of its own (but for the embedded Postgres) and a command reads few
 // files. dist/node_modules/ has the two libraries that read files of theirs, dist/licenses.txt the licences of all.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** The pages; a program without this feature has none. */
+const DASHBOARD = 'src/features/dashboard'
 /** Libraries that read files beside their own: what musette takes of them, from which module, and those files. */
 const APART = {
   '@bokuweb/zstd-wasm': {
@@ -33,7 +35,7 @@ rmSync(`${root}dist/web`, { recursive: true, force: true })
 rmSync(`${root}dist/node_modules`, { recursive: true, force: true })
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { main: 'src/main.ts', 'parquet-worker': 'src/features/export/parquet/parquet-worker.ts' },
+  entryPoints: { main: 'src/main.ts', ...listThreads() },
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
@@ -62,33 +64,6 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 })
-const browser = await build({
-  absWorkingDir: root,
-  entryPoints: [
-    ...readdirSync(`${root}src/features/dashboard/pages`)
-      .filter((name) => !name.includes('.'))
-      .map((name) => `src/features/dashboard/pages/${name}/page.tsx`),
-    'src/features/dashboard/shared/text-page.tsx',
-    'src/features/dashboard/shared/styles/styles.css',
-    'src/features/dashboard/shared/styles/icon.svg',
-  ],
-  outbase: 'src/features/dashboard',
-  outdir: 'dist/web',
-  chunkNames: 'chunks/[name]-[hash]',
-  loader: { '.svg': 'copy' },
-  entryNames: '[dir]/[name]',
-  assetNames: '[dir]/[name]',
-  bundle: true,
-  splitting: true,
-  minify: true,
-  platform: 'browser',
-  target: 'es2022',
-  format: 'esm',
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
-  metafile: true,
-  logLevel: 'warning',
-})
 for (const name of readdirSync(`${root}dist/chunks`)) {
   const made = metafile.outputs[`dist/chunks/${name.replace(/\.map$/, '')}`]
   // A map of libraries alone leads to no line of ours.
@@ -106,16 +81,55 @@ await build({
   format: 'cjs',
   logLevel: 'warning',
 })
-for (const name of readdirSync(`${root}dist/web`, { recursive: true }))
-  if (/\.(?:js|css|svg)$/.test(name))
-    writeFileSync(
-      `${root}dist/web/${name}.gz`,
-      gzipSync(readFileSync(`${root}dist/web/${name}`), { level: 9 }),
-    )
-const inputs = [metafile, browser.metafile, ...(await Promise.all(Object.entries(APART).map(buildApart)))]
+const apart = await Promise.all(Object.entries(APART).map(buildApart))
+const inputs = [metafile, ...(existsSync(root + DASHBOARD) ? [await buildPages()] : []), ...apart]
 writeFileSync(`${root}dist/licenses.txt`, listLicenses(inputs.flatMap((one) => Object.keys(one.inputs))))
 // What each file was made of; the time of this file is that of the build.
 writeFileSync(`${root}dist/.inputs.json`, JSON.stringify(metafile.outputs))
+
+/** Builds what browsers load, each file compressed too. */
+async function buildPages() {
+  const built = await build({
+    absWorkingDir: root,
+    entryPoints: [
+      ...readdirSync(`${root}${DASHBOARD}/pages`)
+        .filter((name) => !name.includes('.'))
+        .map((name) => `${DASHBOARD}/pages/${name}/page.tsx`),
+      `${DASHBOARD}/shared/text-page.tsx`,
+      `${DASHBOARD}/shared/styles/styles.css`,
+      `${DASHBOARD}/shared/styles/icon.svg`,
+    ],
+    outbase: DASHBOARD,
+    outdir: 'dist/web',
+    chunkNames: 'chunks/[name]-[hash]',
+    loader: { '.svg': 'copy' },
+    entryNames: '[dir]/[name]',
+    assetNames: '[dir]/[name]',
+    bundle: true,
+    splitting: true,
+    minify: true,
+    platform: 'browser',
+    target: 'es2022',
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  for (const name of readdirSync(`${root}dist/web`, { recursive: true }))
+    if (/\.(?:js|css|svg)$/.test(name))
+      writeFileSync(
+        `${root}dist/web/${name}.gz`,
+        gzipSync(readFileSync(`${root}dist/web/${name}`), { level: 9 }),
+      )
+  return built.metafile
+}
+
+/** Lists the files that run in a thread of their own. */
+function listThreads() {
+  const paths = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('-worker.ts'))
+  return Object.fromEntries(paths.map((path) => [basename(path, '.ts'), `src/${path}`]))
+}
 
 function leaveOutMaps(builder) {
   builder.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => ({

@@ -13,7 +13,6 @@ const UNKNOWN_SECONDS = 5
 const READERS = [
   [/^(docs\/|[A-Z]+\.md$)/, 'test/docs/'],
   [/^(drizzle|src\/store\/schema)\//, 'test/store/'],
-  [/^src\/features\/dashboard\//, 'test/web/'],
   [/^(Dockerfile|docker-compose|package)/, 'test/container/'],
   [/^config\//, 'test/config/'],
 ]
@@ -24,7 +23,7 @@ const related = JSON.parse(run('npx', [...vitest, 'list', '--changed', '--filesO
   ({ file }) => file.slice(root.length),
 )
 const near = changed.flatMap((path) => [
-  `test/${/^src\/(?:features\/)?(\w+)/.exec(path)?.[1]}/`,
+  `test/${/^src\/((?:core|features|program)\/\w+|\w+)/.exec(path)?.[1]}/`,
   ...READERS.filter(([files]) => files.test(path)).map(([, folder]) => folder),
 ])
 const read = readdirSync(`${root}test`, { recursive: true })
