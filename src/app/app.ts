@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { workoutfilesSettings } from '../features/workoutfiles/settings.ts'
 import { makeWorkoutFolder } from '../features/workoutfiles/workout-folder.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
@@ -45,6 +46,7 @@ export async function openApp(
     // Without the variable nothing is cleared: a daemon may have it set while a command does not.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
+    const workouts = workoutfilesSettings.of(config)
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
       { vault, log, observer: options.observer, ...(options.sleep && { sleep: options.sleep }) },
@@ -66,9 +68,9 @@ export async function openApp(
         serviceOf: (account) => service.forAccount(account),
         listDefaultWorkouts: (baseUrl, signal) => service.listDefaultWorkouts(baseUrl, signal),
         workoutFolder:
-          config.workoutDir === undefined
+          workouts.dir === undefined
             ? undefined
-            : makeWorkoutFolder({ log }, { dir: config.workoutDir, holdsSaved: config.everyWorkout }),
+            : makeWorkoutFolder({ log }, { ...workouts, dir: workouts.dir }),
         vacuum: makeSamplesVacuum({ store, log }),
         log,
         now: systemClock,

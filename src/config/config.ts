@@ -13,7 +13,6 @@ import {
 } from './define-settings.ts'
 import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
-import { readWebhooksFile, type WebhooksFile } from './webhooks-file.ts'
 
 /**
  * The settings of core and program, described in `toConfig`. `features` has those of each feature, which that reads by `of` of its
@@ -163,16 +162,8 @@ function proxiesOf(value: Values): Proxies | undefined {
   return http === undefined && https === undefined ? undefined : Object.freeze({ http, https, none })
 }
 
-function readWebhooks(path: string | undefined, complain: Complain): WebhooksFile | undefined {
-  if (path === undefined) return undefined
-  const read = readWebhooksFile(resolve(path))
-  if ('file' in read) return read.file
-  for (const sentence of read.faults) complain('MUSETTE_WEBHOOKS', sentence)
-  return undefined
-}
-
 /** Makes the settings of the values of the variables; all of it is frozen. */
-function toConfig(value: Values, complain: Complain) {
+function toConfig(value: Values) {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
   return Object.freeze({
     dataDir,
@@ -189,8 +180,6 @@ function toConfig(value: Values, complain: Complain) {
     databaseUrl: value.DATABASE_URL,
     /** whether the daemon brings an older database of the user to this version */
     migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
-    /** the login by which assistants read; undefined: musette makes one */
-    readerUrl: value.MUSETTE_READER_URL,
     /** the HTTP proxies towards the service and the webhooks; undefined: none */
     proxies: proxiesOf(value),
     /** a file of further authorities, which Node reads when the environment names it */
@@ -206,13 +195,8 @@ function toConfig(value: Values, complain: Complain) {
     /** whether the bytes of each FIT file that passes are kept in the database */
     keepFit: value.MUSETTE_KEEP_FIT,
     knownActivities: value.MUSETTE_KNOWN_RIDES,
-    workoutDir: value.MUSETTE_WORKOUT_DIR,
-    /** whether the workout folder holds every workout of the own list */
-    everyWorkout: value.MUSETTE_WORKOUTS === 'all',
     /** the home of accounts that have no time zone of their own, an IANA name */
     timezone: value.MUSETTE_TIMEZONE,
-    /** undefined: nothing is sent */
-    webhooks: readWebhooks(value.MUSETTE_WEBHOOKS, complain),
     mirror: Object.freeze({
       historyStart: value.MUSETTE_HISTORY_START,
       pollEveryMs: value.MUSETTE_POLL_EVERY,

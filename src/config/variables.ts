@@ -70,9 +70,6 @@ export const VARIABLES = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe('your Postgres, 14 or later; unset: an embedded Postgres in the data directory'),
-  MUSETTE_READER_URL: postgresUrl
-    .optional()
-    .describe('a login by which assistants read, from musette reader; unset: musette makes one'),
   REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379')
     .optional()
     .describe('your Redis, 6.2 or later, for several workers; unset: the queue is in Postgres'),
@@ -120,18 +117,6 @@ export const VARIABLES = {
     .default('attach')
     .describe('attach a file to the activity of its ride when the service has that already, or send it'),
   MUSETTE_WATCH_POLLING: yesNo(false).describe('scan the folder every 5 seconds, for network shares'),
-  MUSETTE_WORKOUT_DIR: z
-    .string()
-    .optional()
-    .describe('the folder for the files of the workout of the day; unset: only in SQL'),
-  MUSETTE_WORKOUTS: z
-    .enum(['all'], 'is not all')
-    .optional()
-    .describe('all: that folder holds every workout of your own list too; unset: the workout of the day'),
-  MUSETTE_WEBHOOKS: z
-    .string()
-    .optional()
-    .describe('the file that names who gets messages; unset: nothing is sent'),
   MUSETTE_HISTORY_START: day.describe('the first day that is mirrored'),
   MUSETTE_TIMEZONE: timezone
     .optional()
@@ -178,7 +163,6 @@ export const FROM_FILE = [
   'MUSETTE_CLIENT_ID',
   'MUSETTE_CLIENT_SECRET',
   'DATABASE_URL',
-  'MUSETTE_READER_URL',
   'REDIS_URL',
   'HTTPS_PROXY',
   'HTTP_PROXY',

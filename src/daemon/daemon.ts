@@ -8,6 +8,7 @@ import { FEATURES } from '../features/index.ts'
 import { mqttSettings } from '../features/mqtt/settings.ts'
 import { findConditions } from '../features/webhooks/find-conditions.ts'
 import { openWebhooks } from '../features/webhooks/open-webhooks.ts'
+import { webhooksSettings } from '../features/webhooks/settings.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
 import { findLastCopy } from '../frame/findings/collect-findings.ts'
@@ -123,13 +124,11 @@ async function openParts(
       const completion = openCompletion(app)
       release.defer('completion of derived rows', () => completion.close())
     }
-    if (input.roles.includes('worker') && config.webhooks) {
+    const file = webhooksSettings.of(config)
+    if (input.roles.includes('worker') && file) {
       const startedAt = new Date()
       const conditions = () => findConditions(app, { startedAt, now: new Date() })
-      const webhooks = await openWebhooks(
-        { ...app, conditions },
-        { file: config.webhooks, proxies: config.proxies },
-      )
+      const webhooks = await openWebhooks({ ...app, conditions }, { file, proxies: config.proxies })
       release.defer('webhooks', () => webhooks.close())
     }
     const broker = mqttSettings.of(config)

@@ -136,8 +136,8 @@ const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>,
       { MUSETTE_LAG: '2h', MUSETTE_POLL_EVERY: '5m' },
     ],
     [
-      'MUSETTE_LAG=2h # a remark\nMUSETTE_WORKOUT_DIR="/a # b" # a remark\nMUSETTE_CONCURRENCY= # none',
-      { MUSETTE_LAG: '2h', MUSETTE_WORKOUT_DIR: '/a # b' },
+      'MUSETTE_LAG=2h # a remark\nMUSETTE_DROP_DIR="/a # b" # a remark\nMUSETTE_CONCURRENCY= # none',
+      { MUSETTE_LAG: '2h', MUSETTE_DROP_DIR: '/a # b' },
     ],
     [
       'MUSETTE_CLIENT_ID=\'a#"b\'\nMUSETTE_CLIENT_SECRET="a\\nb\nc"\nMUSETTE_LAG=2h',

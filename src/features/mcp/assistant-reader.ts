@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { type Database, openDatabase } from '../../app/open-database.ts'
 import type { Config } from '../../config/config.ts'
 import { type GuardedReader, makeGuardedReader } from './guarded-reader.ts'
+import { mcpSettings } from './settings.ts'
 
 /**
  * Makes a reader for statements of assistants. The database is opened at the first of them, and again after a failure; `close`
@@ -32,6 +33,6 @@ export function makeAssistantReader(
 }
 
 /** Returns how assistants sign in to the database of a configuration. */
-export function loginOptions({ readerUrl, databaseUrl }: Pick<Config, 'readerUrl' | 'databaseUrl'>) {
-  return { readerUrl, wholeServer: databaseUrl === undefined }
+export function loginOptions(config: Pick<Config, 'databaseUrl' | 'features'>) {
+  return { ...mcpSettings.of(config), wholeServer: config.databaseUrl === undefined }
 }

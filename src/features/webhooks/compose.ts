@@ -1,4 +1,3 @@
-import type { Webhook, WebhookEvent } from '../../config/webhooks-file.ts'
 import { DAY } from '../../kit/time.ts'
 import { cleanJson } from '../../store/clean.ts'
 import { type Change, findChanges } from '../../store/feed/change-rows.ts'
@@ -18,6 +17,7 @@ import {
   recordWaiting,
 } from './news.ts'
 import { recordMessages } from './outbox.ts'
+import type { Webhook, WebhookEvent } from './settings.ts'
 import {
   type Condition,
   formatActivity,

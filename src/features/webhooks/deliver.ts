@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Webhook, WebhookEvent } from '../../config/webhooks-file.ts'
 import type { Answer, SendOptions } from '../../kit/http/send-request.ts'
 import type { LogOnce } from '../../kit/log-once.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../../kit/time.ts'
@@ -14,6 +13,7 @@ import {
   recordNotDelivered,
 } from './outbox.ts'
 import { sendMessage } from './send.ts'
+import type { Webhook, WebhookEvent } from './settings.ts'
 
 type WebhookDeps = Readonly<{
   store: Store

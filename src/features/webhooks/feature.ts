@@ -5,6 +5,7 @@ export const webhooks = defineFeature({
   name: 'webhooks',
   verbs: { after: 'key rotate', all: [webhookTestVerb] },
   settingsOf: { start: ['MUSETTE_WEBHOOKS'] },
+  settings: async () => (await import('./settings.ts')).webhooksSettings,
   state: async () => (await import('./state.ts')).webhooksState,
   gauges: async () => (await import('./gauges.ts')).webhookGauges,
 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { Webhook, WebhookEvent } from '../../config/webhooks-file.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { Json } from '../../store/schema/schemas.ts'
+import type { Webhook, WebhookEvent } from './settings.ts'
 
 /** The content of a message: `title` and `text` for a person, the other members for programs. */
 export type MessageData = Readonly<{ title: string; text: string; [member: string]: Json }>

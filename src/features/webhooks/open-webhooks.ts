@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { WebhooksFile } from '../../config/webhooks-file.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { makeReceivers } from '../../kit/http/send-request.ts'
 import type { Proxies } from '../../kit/http-agent.ts'
@@ -11,6 +10,7 @@ import { composeConditions, composeMessages, MESSAGE_TTL_MS } from './compose.ts
 import { BACKOFF, deliverDue } from './deliver.ts'
 import { recordWebhooks } from './known-webhooks.ts'
 import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from './outbox.ts'
+import type { WebhooksFile } from './settings.ts'
 import type { Condition } from './texts.ts'
 
 /** The pauses; tests make them shorter. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Webhook } from '../../config/webhooks-file.ts'
 import { type Answer, type SendOptions, sendRequest } from '../../kit/http/send-request.ts'
 import { type Message, makeRequest } from './message-request.ts'
+import type { Webhook } from './settings.ts'
 
 /** Sends a message once, see sendRequest. */
 export function sendMessage(

@@ -3,6 +3,7 @@ import { type Finding, makeFinding, makeRules, ok, type Rule, warning } from '..
 import { countOf, quoteShell } from '../../kit/text.ts'
 import { formatAge, HOUR } from '../../kit/time.ts'
 import { findWebhookStates } from './known-webhooks.ts'
+import { webhooksSettings } from './settings.ts'
 
 const RULES = makeRules({
   webhook_new: ['warning', 'doctor status', 'musette start'],
@@ -18,7 +19,7 @@ export const webhooksState: FeatureState = {
   judge: judgeWebhooks,
   /** Checks that others cannot read the file of the webhooks, and that their messages are delivered. */
   async diagnose({ config, listed }) {
-    const { webhooks: file } = config
+    const file = webhooksSettings.of(config)
     if (!file) return [ok('MUSETTE_WEBHOOKS is not set: no messages are sent')]
     const { path } = file
     const readable = warning(`others may read ${path}, which holds secrets`, `chmod 600 ${quoteShell(path)}`)
@@ -33,7 +34,7 @@ export const webhooksState: FeatureState = {
 
 /** Finds the receivers of messages, as the daemon knows them; none when MUSETTE_WEBHOOKS is not set. */
 async function findStates({ config, read }: Facts) {
-  return config.webhooks ? read(findWebhookStates) : []
+  return webhooksSettings.of(config) ? read(findWebhookStates) : []
 }
 
 /** A message that waits for longer is late: by then a receiver that was restarted has been tried again. */
@@ -42,7 +43,7 @@ const MESSAGE_LATE_MS = 1 * HOUR
 async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
   const states = await facts.once(findStates)
-  return (config.webhooks?.webhooks ?? []).map(({ name }) => {
+  return (webhooksSettings.of(config)?.webhooks ?? []).map(({ name }) => {
     const state = states.find(({ webhook }) => webhook === name)
     const of = (rule: Rule, found: string, since?: Date) =>
       makeFinding(rule, `webhook "${name}": ${found}`, { since, NAME: name })

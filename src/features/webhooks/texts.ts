@@ -1,10 +1,10 @@
-import type { WebhookEvent } from '../../config/webhooks-file.ts'
 import { commandFor } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
 import type { Json } from '../../store/schema/schemas.ts'
 import type { MessageData } from './message-request.ts'
 import type { Digest, ReadyActivity, Recalculation } from './news.ts'
+import type { WebhookEvent } from './settings.ts'
 
 /** The content of a message, the same for all webhooks. */
 type Content = Readonly<{ event: WebhookEvent; at: Date; data: MessageData }>

@@ -1,10 +1,10 @@
-import type { Webhook } from '../../config/webhooks-file.ts'
 import { type Context, EXIT } from '../../frame/context.ts'
 import { ASKS, NETWORK } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Answer } from '../../kit/http/send-request.ts'
 import { shorten } from '../../kit/text.ts'
+import type { Webhook } from './settings.ts'
 
 export const webhookTestVerb = defineVerb({
   group: { name: 'webhook', description: 'the receivers of messages that MUSETTE_WEBHOOKS names' },
@@ -18,7 +18,7 @@ export const webhookTestVerb = defineVerb({
   },
   needs: 'nothing',
   async run({ config, signal, print, printJson }, { name, json }) {
-    const chosen = chooseWebhooks({ config }, name)
+    const chosen = await chooseWebhooks({ config }, name)
     const { makeReceivers } = await import('../../kit/http/send-request.ts')
     const { sendTestMessage } = await import('./send.ts')
     const dispatcher = makeReceivers(config.proxies)
@@ -46,10 +46,15 @@ export const webhookTestVerb = defineVerb({
   },
 })
 
-function chooseWebhooks({ config }: Pick<Context, 'config'>, name: string | undefined): readonly Webhook[] {
-  if (!config.webhooks)
+async function chooseWebhooks(
+  { config }: Pick<Context, 'config'>,
+  name: string | undefined,
+): Promise<readonly Webhook[]> {
+  const { webhooksSettings } = await import('./settings.ts')
+  const file = webhooksSettings.of(config)
+  if (!file)
     throw new ConfigError('no_webhooks', 'MUSETTE_WEBHOOKS is not set; docs/recipes.md shows a first file')
-  const { webhooks } = config.webhooks
+  const { webhooks } = file
   const chosen = name === undefined ? webhooks : webhooks.filter((webhook) => webhook.name === name)
   if (chosen.length > 0) return chosen
   const names = webhooks.map((webhook) => webhook.name).join(', ')

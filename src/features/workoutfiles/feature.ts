@@ -11,5 +11,6 @@ export const workoutfiles = defineFeature({
   },
   downloads: { workout: WORKOUT_FORMATS },
   routes: async (server, { app }) => (await import('./routes.ts')).registerWorkouts(server, app),
+  settings: async () => (await import('./settings.ts')).workoutfilesSettings,
   state: async () => (await import('./state.ts')).workoutfilesState,
 })

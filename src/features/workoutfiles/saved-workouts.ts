@@ -7,6 +7,7 @@ import { findSavedWorkouts, type SavedWorkout } from '../../store/training/worko
 import { makeWorkoutLines } from '../../store/training/workout-steps.ts'
 import { systemCode } from './folder-files.ts'
 import { formatWorkout } from './format-workout.ts'
+import { workoutfilesSettings } from './settings.ts'
 import { makeWorkoutFiles } from './wanted-files.ts'
 import { updateFolder } from './workout-folder.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
@@ -44,8 +45,8 @@ export async function exportWorkouts(
   input: { account: string; name: string | undefined; format: WorkoutFileFormat; dir: string },
 ) {
   const { name, format, dir } = input
-  const { workoutDir } = app.config
-  if (workoutDir !== undefined && resolve(workoutDir) === resolve(dir))
+  const { dir: ownDir } = workoutfilesSettings.of(app.config)
+  if (ownDir === resolve(dir))
     throw new ConfigError(
       'workout_folder',
       `${dir} is the folder of MUSETTE_WORKOUT_DIR, which musette keeps by itself; name another, or set MUSETTE_WORKOUTS=all`,
@@ -53,7 +54,7 @@ export async function exportWorkouts(
   const account = await accountNamed(app, input.account)
   return app.store.transaction(async (tx) => {
     // The daemon waits for no folder but its own.
-    await acquireNamedLock(tx, 'workout folder', isWithin(dir, workoutDir) ? '' : resolve(dir))
+    await acquireNamedLock(tx, 'workout folder', isWithin(dir, ownDir) ? '' : resolve(dir))
     const all = await findSavedWorkouts(tx, account)
     const chosen = name === undefined ? all.filter(({ isOwn }) => isOwn) : [chooseWorkout(all, name)]
     const { wanted, problems, kept } = makeWorkoutFiles(chosen, { formats: [format] })
@@ -80,7 +81,7 @@ export async function exportWorkouts(
 }
 
 function isWithin(dir: string, folder: string | undefined): boolean {
-  return folder !== undefined && `${resolve(dir)}${sep}`.startsWith(`${resolve(folder)}${sep}`)
+  return folder !== undefined && `${resolve(dir)}${sep}`.startsWith(`${folder}${sep}`)
 }
 
 function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWorkout {

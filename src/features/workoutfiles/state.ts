@@ -2,6 +2,7 @@ import { readWritableFolder } from '../../frame/findings/check-folder.ts'
 import type { FeatureState } from '../../frame/findings/facts.ts'
 import { ok, warning } from '../../frame/findings/finding.ts'
 import { readForeign } from '../../kit/folders/folder-owner.ts'
+import { workoutfilesSettings } from './settings.ts'
 
 export const workoutfilesState: FeatureState = {
   check: 'workout folder',
@@ -10,20 +11,24 @@ export const workoutfilesState: FeatureState = {
   judge: async () => [],
   /** Checks that workouts can be written as files. */
   async diagnose({ config }) {
-    const { workoutDir, everyWorkout } = config
-    if (workoutDir === undefined && everyWorkout)
+    const { dir, holdsSaved } = workoutfilesSettings.of(config)
+    if (dir === undefined && holdsSaved)
       return [
         warning(
           'MUSETTE_WORKOUTS wants every workout as files, but MUSETTE_WORKOUT_DIR names no folder for them',
           'export MUSETTE_WORKOUT_DIR=…',
         ),
       ]
-    if (workoutDir === undefined)
+    if (dir === undefined)
       return [ok('MUSETTE_WORKOUT_DIR is not set: the workout of the day is only in SQL')]
-    const loss = everyWorkout ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
-    const folder = await readWritableFolder(workoutDir, 'MUSETTE_WORKOUT_DIR', loss)
+    const loss = holdsSaved ? 'workouts are only in SQL' : 'the workout of the day is only in SQL'
+    const folder = await readWritableFolder(dir, 'MUSETTE_WORKOUT_DIR', loss)
     if ('wrong' in folder) return [folder.wrong]
-    return [ok(folder.stats ? workoutDir : `${workoutDir} is not there yet; the first workout makes it`)]
+    return [ok(folder.stats ? dir : `${dir} is not there yet; the first workout makes it`)]
   },
-  folder: { variable: 'MUSETTE_WORKOUT_DIR', dirOf: ({ workoutDir }) => workoutDir, readForeign },
+  folder: {
+    variable: 'MUSETTE_WORKOUT_DIR',
+    dirOf: (config) => workoutfilesSettings.of(config).dir,
+    readForeign,
+  },
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Webhook } from '../../../src/config/webhooks-file.ts'
 import { BACKOFF } from '../../../src/features/webhooks/deliver.ts'
 import { findWebhookStates, recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
 import {
@@ -8,6 +7,7 @@ import {
   type WebhookPauses,
 } from '../../../src/features/webhooks/open-webhooks.ts'
 import { claimMessage, recordMessages } from '../../../src/features/webhooks/outbox.ts'
+import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import { backoffMs, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { eventually } from '../../kit/eventually.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { WEBHOOK_EVENTS, type Webhook } from '../../../src/config/webhooks-file.ts'
+import { WEBHOOK_EVENTS, type Webhook } from '../../../src/features/webhooks/settings.ts'
 import { type Answering, openReceiver, type Receiver } from '../../kit/receiver.ts'
 
 /** Opens a receiver that closes at the end of the test. */

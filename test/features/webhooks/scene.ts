@@ -1,6 +1,6 @@
-import type { Webhook } from '../../../src/config/webhooks-file.ts'
 import { composeMessages } from '../../../src/features/webhooks/compose.ts'
 import { recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
+import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import { errorCode } from '../../../src/kit/errors.ts'
 import type { ActivityDetailRow } from '../../../src/store/activities/activity-changes.ts'
 import { upsertListed } from '../../../src/store/activities/upsert-listed.ts'

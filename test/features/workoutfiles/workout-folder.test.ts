@@ -2,7 +2,9 @@ import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exportWorkouts } from '../../../src/features/workoutfiles/saved-workouts.ts'
+import { workoutfilesSettings } from '../../../src/features/workoutfiles/settings.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { withSettings } from '../../kit/config.ts'
 import { makeOther } from '../../kit/identity.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { openScene, type Scene } from '../../mirror/training-scene.ts'
@@ -102,7 +104,9 @@ describe('the workout folder', () => {
     const run = `run: rm ${join(dir, OWNER_FILE)}`
     expect(scene.log.lines.filter(({ msg }) => String(msg).includes(run))).toHaveLength(1)
     const exported = { account: 'default', name: undefined, format: 'zwo', dir } as const
-    const elsewhere = { ...scene.app, config: { ...scene.app.config, workoutDir: undefined } }
+    const unset = { dir: undefined, holdsSaved: false }
+    const config = withSettings(scene.app.config, workoutfilesSettings, unset)
+    const elsewhere = { ...scene.app, config }
     await scene.pollWorkouts()
     await expect(exportWorkouts(elsewhere, exported)).rejects.toMatchObject({ code: 'folder_of_another' })
     await rm(join(dir, OWNER_FILE))

@@ -214,7 +214,7 @@ export const SECRETS: readonly Breaking[] = [
   },
   {
     promise: 'a wrong file of webhooks shows no value of it',
-    in: 'src/config/webhooks-file.ts',
+    in: 'src/features/webhooks/settings.ts',
     from: "context.addIssue('is not a URL; write for example https://ntfy.sh/topic')",
     to: 'context.addIssue(`${text} is not a URL`)',
   },

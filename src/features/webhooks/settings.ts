@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { z } from 'zod'
-import { isReadableByOthers } from './env-file.ts'
+import { defineSettings } from '../../config/define-settings.ts'
+import { isReadableByOthers } from '../../config/env-file.ts'
 
 /**
  * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are
@@ -125,3 +127,20 @@ function faultOf({ path, message, code }: z.core.$ZodIssue): string {
   if (typeof index !== 'number') return `names a file that ${what}`
   return `names a file whose webhook ${index + 1}${members.length > 0 ? `, ${members.join(', ')},` : ''} ${what}`
 }
+
+/** undefined: nothing is sent */
+export const webhooksSettings = defineSettings({
+  variables: {
+    MUSETTE_WEBHOOKS: z
+      .string()
+      .optional()
+      .describe('the file that names who gets messages; unset: nothing is sent'),
+  },
+  read({ MUSETTE_WEBHOOKS: path }, complain) {
+    if (path === undefined) return undefined
+    const read = readWebhooksFile(resolve(path))
+    if ('file' in read) return read.file
+    for (const sentence of read.faults) complain('MUSETTE_WEBHOOKS', sentence)
+    return undefined
+  },
+})

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WEBHOOK_EVENTS } from '../../src/config/webhooks-file.ts'
-import { readTop } from '../container/dockerfile.ts'
-import { readSettings } from '../kit/config.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { WEBHOOK_EVENTS, webhooksSettings } from '../../../src/features/webhooks/settings.ts'
+import { readTop } from '../../container/dockerfile.ts'
+import { readSettings } from '../../kit/config.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const HOME = {
@@ -44,7 +44,7 @@ describe('the file of the webhooks', () => {
   const read = (list: unknown, mode?: number) => readText(JSON.stringify(list), mode)
   const faultsOf = async (list: unknown) => {
     const { problems, config } = await read(list)
-    expect(config.webhooks).toBeUndefined()
+    expect(webhooksSettings.of(config)).toBeUndefined()
     for (const { name } of problems) expect(name).toBe('MUSETTE_WEBHOOKS')
     return problems.map(({ sentence }) => sentence)
   }
@@ -59,15 +59,15 @@ describe('the file of the webhooks', () => {
     }
     const { config, problems } = await read([HOME, phone])
     expect(problems).toEqual([])
-    expect(config.webhooks?.webhooks).toEqual([
+    expect(webhooksSettings.of(config)?.webhooks).toEqual([
       { ...HOME, secret: Buffer.alloc(32, 7), events: FIRST_EVENTS },
       { ...phone, events: ['login.lost'] },
     ])
-    expect(config.webhooks?.isReadableByOthers).toBe(false)
+    expect(webhooksSettings.of(config)?.isReadableByOthers).toBe(false)
   })
 
   it('is reported when others may read it', async () => {
-    expect((await read([HOME], 0o644)).config.webhooks?.isReadableByOthers).toBe(true)
+    expect(webhooksSettings.of((await read([HOME], 0o644)).config)?.isReadableByOthers).toBe(true)
   })
 
   it('is refused with all its faults, without its values', async () => {
@@ -103,7 +103,7 @@ describe('the file of the webhooks', () => {
     expect(readSettings({ MUSETTE_WEBHOOKS: join(folder.path, 'none') }).problems).toMatchObject([
       { sentence: 'names a file that cannot be read' },
     ])
-    expect((await read([])).config.webhooks?.webhooks).toEqual([])
+    expect(webhooksSettings.of((await read([])).config)?.webhooks).toEqual([])
   })
 })
 
@@ -118,9 +118,9 @@ describe('each event', () => {
   })
 
   it('is received by a test', () => {
-    const tests = readdirSync('test/features/webhooks').map((name) =>
-      readFileSync(`test/features/webhooks/${name}`, 'utf8'),
-    )
+    const tests = readdirSync('test/features/webhooks')
+      .filter((name) => !name.startsWith('webhooks-file'))
+      .map((name) => readFileSync(`test/features/webhooks/${name}`, 'utf8'))
     expect(WEBHOOK_EVENTS.filter((event) => !tests.some((text) => text.includes(`'${event}'`)))).toEqual([])
   })
 })
