@@ -5,18 +5,12 @@ import { parkUnreadableLogins } from '../app/local-app.ts'
 import type { Config } from '../config/config.ts'
 import type { DropFolder } from '../dropfolder/drop-folder.ts'
 import { FEATURES } from '../features/index.ts'
-import { mqttSettings } from '../features/mqtt/settings.ts'
-import { findConditions } from '../features/webhooks/find-conditions.ts'
-import { openWebhooks } from '../features/webhooks/open-webhooks.ts'
-import { webhooksSettings } from '../features/webhooks/settings.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
-import { findLastCopy } from '../frame/findings/collect-findings.ts'
-import { type FactsApp, makeFacts } from '../frame/findings/facts.ts'
+import type { FactsApp } from '../frame/findings/facts.ts'
 import { makeBackendChoice } from '../jobs/backend.ts'
 import { type Jobs, openJobs } from '../jobs/jobs.ts'
 import { errorCode, errorLine } from '../kit/errors.ts'
-import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { SECOND, sleep } from '../kit/time.ts'
 import type { ServiceObserver } from '../service/service.ts'
@@ -71,8 +65,8 @@ export async function openDaemon(config: Config, log: Logger, input: DaemonInput
 }
 
 /**
- * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, MQTT,
- * webhooks, schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, the parts of
+ * features, schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
  * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
 async function openParts(
@@ -123,24 +117,11 @@ async function openParts(
     if (input.roles.includes('worker')) {
       const completion = openCompletion(app)
       release.defer('completion of derived rows', () => completion.close())
-    }
-    const file = webhooksSettings.of(config)
-    if (input.roles.includes('worker') && file) {
       const startedAt = new Date()
-      const conditions = () => findConditions(app, { startedAt, now: new Date() })
-      const webhooks = await openWebhooks({ ...app, conditions }, { file, proxies: config.proxies })
-      release.defer('webhooks', () => webhooks.close())
-    }
-    const broker = mqttSettings.of(config)
-    if (input.roles.includes('worker') && broker) {
-      const { openPublisher } = await import('../features/mqtt/publisher.ts')
-      const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
-      const poll = async (accountId: number) => {
-        for (const name of ['poll-activities', 'poll-training-info'] as const)
-          await jobs.enqueue(name, [{ accountId }])
+      for (const { name, openInWorker } of FEATURES) {
+        const part = await openInWorker?.({ app, jobs, startedAt })
+        if (part) release.defer(name, () => part.close())
       }
-      const publisher = openPublisher({ ...app, findBackupTime, poll }, { broker, version: VERSION })
-      release.defer('mqtt', () => publisher.close())
     }
     if (input.roles.includes('scheduler')) {
       const watch = await openAccountWatch(app, jobs)

@@ -39,7 +39,12 @@ export type Feature = Readonly<{
   downloads?: Readonly<Partial<Record<'activity' | 'workout', readonly string[]>>>
   /** adds its routes to the web server, when that opens */
   routes?: (server: FastifyInstance, web: WebParts) => Promise<void>
+  /** opens what runs in each daemon with the role worker; undefined when the settings do not ask for it */
+  openInWorker?(daemon: WorkerDaemon): Promise<{ close(): Promise<void> } | undefined>
 }>
+
+/** What a feature gets of the daemon that opens it. */
+type WorkerDaemon = Readonly<{ app: App & FactsApp; jobs: Pick<Jobs, 'enqueue'>; startedAt: Date }>
 
 type FeatureJob = Readonly<{
   /** tries after which it is dead; see ATTEMPTS of the jobs room */

@@ -79,11 +79,6 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
 export const LEFT: readonly string[] = [
   'app/app.ts imports features/workoutfiles/settings.ts',
   'app/app.ts imports features/workoutfiles/workout-folder.ts',
-  'daemon/daemon.ts imports features/mqtt/publisher.ts',
-  'daemon/daemon.ts imports features/mqtt/settings.ts',
-  'daemon/daemon.ts imports features/webhooks/find-conditions.ts',
-  'daemon/daemon.ts imports features/webhooks/open-webhooks.ts',
-  'daemon/daemon.ts imports features/webhooks/settings.ts',
   'mirror/mirror.ts imports features/workoutfiles/workout-folder.ts',
   'mirror/training/poll-workout-of-day.ts imports features/workoutfiles/wanted-files.ts',
 ]

@@ -1,4 +1,5 @@
 import { defineFeature } from '../../frame/define-feature.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 
 export const mqtt = defineFeature({
   name: 'mqtt',
@@ -15,4 +16,18 @@ export const mqtt = defineFeature({
   settings: async () => (await import('./settings.ts')).mqttSettings,
   state: async () => (await import('./state.ts')).mqttState,
   gauges: async () => (await import('./gauges.ts')).mqttGauges,
+  async openInWorker({ app, jobs }) {
+    const { mqttSettings } = await import('./settings.ts')
+    const broker = mqttSettings.of(app.config)
+    if (!broker) return undefined
+    const { openPublisher } = await import('./publisher.ts')
+    const { findLastCopy } = await import('../../frame/findings/collect-findings.ts')
+    const { makeFacts } = await import('../../frame/findings/facts.ts')
+    const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
+    const poll = async (accountId: number) => {
+      for (const name of ['poll-activities', 'poll-training-info'] as const)
+        await jobs.enqueue(name, [{ accountId }])
+    }
+    return openPublisher({ ...app, findBackupTime, poll }, { broker, version: VERSION })
+  },
 })

@@ -8,4 +8,13 @@ export const webhooks = defineFeature({
   settings: async () => (await import('./settings.ts')).webhooksSettings,
   state: async () => (await import('./state.ts')).webhooksState,
   gauges: async () => (await import('./gauges.ts')).webhookGauges,
+  async openInWorker({ app, startedAt }) {
+    const { webhooksSettings } = await import('./settings.ts')
+    const file = webhooksSettings.of(app.config)
+    if (!file) return undefined
+    const { openWebhooks } = await import('./open-webhooks.ts')
+    const { findConditions } = await import('./find-conditions.ts')
+    const conditions = () => findConditions(app, { startedAt, now: new Date() })
+    return openWebhooks({ ...app, conditions }, { file, proxies: app.config.proxies })
+  },
 })
