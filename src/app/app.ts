@@ -1,11 +1,9 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { workoutfilesSettings } from '../features/workoutfiles/settings.ts'
-import { makeWorkoutFolder } from '../features/workoutfiles/workout-folder.ts'
 import { VERSION } from '../kit/program-folder.ts'
 import { makeReleaseStack } from '../kit/release-stack.ts'
 import { type Sleep, systemClock } from '../kit/time.ts'
-import type { MirrorDeps } from '../mirror/mirror.ts'
+import type { MirrorDeps, OnWorkouts } from '../mirror/mirror.ts'
 import { recordHomeOfOthers } from '../mirror/time-zones.ts'
 import { openService, type Service, type ServiceObserver } from '../service/service.ts'
 import { pruneDrift } from '../store/drift.ts'
@@ -22,10 +20,17 @@ export type App = LocalApp & {
   mirror: MirrorDeps
 }
 
+/** A feature, as an App knows it. */
+export type WorkoutsFeature = Readonly<{
+  /** makes what it does with mirrored workouts; undefined when the settings do not ask for it */
+  openOnWorkouts?(app: LocalApp): Promise<OnWorkouts | undefined>
+}>
+
 /**
  * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
  * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
- * `longestPauseMs`, `byHand` and `sleep` are options of the service client.
+ * `longestPauseMs`, `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts; a caller that mirrors
+ * hands in all.
  */
 export async function openApp(
   config: Config,
@@ -37,6 +42,7 @@ export async function openApp(
     byHand?: boolean
     preparation?: Preparation
     sleep?: Sleep
+    features?: readonly WorkoutsFeature[]
   } = {},
 ): Promise<App> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
@@ -46,7 +52,6 @@ export async function openApp(
     // Without the variable nothing is cleared: a daemon may have it set while a command does not.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
-    const workouts = workoutfilesSettings.of(config)
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
       { vault, log, observer: options.observer, ...(options.sleep && { sleep: options.sleep }) },
@@ -60,6 +65,8 @@ export async function openApp(
       },
     )
     release.defer('service', () => service.close())
+    const { features = [] } = options
+    const onWorkouts = await Promise.all(features.map((feature) => feature.openOnWorkouts?.(local)))
     return {
       ...local,
       service,
@@ -67,10 +74,7 @@ export async function openApp(
         store,
         serviceOf: (account) => service.forAccount(account),
         listDefaultWorkouts: (baseUrl, signal) => service.listDefaultWorkouts(baseUrl, signal),
-        workoutFolder:
-          workouts.dir === undefined
-            ? undefined
-            : makeWorkoutFolder({ log }, { ...workouts, dir: workouts.dir }),
+        onWorkouts: onWorkouts.filter((each) => each !== undefined),
         vacuum: makeSamplesVacuum({ store, log }),
         log,
         now: systemClock,

@@ -63,6 +63,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       ...options,
       envFile: settings ?? envFile,
       openDaemon,
+      features: FEATURES,
     })
     try {
       code = (await verb(context)) ?? EXIT.done

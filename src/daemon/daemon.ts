@@ -81,6 +81,7 @@ async function openParts(
       signal: input.signal,
       observer: joinObservers(observers),
       longestPauseMs: LONGEST_PAUSE_MS,
+      features: FEATURES,
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
     const app = { ...opened, features: FEATURES }

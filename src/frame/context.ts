@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
-import type { App } from '../app/app.ts'
+import type { App, WorkoutsFeature } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
 import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
@@ -38,6 +38,8 @@ export type Context = {
   settings: Settings
   log: Logger
   signal: AbortSignal
+  /** every feature; they stand above the frame */
+  features: readonly WorkoutsFeature[]
   /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
   terminal: boolean
   /** writes one line of the answer to standard output; control characters are escaped as psql does */
@@ -70,13 +72,13 @@ export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
  * Throws ConfigError.
  */
 export async function openContext(
-  features: readonly SettingsGroup[],
-  options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon'>,
+  groups: readonly SettingsGroup[],
+  options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon' | 'features'>,
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
   const { dropDriverVariables } = await import('../config/env-file.ts')
   dropDriverVariables()
-  const settings = readSettings(features, undefined, options.envFile)
+  const settings = readSettings(groups, undefined, options.envFile)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
   if (config.extraAuthorities && config.setIn.NODE_EXTRA_CA_CERTS)
     (await import('../kit/http-agent.ts')).trustAlso(config.extraAuthorities)
@@ -98,6 +100,7 @@ export async function openContext(
     settings,
     log,
     signal: stop.signal,
+    features: options.features,
     terminal,
     print: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
     printJson: (answer) => void process.stdout.write(`${escapeDelete(JSON.stringify(answer))}\n`),

@@ -57,8 +57,13 @@ const OPEN: { [D in Needs]: (context: Context) => Promise<Opened[D]> } = {
   nothing: async () => ({ close: async () => undefined }),
   database: async ({ config, log, signal }) =>
     (await import('../app/local-app.ts')).openLocalApp(config, log, signal),
-  app: async ({ config, log, signal }) =>
-    (await import('../app/app.ts')).openApp(config, log, { signal, byHand: true, preparation: 'check' }),
+  app: async ({ config, log, signal, features }) =>
+    (await import('../app/app.ts')).openApp(config, log, {
+      signal,
+      byHand: true,
+      preparation: 'check',
+      features,
+    }),
 }
 
 /** What a verb works with: the context, the app that it needs, and the duration of its life until now. */

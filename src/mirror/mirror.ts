@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { WorkoutFolder } from '../features/workoutfiles/workout-folder.ts'
 import { errorCode, errorLine, isAbort, RateLimitedError } from '../kit/errors.ts'
 import type { Clock } from '../kit/time.ts'
 import type { AccountService, Answer } from '../service/service.ts'
@@ -16,14 +15,17 @@ export type MirrorDeps = {
   serviceOf: (account: Account) => AccountService
   /** the one list that needs no token */
   listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) => Promise<Answer<WireWorkoutList>>
-  /** undefined: workouts are kept in SQL only */
-  workoutFolder: WorkoutFolder | undefined
+  /** called in order when workouts were mirrored */
+  onWorkouts: readonly OnWorkouts[]
   vacuum: SamplesVacuum
   log: Logger
   now: Clock
   /** from the configuration */
   options: { historyStart: Date; lagMs: number; keepRaw: boolean }
 }
+
+/** Is told that the workout of the day or the saved workouts were mirrored. Returns whether its own work on them succeeded; a false counts as a failed item. */
+export type OnWorkouts = (account: Account, mirrored: 'day' | 'saved') => Promise<boolean>
 
 export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
 

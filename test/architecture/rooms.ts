@@ -75,14 +75,6 @@ export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
   kit: [],
 }
 
-/** Imports of a feature from outside its folder that are left; the list only becomes shorter. */
-export const LEFT: readonly string[] = [
-  'app/app.ts imports features/workoutfiles/settings.ts',
-  'app/app.ts imports features/workoutfiles/workout-folder.ts',
-  'mirror/mirror.ts imports features/workoutfiles/workout-folder.ts',
-  'mirror/training/poll-workout-of-day.ts imports features/workoutfiles/wanted-files.ts',
-]
-
 /** Packages that only one room may know, or none. */
 export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['jobs'],

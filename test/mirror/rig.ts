@@ -58,6 +58,7 @@ export async function openRig(options: {
     })
     const log = makeTestLog()
     const opened = await openApp(config, log.log, {
+      features: FEATURES,
       sleep: (ms, signal) => sleep(Math.min(ms, LONGEST_WAIT_MS), signal),
     })
     const app = { ...opened, features: FEATURES }

@@ -13,4 +13,11 @@ export const workoutfiles = defineFeature({
   routes: async (server, { app }) => (await import('./routes.ts')).registerWorkouts(server, app),
   settings: async () => (await import('./settings.ts')).workoutfilesSettings,
   state: async () => (await import('./state.ts')).workoutfilesState,
+  async openOnWorkouts(app) {
+    const { workoutfilesSettings } = await import('./settings.ts')
+    const { dir, holdsSaved } = workoutfilesSettings.of(app.config)
+    if (dir === undefined) return undefined
+    const { makeFolderUpdates } = await import('./update-folder.ts')
+    return makeFolderUpdates(app, { dir, holdsSaved })
+  },
 })

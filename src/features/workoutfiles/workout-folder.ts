@@ -26,8 +26,6 @@ export type FolderContent = {
 }
 
 export type WorkoutFolder = {
-  /** whether it holds all saved workouts, and not only the workout of the day */
-  holdsSaved: boolean
   /** Writes the account's files and removes its older ones; false when the folder cannot be used. */
   update(account: string, content: FolderContent): Promise<boolean>
 }
@@ -38,18 +36,13 @@ const MAIN_ACCOUNT = 'default'
 const FORMATS = ['erg', 'zwo'] as const
 
 /**
- * Makes the workout folder, which holds the workout of the day as files, and with `holdsSaved` the rider's saved workouts. An unusable
+ * Makes the workout folder, which holds workouts as files. An unusable
  * folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all of them.
  */
-export function makeWorkoutFolder(
-  deps: { log: Logger },
-  options: { dir: string; holdsSaved: boolean },
-): WorkoutFolder {
+export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string }): WorkoutFolder {
   const problems = new Map<string, string>()
   const logged = new Set<string>()
-  const { holdsSaved } = options
   return {
-    holdsSaved,
     async update(account, { database, day, saved }) {
       const folder =
         account === MAIN_ACCOUNT ? options.dir : join(options.dir, makeFileStem(account, 'account'))

@@ -1,10 +1,6 @@
-import type { WantedFile } from '../../features/workoutfiles/wanted-files.ts'
 import { errorLine, RejectedError, UnexpectedResponseError } from '../../kit/errors.ts'
-import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { DAY } from '../../kit/time.ts'
 import { isSameTrainingInfo } from '../../normalize/same-training-info.ts'
-import { findIdentity } from '../../store/database-facts.ts'
-import { acquireNamedLock, type Tx } from '../../store/store.ts'
 import {
   findTrainingInfo,
   recordWorkoutUrl,
@@ -15,7 +11,6 @@ import {
   recordWorkoutFile,
   type WorkoutFormat,
 } from '../../store/training/workout-files.ts'
-import { findSavedWorkouts, type SavedWorkout } from '../../store/training/workout-sets.ts'
 import { type MirrorDeps, type MirrorInput, withRun } from '../mirror.ts'
 
 const FORMATS: readonly WorkoutFormat[] = ['erg', 'zwo']
@@ -26,8 +21,8 @@ type Counts = { fetched: number; failed: number }
 
 /**
  * Mirrors the workout of the day that the newest training info names: both files into SQL (service document, endpoints 3
- * and 4), and from there into the workout folder. A file is fetched again only when the workout or the signature has changed
- * or a day has passed. Without a workout of the day its old files are removed from the folder.
+ * and 4); then `onWorkouts` is called, also without a workout of the day. A file is fetched again only when the workout or the signature
+ * has changed or a day has passed.
  */
 export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): Promise<Counts> {
   const { accountId } = input.account
@@ -43,12 +38,12 @@ export async function mirrorWorkoutOfDay(deps: MirrorDeps, input: MirrorInput): 
       }
     })
   }
-  if (!(await writeWorkoutFolder(deps, input))) counts.failed++
+  for (const onWorkouts of deps.onWorkouts) if (!(await onWorkouts(input.account, 'day'))) counts.failed++
   return counts
 }
 
-/** The workout in a training info: `none` when there is none today, undefined when the fields are missing. */
-function workoutOf(info: TrainingInfo | undefined): { workoutId: string } | 'none' | undefined {
+/** Returns the workout in a training info: `none` when there is none today, undefined when the fields are missing. */
+export function workoutOf(info: TrainingInfo | undefined): { workoutId: string } | 'none' | undefined {
   if (info?.wotdType?.toLowerCase() === 'none') return 'none'
   return info?.wotdType != null && info.wotdWorkoutId ? { workoutId: info.wotdWorkoutId } : undefined
 }
@@ -123,34 +118,4 @@ async function fetchFormat(
     })
     await recordWorkoutUrl(tx, { accountId, workoutId, url })
   })
-}
-
-/**
- * Writes the workout folder of an account from SQL, under a lock, so that the last of several processes writes the newest files.
- * Returns whether it could be written; true without a folder.
- */
-export async function writeWorkoutFolder(deps: MirrorDeps, { account }: MirrorInput): Promise<boolean> {
-  const { workoutFolder, store } = deps
-  if (!workoutFolder) return true
-  return store.transaction(async (tx) => {
-    // One lock for all accounts: a folder may be shared.
-    await acquireNamedLock(tx, 'workout folder', '')
-    const info = await findTrainingInfo(tx, account.accountId)
-    const day = await findDayFiles(tx, info)
-    const all = workoutFolder.holdsSaved ? await findSavedWorkouts(tx, account) : []
-    // The service's own files of a workout stand for ours.
-    const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
-    const saved = all.filter((workout) => workout.isOwn && !isDay(workout))
-    return workoutFolder.update(account.name, { database: await findIdentity(tx), day, saved })
-  })
-}
-
-/** Finds the files of the workout of the day; undefined when the training info names none. */
-async function findDayFiles(tx: Tx, info: TrainingInfo | undefined): Promise<WantedFile[] | undefined> {
-  const workout = workoutOf(info)
-  if (!info || !workout) return undefined
-  if (workout === 'none') return []
-  const files = await findWorkoutFiles(tx, { accountId: info.accountId, workoutId: workout.workoutId })
-  const stem = makeFileStem(info.wotdName, workout.workoutId)
-  return files.map(({ format, content, sha256 }) => ({ stem, format, content, sha256 }))
 }

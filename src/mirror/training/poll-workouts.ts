@@ -29,14 +29,13 @@ import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from '../item-failure.
 import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
 import { assertAccepted, isShrunken, poorerDefinition } from '../poorer-answers.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
-import { writeWorkoutFolder } from './poll-workout-of-day.ts'
 
 /** An empty list is accepted when it held at most this many workouts before. */
 const EMPTY_ALLOWED = 2
 
 /**
  * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7),
- * and writes the workout folder where it holds them all.
+ * and then calls `onWorkouts`.
  * With `failedBefore` a workout that failed since is left out. RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
  * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
  */
@@ -72,7 +71,7 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
   const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
   if (!known) await attempt(() => pollTrainingInfo(deps, input))
   await attempt(() => mirrorDefinitions(deps, input))
-  if (deps.workoutFolder?.holdsSaved && !(await writeWorkoutFolder(deps, input))) counts.failed++
+  for (const onWorkouts of deps.onWorkouts) if (!(await onWorkouts(input.account, 'saved'))) counts.failed++
   if (errors.length > 0) throw errors[0]
   return counts
 }

@@ -77,7 +77,7 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
   const parts = {
     store,
     listDefaultWorkouts,
-    workoutFolder: undefined,
+    onWorkouts: [],
     vacuum,
     log,
     now: clock.own,
