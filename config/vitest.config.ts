@@ -4,7 +4,7 @@ import SlowestFirst from './slowest-first.ts'
 
 /** Tests without a database and a queue: they begin at once. One that wants a server fails with the name of what it lacks. */
 const PLAIN = [
-  'test/{architecture,config,dropfolder,fit,normalize,promises,sandbox,service}/**/*.test.ts',
+  'test/{architecture,config,dropfolder,fit,normalize,promises,removal,sandbox,service}/**/*.test.ts',
   'test/features/{backup/tar,dashboard/erg-profile,webhooks/send,webhooks/texts}.test.ts',
   'test/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
   'test/mirror/{item-failure,list-changes,shrunken-lists,windows}.test.ts',

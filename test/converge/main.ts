@@ -28,7 +28,11 @@ const SAMPLED = [
     'test/features/mcp/guarded/hostile.test.ts',
     'test/features/backup/archive.test.ts',
   ],
-  ...['test/flows/verbs-killed.test.ts', 'test/features/webhooks/kills.test.ts'],
+  ...[
+    'test/flows/verbs-killed.test.ts',
+    'test/features/webhooks/kills.test.ts',
+    'test/removal/removal.test.ts',
+  ],
   ...['test/flows/surroundings/surroundings.test.ts', 'test/features/dashboard/browser/every-page.test.ts'],
 ]
 const release = makeReleaseStack()

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { FEATURES } from '../../src/features/index.ts'
+import { whole } from '../kit/sampling.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
+import { copyWithout, listDangling } from './remove-feature.ts'
+
+const NAMES = FEATURES.map(({ name }) => name)
+/** One by chance, or REMOVE=name; with WHOLE=1 each is removed. */
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000))
+const chosen = process.env.REMOVE ?? (NAMES[seed % NAMES.length] as string)
+process.stderr.write(
+  `musette tests: removes the feature ${chosen}; again with SEED=${seed} or REMOVE=${chosen}\n`,
+)
+
+/** The tests of the core, and the kit of all tests: none of them goes with a feature. */
+const CORE_TESTS = [
+  'test/service/',
+  'test/normalize/',
+  'test/store/',
+  'test/vault/',
+  'test/mirror/',
+  'test/upload/',
+  'test/dropfolder/',
+  'test/fit/',
+  'test/jobs/',
+  'test/kit/',
+]
+/** Those that take seconds and need no server. */
+const QUICK_TESTS = [
+  'test/normalize/',
+  'test/mirror/',
+  'test/store/activity-rows',
+  'test/upload/',
+  'test/vault/seal',
+]
+
+const LIMIT_MS = whole ? 3_600_000 : 600_000
+
+async function openCopyWithout(feature: string) {
+  const folder = await openTempDir('removal')
+  onTestFinished(() => folder.close())
+  return { copy: folder.path, removed: copyWithout(feature, folder.path) }
+}
+
+it.each(whole ? NAMES : [chosen])(
+  'without the feature %s the program is built, nothing of it is left over, and the core passes its tests',
+  { timeout: LIMIT_MS },
+  async (feature) => {
+    const { copy, removed } = await openCopyWithout(feature)
+    expect(removed.filter((path) => CORE_TESTS.some((folder) => path.startsWith(folder)))).toEqual([])
+    expect(listDangling(copy, 'src')).toEqual([])
+    expect(await run(copy, 'tsc', '--noEmit', '-p', 'tsconfig.json')).toBe('')
+    // Libraries that only this feature needs are no fault of the core.
+    expect(
+      await run(
+        copy,
+        'knip',
+        '--production',
+        '--config',
+        'config/knip.json',
+        '--include',
+        'files,unresolved',
+      ),
+    ).toBe('')
+    expect(await run(copy, 'node', 'config/setup.mjs', 'build')).toBe('')
+    const tests = whole ? CORE_TESTS : ['--project', 'plain', ...QUICK_TESTS]
+    expect(await run(copy, 'vitest', 'run', '--config', 'config/vitest.config.ts', ...tests)).toBe('')
+  },
+)
+
+it('a file of the core that imports a feature is named when that is removed', async () => {
+  const planted = 'src/fit/planted.ts'
+  const { copy } = await openCopyWithout(chosen)
+  const imported = relative(dirname(planted), `src/features/${chosen}/feature.ts`)
+  writeFileSync(join(copy, planted), `import '${imported}'\n`)
+  expect(listDangling(copy, 'src')).toEqual([planted])
+})
+
+/** Runs a program in the copy; returns what it writes when it fails, else nothing. */
+async function run(copy: string, command: string, ...options: string[]): Promise<string> {
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|WHOLE$|NODE_ENV$)/.test(name))
+  const path = `${join(copy, 'node_modules/.bin')}:${process.env.PATH}`
+  const env = { ...Object.fromEntries(own), PATH: path, NO_COLOR: '1' }
+  return await new Promise((resolve) => {
+    const settings = { cwd: copy, env, maxBuffer: 64 * 1024 ** 2 }
+    execFile(command, options, settings, (error, stdout, stderr) =>
+      resolve(error ? `${command} ${options.join(' ')}\n${stdout}${stderr}` : ''),
+    )
+  })
+}
