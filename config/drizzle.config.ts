@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'postgresql',
-  schema: './src/store/schema/index.ts',
+  schema: './src/core/store/schema/index.ts',
   out: './drizzle',
   migrations: { schema: 'musette', table: 'migrations' },
 })

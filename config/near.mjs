@@ -12,9 +12,9 @@ const UNKNOWN_SECONDS = 5
 /** Which tests read files that no test imports. */
 const READERS = [
   [/^(docs\/|[A-Z]+\.md$)/, 'test/docs/'],
-  [/^(drizzle|src\/store\/schema)\//, 'test/store/'],
+  [/^(drizzle|src\/core\/store\/schema)\//, 'test/core/store/'],
   [/^(Dockerfile|docker-compose|package)/, 'test/container/'],
-  [/^config\//, 'test/config/'],
+  [/^config\//, 'test/program/config/'],
 ]
 
 const changed = [...git('diff', '--name-only', 'HEAD'), ...git('ls-files', '--others', '--exclude-standard')]

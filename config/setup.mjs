@@ -81,7 +81,7 @@ function build() {
 
 /** Compiles the reader of samples to WebAssembly. It takes seconds, so an unchanged one is left. */
 function compileScanner() {
-  const folder = 'src/service/scanner/'
+  const folder = 'src/core/service/scanner/'
   const compiled = `${root}dist/scan-rows.wasm`
   const sources = readdirSync(`${root}${folder}`).map((name) => statSync(`${root}${folder}${name}`).mtimeMs)
   if (existsSync(compiled) && statSync(compiled).mtimeMs > Math.max(...sources)) return

@@ -4,14 +4,14 @@ import SlowestFirst from './slowest-first.ts'
 
 /** Tests without a database and a queue: they begin at once. One that wants a server fails with the name of what it lacks. */
 const PLAIN = [
-  'test/{architecture,config,dropfolder,fit,normalize,promises,removal,sandbox,service}/**/*.test.ts',
+  'test/{architecture,program/config,core/dropfolder,core/fit,core/normalize,promises,removal,sandbox,core/service}/**/*.test.ts',
   'test/features/{backup/tar,dashboard/erg-profile,webhooks/send,webhooks/texts}.test.ts',
-  'test/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
-  'test/mirror/{item-failure,list-changes,shrunken-lists,windows}.test.ts',
-  'test/store/activity-rows.test.ts',
-  'test/upload/{fit-rows,match-activity,outcome}.test.ts',
-  'test/vault/seal.test.ts',
-  'test/web/{cached-probe,sessions}.test.ts',
+  'test/core/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
+  'test/core/mirror/{item-failure,list-changes,shrunken-lists,windows}.test.ts',
+  'test/core/store/activity-rows.test.ts',
+  'test/core/upload/{fit-rows,match-activity,outcome}.test.ts',
+  'test/core/vault/seal.test.ts',
+  'test/program/web/{cached-probe,sessions}.test.ts',
 ]
 
 export default defineConfig({

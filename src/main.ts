@@ -1,6 +1,6 @@
-import { runCli } from './cli/cli.ts'
-import { EXIT } from './frame/context.ts'
-import { guardStandardStreams } from './frame/standard-streams.ts'
+import { runCli } from './program/cli/cli.ts'
+import { EXIT } from './program/frame/context.ts'
+import { guardStandardStreams } from './program/frame/standard-streams.ts'
 
 // pg asks whether it runs at Cloudflare. Before Node 21, which has a navigator, that loads all of fetch, in 30 ms.
 if (!('navigator' in globalThis)) Object.assign(globalThis, { navigator: { userAgent: 'Node.js' } })

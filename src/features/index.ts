@@ -1,4 +1,4 @@
-import type { Feature } from '../frame/define-feature.ts'
+import type { Feature } from '../program/frame/define-feature.ts'
 import { backup } from './backup/feature.ts'
 import { changes } from './changes/feature.ts'
 import { dashboard } from './dashboard/feature.ts'

@@ -7,8 +7,8 @@ import {
   RECORD,
   SESSION,
   TIMESTAMP,
-} from '../fit/profile.ts'
-import { encodeFit, type Field, type Message } from '../fit/write-fit.ts'
+} from '../core/fit/profile.ts'
+import { encodeFit, type Field, type Message } from '../core/fit/write-fit.ts'
 import type { Signature } from './athlete/fitness-model.ts'
 import { homeIn } from './athlete/history.ts'
 import { drawBell, makeRandom, type Random } from './athlete/random.ts'

@@ -13,31 +13,37 @@ describe('the rooms of src', () => {
 
   it('fail the check with a planted violation', () => {
     const planted = [
-      parseSource('service/planted.ts', `import { openStore } from '../store/store.ts'\n`),
-      parseSource('normalize/planted.ts', `import { openService } from '../service/service.ts'\n`),
-      parseSource('mirror/planted.ts', `import { Queue } from 'bullmq'\n`),
-      parseSource('daemon/planted.ts', `import { FEATURES } from '../features/index.ts'\n`),
-      parseSource('daemon/planted.ts', `import { openPublisher } from '../features/mqtt/publisher.ts'\n`),
-      parseSource('fit/planted.ts', `import { FEATURES } from '../features/index.ts'\n`),
+      parseSource('core/service/planted.ts', `import { openStore } from '../store/store.ts'\n`),
+      parseSource('core/normalize/planted.ts', `import { openService } from '../service/service.ts'\n`),
+      parseSource('core/mirror/planted.ts', `import { Queue } from 'bullmq'\n`),
+      parseSource('program/daemon/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`),
+      parseSource(
+        'program/daemon/planted.ts',
+        `import { openPublisher } from '../../features/mqtt/publisher.ts'\n`,
+      ),
+      parseSource('core/fit/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`),
       parseSource('features/mqtt/planted.ts', `import type { Copy } from '../backup/state.ts'\n`),
       parseSource('features/mqtt/planted.ts', `import { openBroker } from './broker.ts'\n`),
     ]
     expect(listViolations(planted)).toEqual([
-      'service/planted.ts imports store/store.ts',
-      'normalize/planted.ts imports service/service.ts',
-      'mirror/planted.ts imports the package bullmq',
-      'daemon/planted.ts imports features/mqtt/publisher.ts',
-      'fit/planted.ts imports features/index.ts',
+      'core/service/planted.ts imports core/store/store.ts',
+      'core/normalize/planted.ts imports core/service/service.ts',
+      'core/mirror/planted.ts imports the package bullmq',
+      'program/daemon/planted.ts imports features/mqtt/publisher.ts',
+      'core/fit/planted.ts imports features/index.ts',
       'features/mqtt/planted.ts imports features/backup/state.ts',
     ])
   })
 
   it('take types from the rooms below, and from no room above', () => {
     const planted = [
-      parseSource('web/planted.ts', `import type { Samples } from '../store/samples/encode-samples.ts'\n`),
-      parseSource('store/planted.ts', `import type { Read } from '../mirror/mirror.ts'\n`),
+      parseSource(
+        'program/web/planted.ts',
+        `import type { Samples } from '../../core/store/samples/encode-samples.ts'\n`,
+      ),
+      parseSource('core/store/planted.ts', `import type { Read } from '../mirror/mirror.ts'\n`),
     ]
-    expect(listViolations(planted)).toEqual(['store/planted.ts imports mirror/mirror.ts'])
+    expect(listViolations(planted)).toEqual(['core/store/planted.ts imports core/mirror/mirror.ts'])
   })
 
   it('keep each page to its folder, and Node out of the browser', () => {
@@ -49,13 +55,13 @@ describe('the rooms of src', () => {
       ),
       parseSource(
         'features/dashboard/shared/planted.ts',
-        `import { openStore } from '../../../store/store.ts'\n`,
+        `import { openStore } from '../../../core/store/store.ts'\n`,
       ),
       parseSource('features/dashboard/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`),
     ]
     expect(listPageViolations(planted)).toEqual([
       'features/dashboard/pages/runs/planted.tsx imports features/dashboard/pages/today/page.tsx',
-      'features/dashboard/shared/planted.ts imports store/store.ts',
+      'features/dashboard/shared/planted.ts imports core/store/store.ts',
       'features/dashboard/pages/runs/page.tsx imports features/dashboard/pages/runs/queries.ts',
     ])
   })
@@ -74,7 +80,7 @@ describe('the rooms of src', () => {
 
   it('leave the environment to config', () => {
     const readers = sources.filter(
-      (file) => !file.path.startsWith('config/') && file.text.includes('process.env'),
+      (file) => !file.path.startsWith('program/config/') && file.text.includes('process.env'),
     )
     expect(readers.map((file) => file.path)).toEqual([])
   })
@@ -82,9 +88,9 @@ describe('the rooms of src', () => {
   it('make connections, queues and watchers in one factory each', () => {
     const factories: Array<[RegExp, string]> = [
       [/new (?:pg\.)?Pool\(/, 'kit'],
-      [/new Queue\(|new Worker\(|new IORedis\(|new Redis\(/, 'jobs'],
+      [/new Queue\(|new Worker\(|new IORedis\(|new Redis\(/, 'core/jobs'],
       [/new (?:Agent|EnvHttpProxyAgent)\(/, 'kit'],
-      [/chokidar\.watch\(/, 'dropfolder'],
+      [/chokidar\.watch\(/, 'core/dropfolder'],
     ]
     const strays = factories.flatMap(([made, room]) =>
       sources
@@ -137,7 +143,7 @@ describe('the rooms of src', () => {
     const folders = new Map<string, number>()
     for (const { path } of sources) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1)
     expect([...folders].filter(([, files]) => files > 15)).toEqual([])
-    const roots = /^(?:features\/[^/]+|[^/]+)\/?/
+    const roots = /^(?:(?:core|features|program)\/[^/]+|[^/]+)\/?/
     const depthOf = (folder: string) => folder.replace(roots, '').split('/').length
     expect([...folders.keys()].filter((folder) => depthOf(folder) > 2)).toEqual([])
   })
@@ -158,24 +164,27 @@ describe('the names in src', () => {
 
   it('fail the check with planted names', () => {
     const planted = [
-      parseSource('store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`),
-      parseSource('upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`),
+      parseSource('core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`),
       parseSource(
-        'fit/lap.ts',
+        'core/upload/utils.ts',
+        `export function findName(text: string) {\n  return text.trim()\n}\n`,
+      ),
+      parseSource(
+        'core/fit/lap.ts',
         `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
       ),
     ]
     expect(listRetiredNames(planted)).toEqual([
-      'store/utils.ts: utils; say a word for what it does',
-      'store/utils.ts: makeHouse; say App',
-      'upload/utils.ts: utils; say a word for what it does',
-      'fit/lap.ts: rideCount; say activity',
-      'fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
+      'core/store/utils.ts: utils; say a word for what it does',
+      'core/store/utils.ts: makeHouse; say App',
+      'core/upload/utils.ts: utils; say a word for what it does',
+      'core/fit/lap.ts: rideCount; say activity',
+      'core/fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
     ])
     expect(listLyingVerbs(planted)).toEqual([
-      'store/utils.ts: makeHouse does no input or output, by its name',
-      'upload/utils.ts: findName uses the database, by its name',
+      'core/store/utils.ts: makeHouse does no input or output, by its name',
+      'core/upload/utils.ts: findName uses the database, by its name',
     ])
-    expect(listTwinNames(planted)).toEqual(['store/utils.ts and upload/utils.ts'])
+    expect(listTwinNames(planted)).toEqual(['core/store/utils.ts and core/upload/utils.ts'])
   })
 })

@@ -12,7 +12,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly [times: number, reason: strin
   'features/mcp/tools/run-query.ts': [1, 'a sentence says whose day current_date is'],
   'features/export/rows/partitions.ts': [2, 'the number of the month that names a folder'],
   'features/export/rows/export-rows.ts': [2, 'the text of an instant, in UTC and in milliseconds'],
-  'store/activities/zone-rows.ts': [4, 'writes started_at_local, from which all days come'],
+  'core/store/activities/zone-rows.ts': [4, 'writes started_at_local, from which all days come'],
 }
 
 const sources = readSources()

@@ -108,15 +108,15 @@ function functionsOf({ path, text }: SourceFile): Declared[] {
 }
 
 const NETWORK_ROOMS = [
-  'service',
-  'mirror',
-  'upload',
-  'jobs',
-  'doctor',
+  'core/service',
+  'core/mirror',
+  'core/upload',
+  'core/jobs',
+  'program/doctor',
   'features',
-  'web',
-  'cli',
-  'frame',
+  'program/web',
+  'program/cli',
+  'program/frame',
   'sandbox',
 ]
 /** The handles of the database, of the queue, and of the ledger in it. */
@@ -172,7 +172,7 @@ export function listTwinNames(files: readonly SourceFile[]): string[] {
     const name = basename(path)
     // Each feature is a folder of its own.
     const isFeatures = path.startsWith('features/')
-    if (path.startsWith('cli/verbs/') || isFeatures) continue
+    if (path.startsWith('program/cli/verbs/') || isFeatures) continue
     byName.set(name, [...(byName.get(name) ?? []), path])
   }
   return [...byName.values()].filter((paths) => paths.length > 1).map((paths) => paths.join(' and '))

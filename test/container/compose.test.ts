@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { ROLES } from '../../src/daemon/roles.ts'
+import { ROLES } from '../../src/program/daemon/roles.ts'
 import { KNOWN } from '../kit/config.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { readTop } from './dockerfile.ts'
@@ -67,7 +67,7 @@ describe('the compose file', () => {
   })
 
   it('gives all our programs enough time to stop', () => {
-    const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/cli/verbs/start.ts')) ?? []
+    const [, given] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(readTop('src/program/cli/verbs/start.ts')) ?? []
     for (const [name, service] of ours) {
       expect(Number.parseInt(String(service.stop_grace_period), 10), name).toBeGreaterThan(Number(given))
     }

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { defaultOf } from '../../src/config/define-settings.ts'
+import { defaultOf } from '../../src/program/config/define-settings.ts'
 import { KNOWN } from '../kit/config.ts'
 import { copiesOf, parseDockerfile, readTop, type Stage, valuesOf } from './dockerfile.ts'
 

@@ -4,12 +4,12 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCliRig } from '../cli/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { type Finished, runNode, startNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openCliRig } from '../program/cli/rig.ts'
 import { readTop } from './dockerfile.ts'
 import { makeLayout } from './layout.ts'
 

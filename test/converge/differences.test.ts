@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DETAIL_FIELDS } from '../../src/fields/activity-fields.ts'
+import { DETAIL_FIELDS } from '../../src/core/fields/activity-fields.ts'
 import { makeChange } from './plan/change.ts'
 import { settle } from './plan/run.ts'
 import { openScene, type Scene } from './plan/scene.ts'

@@ -31,11 +31,11 @@ describe('the pages for a contributor', () => {
 
   it('has the table of the rooms that test/architecture enforces', () => {
     const [, section = ''] = /\n## Rooms\n([\s\S]*?)\n## /.exec(page) ?? []
-    const rows = [...section.matchAll(/^\| `(\w+)` \| .+? \| ?(.*?) ?\|$/gm)]
+    const rows = [...section.matchAll(/^\| `([\w/]+)` \| .+? \| ?(.*?) ?\|$/gm)]
     expect(rows.map(([, room]) => room)).toEqual(ROOMS)
-    const below = ROOMS.slice(ROOMS.indexOf('app') + 1)
+    const below = ROOMS.slice(ROOMS.indexOf('program/app') + 1)
     for (const [, room, cell = ''] of rows) {
-      const text = cell.replace(/^(.*)every room below(?: it| app)$/, `$1${below.join(', ')}`)
+      const text = cell.replace(/^(.*)every room below(?: it| program.app)$/, `$1${below.join(', ')}`)
       const named = text.split(/, (?:and )?| and /).filter((each) => each !== '')
       expect(named.sort(), room).toEqual([...ALLOWED[room as keyof typeof ALLOWED]].sort())
     }

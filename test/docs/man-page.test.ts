@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { VERBS } from '../../src/cli/cli.ts'
+import { VERBS } from '../../src/program/cli/cli.ts'
 import { KNOWN } from '../kit/config.ts'
 import { dateOf, makeManPage } from './man-page.ts'
 

@@ -1,10 +1,10 @@
 import { Command, type Option } from 'commander'
-import { makeProgram, VERBS } from '../../src/cli/cli.ts'
-import { EXIT_MEANINGS, exitsOf } from '../../src/cli/help.ts'
-import { defaultOf } from '../../src/config/define-settings.ts'
-import { IN_DATA_DIR } from '../../src/config/env-file.ts'
-import { EXIT } from '../../src/frame/context.ts'
-import type { Verb } from '../../src/frame/verb.ts'
+import { makeProgram, VERBS } from '../../src/program/cli/cli.ts'
+import { EXIT_MEANINGS, exitsOf } from '../../src/program/cli/help.ts'
+import { defaultOf } from '../../src/program/config/define-settings.ts'
+import { IN_DATA_DIR } from '../../src/program/config/env-file.ts'
+import { EXIT } from '../../src/program/frame/context.ts'
+import type { Verb } from '../../src/program/frame/verb.ts'
 import { KNOWN } from '../kit/config.ts'
 
 /** The data directory differs between a clone, where this is generated, and an installed package. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FEATURES } from '../../src/features/index.ts'
-import { loadCatalog } from '../../src/frame/feature-jobs.ts'
 import { parseDuration } from '../../src/kit/time.ts'
+import { loadCatalog } from '../../src/program/frame/feature-jobs.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { readConfig } from '../kit/config.ts'
 

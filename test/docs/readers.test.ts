@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { runCli } from '../../src/cli/cli.ts'
-import { EXIT } from '../../src/frame/context.ts'
+import { runCli } from '../../src/program/cli/cli.ts'
+import { EXIT } from '../../src/program/frame/context.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { KNOWN, readConfig } from '../kit/config.ts'
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { makeRequest } from '../../src/features/webhooks/message-request.ts'
 import { readWebhooksFile } from '../../src/features/webhooks/settings.ts'
 import { readTop } from '../container/dockerfile.ts'
+import { makeAccount, openTestStore, rowsOf } from '../core/store/open.ts'
 import { makeWebhook, SECRET } from '../features/webhooks/receiver.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
 
 const page = readTop('docs/recipes.md')
 const blocksOf = (language: string) =>

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
+import { syncAccount } from '../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 let rig: Rig
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
 import { type HttpProxy, openHttpProxy } from '../kit/http-proxy.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
+import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 const SLOW = 180_000
 const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
-import { openDaemon } from '../../src/daemon/daemon.ts'
-import { completeMeasures } from '../../src/mirror/rebuild-activities.ts'
+import { completeMeasures } from '../../src/core/mirror/rebuild-activities.ts'
+import { syncAccount } from '../../src/program/app/sync-account.ts'
+import { openDaemon } from '../../src/program/daemon/daemon.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { expectMirrored } from '../core/mirror/truth.ts'
 import { eventually } from '../kit/eventually.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
-import { expectMirrored } from '../mirror/truth.ts'
 
 let rig: Rig
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeProgressLine } from '../../src/frame/progress.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { makeProgressLine } from '../../src/program/frame/progress.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'
 import { startOnTerminal } from '../kit/terminal.ts'
+import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 /** Sets the title of a terminal's window, rings, goes back to the line's start, and begins a sequence in one character. */
 const ODD = 'odd\x1b]0;owned\x07\r\x9b2Jname'

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { findAccounts } from '../../src/core/store/account-rows.ts'
+import { findAccountHealth } from '../../src/core/store/health.ts'
 import { findFitness } from '../../src/features/dashboard/pages/fitness/queries.ts'
 import { findFormNow } from '../../src/features/dashboard/pages/today/account-day.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
@@ -6,9 +8,7 @@ import { stateToday } from '../../src/features/mcp/tools/state-today.ts'
 import type { Tool } from '../../src/features/mcp/tools/tool.ts'
 import { whatIsHere } from '../../src/features/mcp/tools/what-is-here.ts'
 import { findDeviceFacts } from '../../src/features/mqtt/device-facts.ts'
-import { findAccounts } from '../../src/store/account-rows.ts'
-import { findAccountHealth } from '../../src/store/health.ts'
-import { openScene, type Row, type Scene } from '../store/sql/scene.ts'
+import { openScene, type Row, type Scene } from '../core/store/sql/scene.ts'
 
 /** Asks all who tell the state of an account: the pages, Home Assistant, the tools of assistants, the cookbook. */
 async function askAll(scene: Scene) {

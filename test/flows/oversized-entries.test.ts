@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
+import { syncAccount } from '../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 const LONG = Array.from({ length: 3_000 }, (_, index) =>
   String.fromCharCode(97 + ((index * index) % 23)),

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
-import { fetchWanted } from '../../src/mirror/fetch-wanted.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
-import { fetchTruth } from '../mirror/truth.ts'
+import { fetchWanted } from '../../src/core/mirror/fetch-wanted.ts'
+import { syncAccount } from '../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { fetchTruth } from '../core/mirror/truth.ts'
 
 let rig: Rig
 beforeEach(async () => {

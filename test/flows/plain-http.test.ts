@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 let rig: CliRig
 beforeAll(async () => {

@@ -1,17 +1,17 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { syncAccount } from '../../src/app/sync-account.ts'
+import { migrateQueueTables } from '../../src/core/jobs/backend.ts'
+import { migrate } from '../../src/core/store/migrate.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { upsertReader } from '../../src/features/reader/reader.ts'
-import { migrateQueueTables } from '../../src/jobs/backend.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { syncAccount } from '../../src/program/app/sync-account.ts'
+import { openUploadRig } from '../core/upload/rig.ts'
 import { openReaderLogin } from '../features/reader/reader-login.ts'
 import { readConfig } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-import { openUploadRig } from '../upload/rig.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 

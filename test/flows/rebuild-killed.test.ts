@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { DAMAGE, readTables } from '../core/mirror/tables.ts'
 import { eventually } from '../kit/eventually.ts'
 import { queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
-import { DAMAGE, readTables } from '../mirror/tables.ts'
+import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 const ACTIVITIES = 50
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
-import { openWebRig, TOKEN, type WebRig } from '../web/rig.ts'
+import { openWebRig, TOKEN, type WebRig } from '../program/web/rig.ts'
 
 let rig: WebRig
 beforeAll(async () => {

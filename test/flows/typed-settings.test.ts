@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
+import { openTestStore } from '../core/store/open.ts'
 import { openTestReader } from '../features/mcp/guarded/rig.ts'
 import { openReaderLogin } from '../features/reader/reader-login.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { openTestStore } from '../store/open.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
 

@@ -1,11 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { signInWithPassword } from '../../src/app/sign-in.ts'
-import { type Daemon, openDaemon } from '../../src/daemon/daemon.ts'
+import { signInWithPassword } from '../../src/program/app/sign-in.ts'
+import { type Daemon, openDaemon } from '../../src/program/daemon/daemon.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findSpoolName } from '../kit/identity.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
 
 const LOGIN = { username: 'rider', password: 'rider', keepPassword: true }
 const BEND = (column: string) =>

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { expectMirrored } from '../core/mirror/truth.ts'
 import { contentOf, readThrough } from '../features/backup/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { whole } from '../kit/sampling.ts'
-import { expectMirrored } from '../mirror/truth.ts'
+import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 /** At how many moments each is killed. Those of a rebuild: rebuild-killed.test.ts. */
 const MOMENTS = whole ? 100 : 2

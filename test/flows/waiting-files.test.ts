@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makeReadiness } from '../../src/daemon/probes.ts'
-import { findListed } from '../../src/doctor/check-listed.ts'
+import { recordWaitingFiles, type WaitingReport } from '../../src/core/store/uploads/waiting-files.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { coreGauges } from '../../src/features/metrics/core-gauges.ts'
-import { makeFacts } from '../../src/frame/findings/facts.ts'
-import { findStatus } from '../../src/frame/findings/status-report.ts'
-import { recordWaitingFiles, type WaitingReport } from '../../src/store/uploads/waiting-files.ts'
-import { openRig, type Rig } from '../mirror/rig.ts'
+import { makeReadiness } from '../../src/program/daemon/probes.ts'
+import { findListed } from '../../src/program/doctor/check-listed.ts'
+import { makeFacts } from '../../src/program/frame/findings/facts.ts'
+import { findStatus } from '../../src/program/frame/findings/status-report.ts'
+import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 let rig: Rig
 beforeEach(async () => {

@@ -5,7 +5,13 @@ import { buildSync } from 'esbuild'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDER = 'dist/.modules'
 /** Modules of src/ that tests load in processes of their own, where a compiler would cost a second. */
-const MODULES = ['frame/output', 'embedded/binaries', 'embedded/embedded', 'embedded/run-as', 'log'] as const
+const MODULES = [
+  'program/frame/output',
+  'embedded/binaries',
+  'embedded/embedded',
+  'embedded/run-as',
+  'log',
+] as const
 
 /** The path of one of these modules, in JavaScript. build-setup.ts sees to it that it is current. */
 export function modulePath(name: (typeof MODULES)[number]): string {

@@ -1,15 +1,15 @@
+import { FEATURES } from '../../src/features/index.ts'
+import { ConfigError } from '../../src/kit/errors.ts'
 import {
   type Config,
   knownSettings,
   readConfig as readConfigOf,
   readSettings as readSettingsOf,
   type Settings,
-} from '../../src/config/config.ts'
-import type { SettingsGroup } from '../../src/config/define-settings.ts'
-import type { Environment } from '../../src/config/env-file.ts'
-import { FEATURES } from '../../src/features/index.ts'
-import { loadSettings } from '../../src/frame/define-feature.ts'
-import { ConfigError } from '../../src/kit/errors.ts'
+} from '../../src/program/config/config.ts'
+import type { SettingsGroup } from '../../src/program/config/define-settings.ts'
+import type { Environment } from '../../src/program/config/env-file.ts'
+import { loadSettings } from '../../src/program/frame/define-feature.ts'
 
 const features = await loadSettings(FEATURES)
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { networkError } from '../../src/core/service/service-errors.ts'
 import { TransientError } from '../../src/kit/errors.ts'
 import { sendRequest } from '../../src/kit/http/send-request.ts'
 import { makeAgent } from '../../src/kit/http-agent.ts'
-import { networkError } from '../../src/service/service-errors.ts'
 import { findFreePort, listen } from './listen.ts'
 
 /** The longest that a tunnel may take: one that is waited for, and one that comes, ms. */

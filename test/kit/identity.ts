@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { spoolName } from '../../src/core/vault/seal.ts'
 import type { DatabaseIdentity } from '../../src/kit/folders/folder-owner.ts'
-import { spoolName } from '../../src/vault/seal.ts'
 import { queryOnce } from './postgres.ts'
 
 /** The database of tests that have none, or only one. */

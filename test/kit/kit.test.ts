@@ -3,11 +3,11 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { collectGarbage } from '../../src/core/service/transport.ts'
 import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, formatDuration, joinSignals, parseDuration, sleep } from '../../src/kit/time.ts'
-import { collectGarbage } from '../../src/service/transport.ts'
 
 describe('durations', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { applyMigrations, withMigrationLock } from '../../src/store/migrate.ts'
-import { readJournal } from '../../src/store/migration/schema-version.ts'
+import { applyMigrations, withMigrationLock } from '../../src/core/store/migrate.ts'
+import { readJournal } from '../../src/core/store/migration/schema-version.ts'
 import { makeSilentLog } from './log.ts'
 import { openTestDatabase, type TestDatabase } from './postgres.ts'
 

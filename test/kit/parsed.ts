@@ -1,4 +1,4 @@
-import type { Parsed } from '../../src/service/wire/lenient.ts'
+import type { Parsed } from '../../src/core/service/wire/lenient.ts'
 
 /** The value of a parsed answer, with its drift. */
 export function unwrap<T>(parsed: Parsed<T>) {

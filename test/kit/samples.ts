@@ -1,5 +1,5 @@
-import type { SampleField } from '../../src/fields/sample-fields.ts'
-import { SAMPLE_FIELDS, type SampleExtra, type Samples } from '../../src/store/samples/encode-samples.ts'
+import type { SampleField } from '../../src/core/fields/sample-fields.ts'
+import { SAMPLE_FIELDS, type SampleExtra, type Samples } from '../../src/core/store/samples/encode-samples.ts'
 
 const START_MS = Date.UTC(2024, 4, 1, 6)
 /** How samples hold what is not known. */

@@ -74,7 +74,7 @@ async function openTemplate(release: ReleaseStack, server: string): Promise<Prov
         made.map((name) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
       ),
     )
-    const { migrate } = await import('../../src/store/migrate.ts')
+    const { migrate } = await import('../../src/core/store/migrate.ts')
     await migrate({ connectionString: url.href, log: makeSilentLog() })
     return { database }
   } catch (error) {

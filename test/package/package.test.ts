@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { readTop } from '../container/dockerfile.ts'
 import { readLocked } from '../container/layout.ts'
-import { type } from '../doctor/rig.ts'
 import { distPath, type Finished, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { type } from '../program/doctor/rig.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)

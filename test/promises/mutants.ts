@@ -6,22 +6,34 @@ export type Mutant = { in: string; line: number; at: number; from: string; to: s
 /** A room, and the tests that must notice a wrong line in it: paths and beginnings of paths. */
 export const ROOMS: Readonly<Record<string, { sources: readonly string[]; tests: readonly string[] }>> = {
   normalize: {
-    sources: ['src/normalize/'],
+    sources: ['src/core/normalize/'],
     tests: [
-      'test/normalize/',
-      'test/store/sql/intensity',
-      'test/store/sql/measures',
-      'test/store/sql/places',
+      'test/core/normalize/',
+      'test/core/store/sql/intensity',
+      'test/core/store/sql/measures',
+      'test/core/store/sql/places',
     ],
   },
-  service: { sources: ['src/service/'], tests: ['test/service/', 'test/mirror/list-and-detail'] },
-  mirror: { sources: ['src/mirror/'], tests: ['test/mirror/', 'test/converge/'] },
-  upload: { sources: ['src/upload/'], tests: ['test/upload/', 'test/daemon/watcher', 'test/cli/upload'] },
-  dropfolder: { sources: ['src/dropfolder/'], tests: ['test/dropfolder/', 'test/daemon/watcher'] },
-  vault: { sources: ['src/vault/'], tests: ['test/vault/', 'test/app/key-', 'test/daemon/session'] },
+  service: {
+    sources: ['src/core/service/'],
+    tests: ['test/core/service/', 'test/core/mirror/list-and-detail'],
+  },
+  mirror: { sources: ['src/core/mirror/'], tests: ['test/core/mirror/', 'test/converge/'] },
+  upload: {
+    sources: ['src/core/upload/'],
+    tests: ['test/core/upload/', 'test/program/daemon/watcher', 'test/program/cli/upload'],
+  },
+  dropfolder: {
+    sources: ['src/core/dropfolder/'],
+    tests: ['test/core/dropfolder/', 'test/program/daemon/watcher'],
+  },
+  vault: {
+    sources: ['src/core/vault/'],
+    tests: ['test/core/vault/', 'test/program/app/key-', 'test/program/daemon/session'],
+  },
   activities: {
-    sources: ['src/store/activities/'],
-    tests: ['test/mirror/', 'test/store/', 'test/converge/'],
+    sources: ['src/core/store/activities/'],
+    tests: ['test/core/mirror/', 'test/core/store/', 'test/converge/'],
   },
   webhooks: {
     sources: ['src/features/webhooks/'],

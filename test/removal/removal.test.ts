@@ -16,25 +16,14 @@ process.stderr.write(
 )
 
 /** The tests of the core, and the kit of all tests: none of them goes with a feature. */
-const CORE_TESTS = [
-  'test/service/',
-  'test/normalize/',
-  'test/store/',
-  'test/vault/',
-  'test/mirror/',
-  'test/upload/',
-  'test/dropfolder/',
-  'test/fit/',
-  'test/jobs/',
-  'test/kit/',
-]
+const CORE_TESTS = ['test/core/', 'test/kit/']
 /** Those that take seconds and need no server. */
 const QUICK_TESTS = [
-  'test/normalize/',
-  'test/mirror/',
-  'test/store/activity-rows',
-  'test/upload/',
-  'test/vault/seal',
+  'test/core/normalize/',
+  'test/core/mirror/',
+  'test/core/store/activity-rows',
+  'test/core/upload/',
+  'test/core/vault/seal',
 ]
 
 const LIMIT_MS = whole ? 3_600_000 : 600_000
@@ -72,7 +61,7 @@ it.each(whole ? NAMES : [chosen])(
 )
 
 it('a file of the core that imports a feature is named when that is removed', async () => {
-  const planted = 'src/fit/planted.ts'
+  const planted = 'src/core/fit/planted.ts'
   const { copy } = await openCopyWithout(chosen)
   const imported = relative(dirname(planted), `src/features/${chosen}/feature.ts`)
   writeFileSync(join(copy, planted), `import '${imported}'\n`)

@@ -1,7 +1,7 @@
 import { Decoder, type FitMessages, Stream } from '@garmin/fitsdk'
 import { describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { readWithSdk } from '../fit/sdk-reader.ts'
+import { readWithSdk } from '../core/fit/sdk-reader.ts'
 
 const startedAt = new Date('2026-03-11T16:00:00Z')
 const fit = makeFitFile({ startedAt, seconds: 600 })

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readFitTrack } from '../../src/sandbox/api/upload-answer.ts'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
-import { readWithSdk } from '../fit/sdk-reader.ts'
-import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
+import { readWithSdk } from '../core/fit/sdk-reader.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../core/fit/wrap.ts'
 import { listAll, openClient, type TestClient } from './client.ts'
 
 let client: TestClient

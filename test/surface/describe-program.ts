@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
-import { makeProgram, VERBS } from '../../src/cli/cli.ts'
-import { EXIT_MEANINGS } from '../../src/cli/help.ts'
-import { defaultDataDir } from '../../src/config/data-dir.ts'
-import { defaultOf } from '../../src/config/define-settings.ts'
-import { EXIT } from '../../src/frame/context.ts'
+import { makeProgram, VERBS } from '../../src/program/cli/cli.ts'
+import { EXIT_MEANINGS } from '../../src/program/cli/help.ts'
+import { defaultDataDir } from '../../src/program/config/data-dir.ts'
+import { defaultOf } from '../../src/program/config/define-settings.ts'
+import { EXIT } from '../../src/program/frame/context.ts'
 import { KNOWN } from '../kit/config.ts'
 
 /** Describes the verbs by their help, the variables and the exit codes. */

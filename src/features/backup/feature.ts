@@ -1,5 +1,5 @@
-import { defineFeature } from '../../frame/define-feature.ts'
 import { DAY } from '../../kit/time.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { backupVerb, restoreVerb } from './verbs.ts'
 
 const settings = async () => (await import('./settings.ts')).backupSettings

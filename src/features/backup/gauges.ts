@@ -1,5 +1,5 @@
-import { defineGauges } from '../../frame/gauges.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
+import { findWholeWorkState } from '../../core/store/runs.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { readNewest } from './state.ts'
 
 export const backupGauges = defineGauges({

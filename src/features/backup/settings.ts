@@ -1,5 +1,5 @@
-import { duration, folder, wholeNumber } from '../../config/checks.ts'
-import { defineSettings } from '../../config/define-settings.ts'
+import { duration, folder, wholeNumber } from '../../program/config/checks.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it. */
 export const backupSettings = defineSettings({

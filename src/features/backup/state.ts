@@ -1,11 +1,17 @@
 import { stat } from 'node:fs/promises'
-import { readWritableFolder } from '../../frame/findings/check-folder.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { findWholeWorkState } from '../../core/store/runs.ts'
+import { errorLine } from '../../kit/errors.ts'
+import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
+import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
+import { formatAge, formatDuration } from '../../kit/time.ts'
+import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
 import {
   type CheckContext,
   DATABASE_VARIABLES,
   type Facts,
   type FeatureState,
-} from '../../frame/findings/facts.ts'
+} from '../../program/frame/findings/facts.ts'
 import {
   type Finding,
   makeFinding,
@@ -14,13 +20,7 @@ import {
   problem,
   type Rule,
   warning,
-} from '../../frame/findings/finding.ts'
-import { errorLine } from '../../kit/errors.ts'
-import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
-import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
-import { formatAge, formatDuration } from '../../kit/time.ts'
-import { findIdentity } from '../../store/database-facts.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
+} from '../../program/frame/findings/finding.ts'
 import { backupSettings } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'

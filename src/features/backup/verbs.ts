@@ -1,9 +1,9 @@
 import { addAbortSignal } from 'node:stream'
-import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
-import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
-import { defineVerb, flag, type Tools } from '../../frame/verb.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
 import { formatDuration } from '../../kit/time.ts'
+import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
+import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
+import { defineVerb, flag, type Tools } from '../../program/frame/verb.ts'
 import type { Manifest } from './archive/manifest.ts'
 
 export const backupVerb = defineVerb({

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { openChangeListener } from '../../core/store/feed/change-listener.ts'
+import { type Change, checkSince, findChanges } from '../../core/store/feed/change-rows.ts'
+import type { Store } from '../../core/store/store.ts'
 import { SECOND } from '../../kit/time.ts'
-import { openChangeListener } from '../../store/feed/change-listener.ts'
-import { type Change, checkSince, findChanges } from '../../store/feed/change-rows.ts'
-import type { Store } from '../../store/store.ts'
 
 const PAGE = 500
 /** Without a notification, as behind a pooler. */

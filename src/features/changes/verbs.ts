@@ -1,8 +1,8 @@
-import { EXIT } from '../../frame/context.ts'
-import { DATABASE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
-import { wholeNumber } from '../../frame/output.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
-import type { Change } from '../../store/feed/change-rows.ts'
+import type { Change } from '../../core/store/feed/change-rows.ts'
+import { EXIT } from '../../program/frame/context.ts'
+import { DATABASE, SIGNED_IN } from '../../program/frame/help-of-verbs.ts'
+import { wholeNumber } from '../../program/frame/output.ts'
+import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
 /** As many columns of a change as are shown with their values. */
 const SHOWN = 3
@@ -27,7 +27,7 @@ export const changesVerb = defineVerb({
   },
   needs: 'database',
   async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
-    const { accountNamed } = await import('../../app/local-app.ts')
+    const { accountNamed } = await import('../../program/app/local-app.ts')
     const { readChanges } = await import('./change-feed.ts')
     const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
     for await (const page of readChanges(app, { since, follow, accountId, signal })) {

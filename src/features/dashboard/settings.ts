@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineSettings } from '../../config/define-settings.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 const mapTiles = z
   .string()

@@ -1,6 +1,6 @@
-import { ASKS } from '../../frame/help-of-verbs.ts'
-import { wholeNumber } from '../../frame/output.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
+import { ASKS } from '../../program/frame/help-of-verbs.ts'
+import { wholeNumber } from '../../program/frame/output.ts'
+import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 
 /** Several years of history, and few enough to be mirrored in seconds. */
 const DEMO_ACTIVITIES = 150

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import type { App } from '../../app/app.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { folderOfAnother } from '../../kit/folders/folder-owner.ts'
 import { quoteShell } from '../../kit/text.ts'
-import { findIdentity } from '../../store/database-facts.ts'
+import type { App } from '../../program/app/app.ts'
 import { readExport, readForeignExport, readForeignFiles, readWholeFiles } from './export-folder.ts'
 import { findWantedFiles } from './files-to-export.ts'
 

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib'
-import type { App } from '../../app/app.ts'
-import { accountNamed } from '../../app/local-app.ts'
+import type { Tx } from '../../core/store/store.ts'
+import { findFitOriginal } from '../../core/store/uploads/kept-fit.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
-import type { Tx } from '../../store/store.ts'
-import { findFitOriginal } from '../../store/uploads/kept-fit.ts'
+import type { App } from '../../program/app/app.ts'
+import { accountNamed } from '../../program/app/local-app.ts'
 import type { ExportFormat } from './export-formats.ts'
 import { encodeParquet } from './parquet/parquet-encoder.ts'
 import {

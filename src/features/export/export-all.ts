@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
-import type { App } from '../../app/app.ts'
+import { withRun } from '../../core/mirror/mirror.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { withExclusiveWork } from '../../core/store/store.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { DAY } from '../../kit/time.ts'
-import { withRun } from '../../mirror/mirror.ts'
-import { findIdentity } from '../../store/database-facts.ts'
-import { withExclusiveWork } from '../../store/store.ts'
+import type { App } from '../../program/app/app.ts'
 import {
   ALSO,
   type Also,

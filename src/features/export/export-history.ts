@@ -1,6 +1,6 @@
-import type { App } from '../../app/app.ts'
-import type { HandlerResult } from '../../jobs/catalog.ts'
+import type { HandlerResult } from '../../core/jobs/catalog.ts'
 import { TransientError } from '../../kit/errors.ts'
+import type { App } from '../../program/app/app.ts'
 import { exportAll } from './export-all.ts'
 import { exportSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { EXPORT_FORMATS } from './export-formats.ts'
 import { exportVerb } from './verbs.ts'
 

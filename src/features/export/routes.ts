@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../app/app.ts'
-import { attachmentOf, KEY } from '../../frame/downloads.ts'
+import type { Tx } from '../../core/store/store.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
-import type { Tx } from '../../store/store.ts'
+import type { App } from '../../program/app/app.ts'
+import { attachmentOf, KEY } from '../../program/frame/downloads.ts'
 import { exportActivity } from './export-activity.ts'
 import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts'
 

@@ -1,5 +1,5 @@
-import { duration, folder } from '../../config/checks.ts'
-import { defineSettings } from '../../config/define-settings.ts'
+import { duration, folder } from '../../program/config/checks.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `dir` undefined: the history is exported by hand only. */
 export const exportSettings = defineSettings({

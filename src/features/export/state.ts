@@ -1,8 +1,8 @@
-import { readWritableFolder } from '../../frame/findings/check-folder.ts'
-import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
-import { type Finding, makeFinding, makeRules, ok } from '../../frame/findings/finding.ts'
+import { findWholeWorkState } from '../../core/store/runs.ts'
 import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
+import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok } from '../../program/frame/findings/finding.ts'
 import { readForeignExport } from './export-folder.ts'
 import { exportSettings } from './settings.ts'
 

@@ -1,9 +1,9 @@
-import { EXIT } from '../../frame/context.ts'
-import { DATABASE, ITEMS, WHOSE } from '../../frame/help-of-verbs.ts'
-import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
-import { defineVerb, flag, option, type Tools } from '../../frame/verb.ts'
 import { ConfigError, TransientError } from '../../kit/errors.ts'
 import { formatCount, quoteShell } from '../../kit/text.ts'
+import { EXIT } from '../../program/frame/context.ts'
+import { DATABASE, ITEMS, WHOSE } from '../../program/frame/help-of-verbs.ts'
+import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
+import { defineVerb, flag, option, type Tools } from '../../program/frame/verb.ts'
 import type { ExportCounts } from './export-all.ts'
 import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts'
 
@@ -58,7 +58,7 @@ export const exportVerb = defineVerb({
       return exportHistory(tools, dir, also)
     }
     const { app, signal } = tools
-    const { findChosenAccount } = await import('../../app/local-app.ts')
+    const { findChosenAccount } = await import('../../program/app/local-app.ts')
     const { exportActivity } = await import('./export-activity.ts')
     const name = await findChosenAccount(app, { name: owner, verb: 'export' })
     const why = await exportActivity(app, { name, path, format, write: writeOut, signal })

@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 
 const settings = async () => (await import('./settings.ts')).heartbeatSettings
 

@@ -1,4 +1,4 @@
-import { defineGauges } from '../../frame/gauges.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { heartbeatSettings } from './settings.ts'
 import { findLast } from './state.ts'
 

@@ -1,5 +1,5 @@
-import { url } from '../../config/checks.ts'
-import { defineSettings } from '../../config/define-settings.ts'
+import { url } from '../../program/config/checks.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `url` is the secret address of a monitor; undefined: none. */
 export const heartbeatSettings = defineSettings({

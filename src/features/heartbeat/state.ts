@@ -1,7 +1,12 @@
-import { DATABASE_VARIABLES, type Facts, type FeatureState, freshMs } from '../../frame/findings/facts.ts'
-import { type Finding, makeFinding, makeRules, ok, type Rule } from '../../frame/findings/finding.ts'
+import { findWholeWorkState } from '../../core/store/runs.ts'
 import { formatAge, formatDuration } from '../../kit/time.ts'
-import { findWholeWorkState } from '../../store/runs.ts'
+import {
+  DATABASE_VARIABLES,
+  type Facts,
+  type FeatureState,
+  freshMs,
+} from '../../program/frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok, type Rule } from '../../program/frame/findings/finding.ts'
 import { heartbeatSettings } from './settings.ts'
 
 const RULES = makeRules({

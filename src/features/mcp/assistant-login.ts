@@ -1,12 +1,17 @@
 import { createHash, createHmac } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { sqlstateOf } from '../../core/store/database-errors.ts'
+import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../../core/store/migration/one-account.ts'
+import { checkSchema } from '../../core/store/migration/schema-version.ts'
+import { openStore, type Tx } from '../../core/store/store.ts'
 import { ConfigError } from '../../kit/errors.ts'
-import { findAccountId, isAssistantLogin, readerUrl, upsertReaderLogin } from '../../query/reader-login.ts'
-import { sqlstateOf } from '../../store/database-errors.ts'
-import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../../store/migration/one-account.ts'
-import { checkSchema } from '../../store/migration/schema-version.ts'
-import { openStore, type Tx } from '../../store/store.ts'
+import {
+  findAccountId,
+  isAssistantLogin,
+  readerUrl,
+  upsertReaderLogin,
+} from '../../program/query/reader-login.ts'
 
 export type AssistantOptions = {
   /** the URL of the owner */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type Database, openDatabase } from '../../app/open-database.ts'
-import type { Config } from '../../config/config.ts'
+import { type Database, openDatabase } from '../../program/app/open-database.ts'
+import type { Config } from '../../program/config/config.ts'
 import { type GuardedReader, makeGuardedReader } from './guarded-reader.ts'
 import { mcpSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { mcpVerb } from './verbs.ts'
 
 export const mcp = defineFeature({

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { mapDatabaseError, sqlstateOf } from '../../core/store/database-errors.ts'
 import { ConfigError, errorLine, isAbort, TransientError } from '../../kit/errors.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type JoinedSignal, joinSignals, SECOND, sleep } from '../../kit/time.ts'
-import { openGuardedConnection } from '../../query/connection.ts'
-import { type Field, ResultTooLarge, type Row } from '../../query/statement.ts'
-import { mapDatabaseError, sqlstateOf } from '../../store/database-errors.ts'
+import { openGuardedConnection } from '../../program/query/connection.ts'
+import { type Field, ResultTooLarge, type Row } from '../../program/query/statement.ts'
 import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
 
 export type GuardedStatement = {

@@ -1,4 +1,4 @@
-import type { Field } from '../../query/statement.ts'
+import type { Field } from '../../program/query/statement.ts'
 import type { GuardedAnswer, GuardedReader } from './guarded-reader.ts'
 
 /** A value as JSON has it. Numbers that JavaScript would round are texts. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { WebParts } from '../../frame/define-feature.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import type { WebParts } from '../../program/frame/define-feature.ts'
 import { loginOptions } from './assistant-reader.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
 import type { HttpServer } from './http.ts'

@@ -1,5 +1,5 @@
-import { postgresUrl } from '../../config/checks.ts'
-import { defineSettings } from '../../config/define-settings.ts'
+import { postgresUrl } from '../../program/config/checks.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `readerUrl` is the login by which assistants read; undefined: musette makes one. */
 export const mcpSettings = defineSettings({

@@ -1,7 +1,7 @@
-import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
-import { defineVerb, option } from '../../frame/verb.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
+import { defineVerb, option } from '../../program/frame/verb.ts'
 
 export const mcpVerb = defineVerb({
   name: 'mcp',

@@ -1,7 +1,7 @@
-import { defineGauges } from '../../frame/gauges.ts'
-import { FOUND_DIFFERENT } from '../../store/runs.ts'
-import { activities, uploads } from '../../store/schema/index.ts'
-import type { Tx } from '../../store/store.ts'
+import { FOUND_DIFFERENT } from '../../core/store/runs.ts'
+import { activities, uploads } from '../../core/store/schema/index.ts'
+import type { Tx } from '../../core/store/store.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 
 /** Shown also at 0, so that an alarm can compare it. */
 const WAITING_CODES = [

@@ -1,4 +1,4 @@
-import type { Tx } from '../../store/store.ts'
+import type { Tx } from '../../core/store/store.ts'
 
 /** Where counting runs has come to: all up to `runId` are counted, except the unfinished ones in `open`. */
 export type RunsMark = Readonly<{ runId: number; open: readonly number[] }>

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Gauges, GaugeValue, Reading } from '../../frame/gauges.ts'
+import type { Gauges, GaugeValue, Reading } from '../../program/frame/gauges.ts'
 
 /** Jobs by queue and state, and the names of the queues that are paused. */
 export type QueueHealth = Readonly<{

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Gauges } from '../../frame/gauges.ts'
+import type { ServiceObserver } from '../../core/service/service.ts'
 import { type Clock, SECOND } from '../../kit/time.ts'
-import type { ServiceObserver } from '../../service/service.ts'
+import type { Gauges } from '../../program/frame/gauges.ts'
 import type { EndedRun } from './ended-runs.ts'
 import { type HealthSnapshot, makeGauges } from './gauges.ts'
 

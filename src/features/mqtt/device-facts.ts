@@ -1,7 +1,7 @@
+import type { Account } from '../../core/store/account-rows.ts'
+import type { AccountHealth } from '../../core/store/health.ts'
+import type { Tx } from '../../core/store/store.ts'
 import { shorten } from '../../kit/text.ts'
-import type { Account } from '../../store/account-rows.ts'
-import type { AccountHealth } from '../../store/health.ts'
-import type { Tx } from '../../store/store.ts'
 
 /** What Home Assistant shows as the state of an entity at most. */
 const LONGEST_STATE = 255

@@ -1,4 +1,4 @@
-import type { Account } from '../../store/account-rows.ts'
+import type { Account } from '../../core/store/account-rows.ts'
 
 /** The topics of an account's device. */
 export type Topics = Readonly<{

@@ -1,5 +1,5 @@
-import { defineFeature } from '../../frame/define-feature.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 
 export const mqtt = defineFeature({
   name: 'mqtt',
@@ -21,8 +21,8 @@ export const mqtt = defineFeature({
     const broker = mqttSettings.of(app.config)
     if (!broker) return undefined
     const { openPublisher } = await import('./publisher.ts')
-    const { findLastCopy } = await import('../../frame/findings/collect-findings.ts')
-    const { makeFacts } = await import('../../frame/findings/facts.ts')
+    const { findLastCopy } = await import('../../program/frame/findings/collect-findings.ts')
+    const { makeFacts } = await import('../../program/frame/findings/facts.ts')
     const findBackupTime = async () => (await findLastCopy(makeFacts(app, new Date())))?.done_at ?? null
     const poll = async (accountId: number) => {
       for (const name of ['poll-activities', 'poll-training-info'] as const)

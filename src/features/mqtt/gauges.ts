@@ -1,4 +1,4 @@
-import { defineGauges } from '../../frame/gauges.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { findPublisherState } from './mqtt-publisher.ts'
 import { mqttSettings } from './settings.ts'
 

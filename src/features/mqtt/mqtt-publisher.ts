@@ -1,6 +1,6 @@
+import { cleanNullable } from '../../core/store/clean.ts'
+import type { Tx } from '../../core/store/store.ts'
 import { MINUTE } from '../../kit/time.ts'
-import { cleanNullable } from '../../store/clean.ts'
-import type { Tx } from '../../store/store.ts'
 
 /** The MQTT publisher: its name at the broker, and the last change with confirmed events. */
 type Publisher = Readonly<{ publisherId: string; changeId: number }>

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
-import { isReadBy, url, yesNo } from '../../config/checks.ts'
-import { type Complain, defineSettings } from '../../config/define-settings.ts'
+import { isReadBy, url, yesNo } from '../../program/config/checks.ts'
+import { type Complain, defineSettings } from '../../program/config/define-settings.ts'
 
 const certificate = z.string().refine(
   isReadBy((text) => new X509Certificate(text)),

@@ -1,7 +1,7 @@
-import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
-import { type Finding, makeFinding, makeRules, ok, problem } from '../../frame/findings/finding.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { formatAge } from '../../kit/time.ts'
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
+import { type Finding, makeFinding, makeRules, ok, problem } from '../../program/frame/findings/finding.ts'
 import { findPublisherState, type PublisherState } from './mqtt-publisher.ts'
 import { mqttSettings } from './settings.ts'
 

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { App } from '../../app/app.ts'
-import { openDatabase } from '../../app/open-database.ts'
-import type { Config } from '../../config/config.ts'
+import { sqlstateOf } from '../../core/store/database-errors.ts'
+import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../../core/store/migration/one-account.ts'
+import { checkSchema } from '../../core/store/migration/schema-version.ts'
+import { openStore } from '../../core/store/store.ts'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
-import { findOpenRights } from '../../query/reader-limits.ts'
+import type { App } from '../../program/app/app.ts'
+import { openDatabase } from '../../program/app/open-database.ts'
+import type { Config } from '../../program/config/config.ts'
+import { findOpenRights } from '../../program/query/reader-limits.ts'
 import {
   findAccountId,
   findWritableSchemas,
   readerUrl,
   renewReaderLogins,
   upsertReaderLogin,
-} from '../../query/reader-login.ts'
-import { sqlstateOf } from '../../store/database-errors.ts'
-import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../../store/migration/one-account.ts'
-import { checkSchema } from '../../store/migration/schema-version.ts'
-import { openStore } from '../../store/store.ts'
+} from '../../program/query/reader-login.ts'
 
 export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 

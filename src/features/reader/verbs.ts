@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander'
-import type { Config } from '../../config/config.ts'
-import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
-import { readInput } from '../../frame/prompt.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { parseDuration } from '../../kit/time.ts'
+import type { Config } from '../../program/config/config.ts'
+import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
+import { readInput } from '../../program/frame/prompt.ts'
+import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 import type { ReaderLogin } from './reader.ts'
 
 export const dbUrlVerb = defineVerb({

@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { sqlVerb } from './verbs.ts'
 
 export const sql = defineFeature({

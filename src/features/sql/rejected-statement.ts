@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
-import type { Remarks } from '../../query/connection.ts'
+import type { Remarks } from '../../program/query/connection.ts'
 
 /** The line of Postgres's mistake; the column is the number of characters before it. */
 type Place = { line: string; number: number; column: number }

@@ -1,6 +1,6 @@
-import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../../frame/output.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { escapeDelete, quoteCsv } from '../../kit/text.ts'
+import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../../program/frame/output.ts'
 import type { Field, Row } from './raw-query.ts'
 
 /** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */

@@ -1,8 +1,8 @@
+import { cleanJson } from '../../core/store/clean.ts'
+import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
+import type { Json } from '../../core/store/schema/schemas.ts'
+import type { Store, Tx } from '../../core/store/store.ts'
 import { DAY } from '../../kit/time.ts'
-import { cleanJson } from '../../store/clean.ts'
-import { type Change, findChanges } from '../../store/feed/change-rows.ts'
-import type { Json } from '../../store/schema/schemas.ts'
-import type { Store, Tx } from '../../store/store.ts'
 import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from './known-webhooks.ts'
 import type { MessageData } from './message-request.ts'
 import {

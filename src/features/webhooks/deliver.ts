@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import type { Store } from '../../core/store/store.ts'
 import type { Answer, SendOptions } from '../../kit/http/send-request.ts'
 import type { LogOnce } from '../../kit/log-once.ts'
 import { type Backoff, backoffMs, HOUR, SECOND } from '../../kit/time.ts'
-import type { Store } from '../../store/store.ts'
 import { MESSAGE_TTL_MS } from './compose.ts'
 import type { MessageData } from './message-request.ts'
 import {

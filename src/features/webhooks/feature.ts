@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { webhookTestVerb } from './verbs.ts'
 
 export const webhooks = defineFeature({

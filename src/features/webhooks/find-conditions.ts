@@ -1,7 +1,7 @@
-import { collectFindings } from '../../frame/findings/collect-findings.ts'
-import { type FactsApp, makeFacts } from '../../frame/findings/facts.ts'
-import { isSaid } from '../../frame/findings/finding.ts'
-import { findAccounts } from '../../store/account-rows.ts'
+import { findAccounts } from '../../core/store/account-rows.ts'
+import { collectFindings } from '../../program/frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../../program/frame/findings/facts.ts'
+import { isSaid } from '../../program/frame/findings/finding.ts'
 import type { Condition } from './texts.ts'
 
 /**

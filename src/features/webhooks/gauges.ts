@@ -1,4 +1,4 @@
-import { defineGauges } from '../../frame/gauges.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { findMessageCounts } from './known-webhooks.ts'
 
 export const webhookGauges = defineGauges({

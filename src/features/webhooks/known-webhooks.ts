@@ -1,5 +1,5 @@
-import { webhookMessages } from '../../store/schema/index.ts'
-import type { Tx } from '../../store/store.ts'
+import { webhookMessages } from '../../core/store/schema/index.ts'
+import type { Tx } from '../../core/store/store.ts'
 import { endMessages } from './outbox.ts'
 
 /** A webhook as the database knows it: messages are made of the changes after `changeId`, none while it is gone. */

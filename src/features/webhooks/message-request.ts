@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import type { Json } from '../../core/store/schema/schemas.ts'
 import { SECOND } from '../../kit/time.ts'
-import type { Json } from '../../store/schema/schemas.ts'
 import type { Webhook, WebhookEvent } from './settings.ts'
 
 /** The content of a message: `title` and `text` for a person, the other members for programs. */

@@ -1,6 +1,6 @@
-import type { SUMMARY_FIELDS } from '../../fields/activity-fields.ts'
-import type { SqlRow } from '../../fields/field.ts'
-import type { Tx } from '../../store/store.ts'
+import type { SUMMARY_FIELDS } from '../../core/fields/activity-fields.ts'
+import type { SqlRow } from '../../core/fields/field.ts'
+import type { Tx } from '../../core/store/store.ts'
 
 const READY = "a.absent_since is not null or a.samples_at is not null or a.detail_state = 'mirrored'"
 // Nothing is fetched for an account that needs a login, so its wanted activities are not waited for.

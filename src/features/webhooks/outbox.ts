@@ -1,5 +1,5 @@
-import type { Json } from '../../store/schema/schemas.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Json } from '../../core/store/schema/schemas.ts'
+import type { Tx } from '../../core/store/store.ts'
 
 /** A message to be sent; `data` must be clean, see cleanJson. */
 export type NewMessage = Readonly<{

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { defineSettings } from '../../config/define-settings.ts'
-import { isReadableByOthers } from '../../config/env-file.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
+import { isReadableByOthers } from '../../program/config/env-file.ts'
 
 /**
  * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are

@@ -1,7 +1,14 @@
-import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../frame/findings/facts.ts'
-import { type Finding, makeFinding, makeRules, ok, type Rule, warning } from '../../frame/findings/finding.ts'
 import { countOf, quoteShell } from '../../kit/text.ts'
 import { formatAge, HOUR } from '../../kit/time.ts'
+import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
+import {
+  type Finding,
+  makeFinding,
+  makeRules,
+  ok,
+  type Rule,
+  warning,
+} from '../../program/frame/findings/finding.ts'
 import { findWebhookStates } from './known-webhooks.ts'
 import { webhooksSettings } from './settings.ts'
 

@@ -1,7 +1,7 @@
+import type { Json } from '../../core/store/schema/schemas.ts'
 import { commandFor } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import { formatDuration, SECOND } from '../../kit/time.ts'
-import type { Json } from '../../store/schema/schemas.ts'
 import type { MessageData } from './message-request.ts'
 import type { Digest, ReadyActivity, Recalculation } from './news.ts'
 import type { WebhookEvent } from './settings.ts'

@@ -1,9 +1,9 @@
-import { type Context, EXIT } from '../../frame/context.ts'
-import { ASKS, NETWORK } from '../../frame/help-of-verbs.ts'
-import { defineVerb, flag } from '../../frame/verb.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Answer } from '../../kit/http/send-request.ts'
 import { shorten } from '../../kit/text.ts'
+import { type Context, EXIT } from '../../program/frame/context.ts'
+import { ASKS, NETWORK } from '../../program/frame/help-of-verbs.ts'
+import { defineVerb, flag } from '../../program/frame/verb.ts'
 import type { Webhook } from './settings.ts'
 
 export const webhookTestVerb = defineVerb({

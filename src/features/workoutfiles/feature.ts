@@ -1,4 +1,4 @@
-import { defineFeature } from '../../frame/define-feature.ts'
+import { defineFeature } from '../../program/frame/define-feature.ts'
 import { workoutExportVerb, workoutListVerb } from './verbs.ts'
 import { WORKOUT_FORMATS } from './workout-formats.ts'
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../app/app.ts'
-import { sendFile } from '../../frame/downloads.ts'
-import { findAccountById } from '../../store/account-rows.ts'
-import { findSavedWorkouts } from '../../store/training/workout-sets.ts'
+import { findAccountById } from '../../core/store/account-rows.ts'
+import { findSavedWorkouts } from '../../core/store/training/workout-sets.ts'
+import type { App } from '../../program/app/app.ts'
+import { sendFile } from '../../program/frame/downloads.ts'
 import { makeWorkoutFiles } from './wanted-files.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from './workout-formats.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { folder } from '../../config/checks.ts'
-import { defineSettings } from '../../config/define-settings.ts'
+import { folder } from '../../program/config/checks.ts'
+import { defineSettings } from '../../program/config/define-settings.ts'
 
 /** `dir` undefined: workouts are only in SQL; `holdsSaved`: the folder holds every workout of the own list too. */
 export const workoutfilesSettings = defineSettings({

@@ -1,7 +1,7 @@
-import { readWritableFolder } from '../../frame/findings/check-folder.ts'
-import type { FeatureState } from '../../frame/findings/facts.ts'
-import { ok, warning } from '../../frame/findings/finding.ts'
 import { readForeign } from '../../kit/folders/folder-owner.ts'
+import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
+import type { FeatureState } from '../../program/frame/findings/facts.ts'
+import { ok, warning } from '../../program/frame/findings/finding.ts'
 import { workoutfilesSettings } from './settings.ts'
 
 export const workoutfilesState: FeatureState = {

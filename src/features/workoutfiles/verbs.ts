@@ -1,9 +1,9 @@
-import { EXIT } from '../../frame/context.ts'
-import { ASKS, DATABASE, WHOSE } from '../../frame/help-of-verbs.ts'
-import { printTable } from '../../frame/output.ts'
-import { refuseTerminal, writeOut } from '../../frame/standard-streams.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
+import { EXIT } from '../../program/frame/context.ts'
+import { ASKS, DATABASE, WHOSE } from '../../program/frame/help-of-verbs.ts'
+import { printTable } from '../../program/frame/output.ts'
+import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
+import { defineVerb, flag, option } from '../../program/frame/verb.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from './workout-formats.ts'
 
 const WORKOUT = {

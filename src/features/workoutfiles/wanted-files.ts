@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
-import type { SavedWorkout } from '../../store/training/workout-sets.ts'
 import { formatWorkout } from './format-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 

@@ -1,11 +1,11 @@
 import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
 import { errorCode, errorLine } from '../../kit/errors.ts'
 import { writeWhole } from '../../kit/files.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
-import type { SavedWorkout } from '../../store/training/workout-sets.ts'
 import {
   flushFolder,
   type Manifest,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { Account } from '../../../src/core/store/account-rows.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { DAY, MINUTE } from '../../../src/kit/time.ts'
-import type { Account } from '../../../src/store/account-rows.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeHandClock } from '../world/clock.ts'

@@ -1,4 +1,4 @@
-import { DETAIL_FIELDS } from '../../../src/fields/activity-fields.ts'
+import { DETAIL_FIELDS } from '../../../src/core/fields/activity-fields.ts'
 import type { Truth } from './service.ts'
 
 /** What each column of an activity should hold, from the service's own answer. */

@@ -5,12 +5,12 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { type CliRig, openCliRig } from '../../cli/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
+import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 import { contentOf } from './rig.ts'
 
 /** Processes start slowly while other tests run. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import pg from 'pg'
+import { openStore } from '../../../src/core/store/store.ts'
 import {
   CHECKSUMS,
   MANIFEST,
@@ -11,7 +12,6 @@ import { restoreBackup } from '../../../src/features/backup/archive/restore-back
 import { ARCHIVE_END, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
 import { writeBackup } from '../../../src/features/backup/archive/write-backup.ts'
 import { systemClock } from '../../../src/kit/time.ts'
-import { openStore } from '../../../src/store/store.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../../cli/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
+import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 
 type Line = { change_id: number; account: string; at: string; kind: string; path: string; detail: object }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { findAccountStatuses } from '../../../src/core/store/account-status.ts'
 import {
   findActivityCalendar,
   findActivityPage,
@@ -11,8 +12,7 @@ import {
   describeRuns,
 } from '../../../src/features/dashboard/pages/today/sentences.ts'
 import { describeMissing, formatDay } from '../../../src/features/dashboard/shared/format.ts'
-import { findAccountStatuses } from '../../../src/store/account-status.ts'
-import { makeAccount, openTestStore } from '../../store/open.ts'
+import { makeAccount, openTestStore } from '../../core/store/open.ts'
 
 test('days with a good poll are counted back from today, or yesterday before the first poll of today', async () => {
   const { store } = await openTestStore()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
 
 const SAMPLES = 43_200
 

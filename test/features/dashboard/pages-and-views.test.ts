@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
+import type { Tx } from '../../../src/core/store/store.ts'
 import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
-import type { Tx } from '../../../src/store/store.ts'
-import { openScene } from '../../store/sql/scene.ts'
+import { openScene } from '../../core/store/sql/scene.ts'
 
 it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {
   const scene = await openScene()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../kit/chromium.ts'
-import { openWebRig, TOKEN, type WebRig } from '../../web/rig.ts'
+import { openWebRig, TOKEN, type WebRig } from '../../program/web/rig.ts'
 import { openScene, type Scene } from './browser/scene.ts'
 
 const PAGE = { headers: { accept: 'text/html' } }

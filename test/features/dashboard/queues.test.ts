@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findQueues, findRuns } from '../../../src/features/dashboard/pages/runs/queries.ts'
 import { describeWithRedis } from '../../kit/redis.ts'
-import { openWebRig, type WebRig } from '../../web/rig.ts'
+import { openWebRig, type WebRig } from '../../program/web/rig.ts'
 
 type Queue = {
   name: string

@@ -2,13 +2,13 @@ import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from 'node:f
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
 import { checkExport } from '../../../src/features/export/compare-folder.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
 
 const START = '2026-05-04T08:00:00Z'
 

@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { withExclusiveWork } from '../../../src/core/store/store.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
-import { withExclusiveWork } from '../../../src/store/store.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
 
 const HIVE = 'hive_partitioning = true, filename = true'
 

@@ -3,14 +3,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
 
 const DIE = fileURLToPath(new URL('die-while-exporting.mjs', import.meta.url))
 

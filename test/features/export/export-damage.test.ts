@@ -1,17 +1,17 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { rebuildAccount } from '../../../src/app/rebuild-account.ts'
-import { syncAccount } from '../../../src/app/sync-account.ts'
+import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { BEGIN_LINE } from '../../../src/features/backup/database/load-tables.ts'
 import { checkExport } from '../../../src/features/export/compare-folder.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
-import { findIdentity } from '../../../src/store/database-facts.ts'
+import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { makeOther } from '../../kit/identity.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
 
 describe('an export and damage', () => {
   let rig: Rig

@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXPORT_COLUMNS } from '../../../src/features/export/rows/export-rows.ts'
-import { type CliRig, openCliRig } from '../../cli/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
+import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 
 describe('musette export', () => {
   let rig: CliRig

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exportActivity } from '../../../src/features/export/export-activity.ts'
-import { makeRichFit } from '../../fit/make-rich-fit.ts'
-import { openUploadRig, type UploadRig } from '../../upload/rig.ts'
+import { makeRichFit } from '../../core/fit/make-rich-fit.ts'
+import { openUploadRig, type UploadRig } from '../../core/upload/rig.ts'
 
 const rich = makeRichFit()
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeParquet } from '../../../src/features/export/parquet/parquet-encoder.ts'
 import { findColumnPages } from '../../../src/features/export/rows/column-pages.ts'
 import type { ExportColumn } from '../../../src/features/export/rows/exported-columns.ts'
-import { openTestStore } from '../../store/open.ts'
+import { openTestStore } from '../../core/store/open.ts'
 
 const ROWS = 140_000
 const COLUMNS: ExportColumn[] = [

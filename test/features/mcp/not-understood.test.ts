@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
-import { ask } from '../../web/rig.ts'
+import { ask } from '../../program/web/rig.ts'
 import { openMcpWeb, TOKEN } from './rig.ts'
 
 type Answer = { id: unknown; result?: unknown; error?: { code: number; message: string } }

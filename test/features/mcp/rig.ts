@@ -6,7 +6,7 @@ import { makeHttpServer } from '../../../src/features/mcp/http.ts'
 import { registerMcp } from '../../../src/features/mcp/routes.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { distPath } from '../../kit/processes.ts'
-import { openBareWeb } from '../../web/rig.ts'
+import { openBareWeb } from '../../program/web/rig.ts'
 
 export const TOKEN = 'a token for the tests of mcp'
 export const TRANSPORTS = ['stdio', 'http'] as const

@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { countTokens } from '../../../src/features/mcp/tokens.ts'
+import { openScene, type Scene } from '../../core/store/sql/scene.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { openScene, type Scene } from '../../store/sql/scene.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient, connectHttp, openMcpWeb } from './rig.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { recordRunFinished, recordRunStarted } from '../../../src/core/store/runs.ts'
+import { openStore, type Store } from '../../../src/core/store/store.ts'
 import { coreGauges } from '../../../src/features/metrics/core-gauges.ts'
 import { findEndedRuns, findRunsMark } from '../../../src/features/metrics/ended-runs.ts'
-import { makeFacts } from '../../../src/frame/findings/facts.ts'
-import { recordRunFinished, recordRunStarted } from '../../../src/store/runs.ts'
-import { openStore, type Store } from '../../../src/store/store.ts'
+import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
+import { makeAccount, openTestStore, quiet } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
-import { makeAccount, openTestStore, quiet } from '../../store/open.ts'
 
 const begin = (store: Store) =>
   store.transaction((tx) => recordRunStarted(tx, { accountId: null, resource: 'activities', kind: 'poll' }))

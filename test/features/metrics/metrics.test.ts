@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Daemon, openDaemon } from '../../../src/daemon/daemon.ts'
+import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
-import { parseMetrics } from '../../web/rig.ts'
+import { parseMetrics } from '../../program/web/rig.ts'
 
 const ACTIVITIES = 6
 /** What was read of the database is kept for 5 s. */

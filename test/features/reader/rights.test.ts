@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
+import type { Tx } from '../../../src/core/store/store.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
-import { migrateQueueTables } from '../../../src/jobs/backend.ts'
-import { upsertReaderLogin } from '../../../src/query/reader-login.ts'
-import type { Tx } from '../../../src/store/store.ts'
+import { upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
+import { openTestStore } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { openTestStore } from '../../store/open.ts'
 import { openReaderLogin } from './reader-login.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { collectResults, openQueries, type Queries } from '../../../src/features/sql/raw-query.ts'
 import { splitStatements } from '../../../src/features/sql/split-statements.ts'
-import { openGuardedConnection } from '../../../src/query/connection.ts'
+import { openGuardedConnection } from '../../../src/program/query/connection.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
 let database: TestDatabase

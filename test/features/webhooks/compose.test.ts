@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
 import { composeConditions, composeMessages } from '../../../src/features/webhooks/compose.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
-import { recordNeedsLogin } from '../../../src/vault/stored-credentials.ts'
+import { makeAccount, rowsOf } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { makeAccount, rowsOf } from '../../store/open.ts'
 import { makeWebhook } from './receiver.ts'
 import { fetchAll, list, makeSignedIn, openScene, type Told } from './scene.ts'
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Store } from '../../../src/core/store/store.ts'
 import { BACKOFF } from '../../../src/features/webhooks/deliver.ts'
 import { findWebhookStates, recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
 import {
@@ -9,12 +10,11 @@ import {
 import { claimMessage, recordMessages } from '../../../src/features/webhooks/outbox.ts'
 import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import { backoffMs, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
-import type { Store } from '../../../src/store/store.ts'
+import { makeAccount, openTestStore, rowsOf } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import type { Received } from '../../kit/receiver.ts'
-import { makeAccount, openTestStore, rowsOf } from '../../store/open.ts'
 import { makeWebhook, openTestReceiver } from './receiver.ts'
 
 const PAUSES: WebhookPauses = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { SavedWorkout } from '../../../src/core/store/training/workout-sets.ts'
 import { formatWorkout } from '../../../src/features/workoutfiles/format-workout.ts'
 import {
   WORKOUT_FORMATS,
   type WorkoutFileFormat,
 } from '../../../src/features/workoutfiles/workout-formats.ts'
-import type { SavedWorkout } from '../../../src/store/training/workout-sets.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
 
 type WorkoutSet = SavedWorkout['sets'][number]

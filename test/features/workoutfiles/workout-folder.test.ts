@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exportWorkouts } from '../../../src/features/workoutfiles/saved-workouts.ts'
 import { workoutfilesSettings } from '../../../src/features/workoutfiles/settings.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
 import { withSettings } from '../../kit/config.ts'
 import { makeOther } from '../../kit/identity.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
-import { openScene, type Scene } from '../../mirror/training-scene.ts'
 
 const MANIFEST = '.musette-workouts.json'
 

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../../cli/rig.ts'
 import { openHold } from '../../kit/postgres.ts'
+import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
 
 describe('musette workout', () => {

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis'
 import { afterEach, describe, expect, it } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { describeWithRedis } from '../../kit/redis.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { expectMirrored } from '../../mirror/truth.ts'
 import { type Fleet, openFleet } from './fleet.ts'
 
 let fleet: Fleet | undefined

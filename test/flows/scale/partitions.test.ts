@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/app/sync-account.ts'
-import { openRig, type Rig } from '../../mirror/rig.ts'
-import { expectMirrored } from '../../mirror/truth.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { expectMirrored } from '../../core/mirror/truth.ts'
 
 let rig: Rig
 beforeEach(async () => {

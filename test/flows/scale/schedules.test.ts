@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { Jobs } from '../../../src/jobs/jobs.ts'
-import { fetchSchedules } from '../../../src/jobs/schedules.ts'
-import { catalogOf, QUICK } from '../../jobs/handlers.ts'
-import { describeJobs } from '../../jobs/rig.ts'
+import type { Jobs } from '../../../src/core/jobs/jobs.ts'
+import { fetchSchedules } from '../../../src/core/jobs/schedules.ts'
+import { catalogOf, QUICK } from '../../core/jobs/handlers.ts'
+import { describeJobs } from '../../core/jobs/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 
 const ACCOUNTS = 500

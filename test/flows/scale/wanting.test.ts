@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { upsertAccount } from '../../../src/store/account-rows.ts'
-import { recordAbsent } from '../../../src/store/activities/absent.ts'
-import { upsertListed } from '../../../src/store/activities/upsert-listed.ts'
-import { findAccountsWithWanted, findWanted } from '../../../src/store/activities/wanted.ts'
-import { recordFetchFailure } from '../../../src/store/activities/write-activities.ts'
-import { listed, openTestStore } from '../../store/open.ts'
+import { upsertAccount } from '../../../src/core/store/account-rows.ts'
+import { recordAbsent } from '../../../src/core/store/activities/absent.ts'
+import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import { findAccountsWithWanted, findWanted } from '../../../src/core/store/activities/wanted.ts'
+import { recordFetchFailure } from '../../../src/core/store/activities/write-activities.ts'
+import { listed, openTestStore } from '../../core/store/open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 

@@ -1,17 +1,17 @@
 import type { Breaking } from '../promises.ts'
 
 const TERMINATED_MIGRATION: Omit<Breaking, 'promise'> = {
-  in: 'src/store/migrate.ts',
+  in: 'src/core/store/migrate.ts',
   from: 'for (const statement of sql) await client.query(statement)',
   to: "for (const statement of sql) await client.query(statement).then(() => client.query('COMMIT; BEGIN'))",
 }
 const TRIGGERS_LEFT_ON: Omit<Breaking, 'promise'> = {
-  in: 'src/store/triggers.ts',
+  in: 'src/core/store/triggers.ts',
   from: "await setAll(before, 'DISABLE')",
   to: "await setAll([], 'DISABLE')",
 }
 const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
-  in: 'src/store/migrate.ts',
+  in: 'src/core/store/migrate.ts',
   from: 'await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)',
   to: 'await client.query(`SELECT FROM ${VIEW}`)',
 }
@@ -20,7 +20,7 @@ const UNLOCKED_MIGRATION: Omit<Breaking, 'promise'> = {
 export const DATABASE: readonly Breaking[] = [
   {
     promise: 'A command that runs the embedded Postgres keeps it until passes of other commands end',
-    in: 'src/app/local-app.ts',
+    in: 'src/program/app/local-app.ts',
     from: 'if (passes.length === 0) return',
     to: 'if (passes.length >= 0) return',
   },
@@ -74,7 +74,7 @@ export const DATABASE: readonly Breaking[] = [
   { promise: '… also in an empty database', ...TERMINATED_MIGRATION },
   {
     promise: '… without waiting for a long query of the killed one',
-    in: 'src/store/migrate.ts',
+    in: 'src/core/store/migrate.ts',
     from: 'SET client_connection_check_interval = ${CLIENT_CHECK_MS}',
     to: 'SET client_connection_check_interval = 0',
   },
@@ -93,7 +93,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A database of another program gets tables only from `musette migrate`',
-    in: 'src/store/migration/schema-version.ts',
+    in: 'src/core/store/migration/schema-version.ts',
     from: 'if (!found || !(found.in_our_place || anywhere)) return',
     to: 'if (!found?.in_our_place) return',
   },
@@ -105,31 +105,31 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: '… with the locks that every migration takes, and changes nothing',
-    in: 'src/store/migration/migration-plan.ts',
+    in: 'src/core/store/migration/migration-plan.ts',
     from: "if (has_trigger) works.push({ waits: 'writes', work: 'none' })",
     to: "if (has_trigger) works.push({ waits: 'none', work: 'none' })",
   },
   {
     promise: 'A database of another version is read with a warning, and not backed up in part',
-    in: 'src/app/open-database.ts',
+    in: 'src/program/app/open-database.ts',
     from: 'return version < target ? outdated().message : undefined',
     to: 'return version > target ? outdated().message : undefined',
   },
   {
     promise: 'A database whose encoding lacks letters is refused before anything is made',
-    in: 'src/store/migration/check-server.ts',
+    in: 'src/core/store/migration/check-server.ts',
     from: "if (encoding !== 'UTF8') throw wrongEncoding(encoding)",
     to: "if (encoding === '') throw wrongEncoding(encoding)",
   },
   {
     promise: 'A pooler by transaction is refused, with what to write instead',
-    in: 'src/store/migration/check-server.ts',
+    in: 'src/core/store/migration/check-server.ts',
     from: 'return other === pid || (await findPid(one)) !== pid',
     to: 'return false',
   },
   {
     promise: '… and one by session works',
-    in: 'src/store/migration/check-server.ts',
+    in: 'src/core/store/migration/check-server.ts',
     from: 'return other === pid || (await findPid(one)) !== pid',
     to: 'return true',
   },
@@ -141,50 +141,50 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A connection lost during a COPY leaves nothing behind, and the next attempt writes all',
-    in: 'src/store/store.ts',
+    in: 'src/core/store/store.ts',
     from: "within('BEGIN', fn)",
     to: "within('SELECT 1', fn)",
   },
   {
     promise: 'A standby is refused with what to write, before any work',
-    in: 'src/store/migration/check-server.ts',
+    in: 'src/core/store/migration/check-server.ts',
     from: 'if (standby) throw readOnly()',
     to: "if (standby && encoding === '') throw readOnly()",
   },
   {
     promise: 'Too few connections at the server slow musette down and are named; nothing fails for good',
-    in: 'src/jobs/backend.ts',
+    in: 'src/core/jobs/backend.ts',
     from: "if (errorCode(error) === REFUSED && error.cause) return unreachableQueue('postgres', error.cause)",
     to: "if (errorCode(error) === REFUSED && !error.message) return unreachableQueue('postgres', error.cause)",
   },
   {
     promise:
       'The queue in Postgres asks a server that takes no writes, is full or refuses a login about twice a second, on the open connection',
-    in: 'src/jobs/backend.ts',
+    in: 'src/core/jobs/backend.ts',
     from: '/^(08|28|3D|53|57P|58|F0|XX|25006)/',
     to: '/^(08|28|3D|53|57P|58|F0|XX)/',
   },
   {
     promise: 'A damaged page is named with its table, and derived rows are made anew without the service',
-    in: 'src/store/database-errors.ts',
+    in: 'src/core/store/database-errors.ts',
     from: '/^XX00[12]$/',
     to: '/^XX002$/',
   },
   {
     promise: 'A database set to take no writes is found before work fails, with the command that ends it',
-    in: 'src/doctor/check-database.ts',
+    in: 'src/program/doctor/check-database.ts',
     from: 'if (error === undo) return []',
     to: 'if (error) return []',
   },
   {
     promise: 'A login that may create nothing in the database is refused with the statement that lets it',
-    in: 'src/store/migration/check-server.ts',
+    in: 'src/core/store/migration/check-server.ts',
     from: "AND NOT has_database_privilege(current_database(), 'CREATE')",
     to: 'AND false',
   },
   {
     promise: 'What is to be typed works wherever the settings are, and shows no password',
-    in: 'src/app/remedy.ts',
+    in: 'src/program/app/remedy.ts',
     from: "const isFile = name !== '' && place !== ''",
     to: "const isFile = name === 'none' && place !== ''",
   },
@@ -197,7 +197,7 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'Rows read before an error never count as all rows',
-    in: 'src/store/copy.ts',
+    in: 'src/core/store/copy.ts',
     from: 'const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)',
     to: 'const stream = Object.assign(copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`), { handleError: () => void stream.push(null) })',
   },
@@ -209,19 +209,19 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A foreign job in the queue ends with a sentence and delays nothing',
-    in: 'src/jobs/catalog.ts',
+    in: 'src/core/jobs/catalog.ts',
     from: 'if (parsed.success) return parsed.data',
     to: 'if (parsed.success || schema) return schema.parse(payload)',
   },
   {
     promise: 'A daemon with an endless scan of the drop folder or a silent disk is not ready and says so',
-    in: 'src/daemon/probes.ts',
+    in: 'src/program/daemon/probes.ts',
     from: "files: disk.status === 'fulfilled' ?",
     to: 'files: disk.status ?',
   },
   {
     promise: 'An account that signs in beside a daemon is mirrored at once',
-    in: 'src/daemon/account-watch.ts',
+    in: 'src/program/daemon/account-watch.ts',
     from: 'if (payloads.length > 0) for',
     to: 'if (payloads.length < 0) for',
   },
@@ -240,31 +240,31 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'A daemon that starts before its database or Redis waits and says for which',
-    in: 'src/daemon/wait-for-servers.ts',
+    in: 'src/program/daemon/wait-for-servers.ts',
     from: 'if (Object.keys(parts).length === 0) return',
     to: 'if (Object.keys(parts).length >= 0) return',
   },
   {
     promise: 'Rows that an older daemon wrote without a derived value are completed',
-    in: 'src/store/samples/stored-samples.ts',
+    in: 'src/core/store/samples/stored-samples.ts',
     from: 'c.sport) > 0))`',
     to: 'c.sport) > 4))`',
   },
   {
     promise: 'After a deadlock a migration tries again',
-    in: 'src/store/migrate.ts',
+    in: 'src/core/store/migrate.ts',
     from: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error',
     to: 'if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt > 0) throw error',
   },
   {
     promise: 'An older daemon stops within a minute of a migration, and loses nothing',
-    in: 'src/daemon/schema-watch.ts',
+    in: 'src/program/daemon/schema-watch.ts',
     from: 'if (error instanceof ConfigError) return onChanged(error)',
     to: 'if (error instanceof ConfigError && everyMs === 0) return onChanged(error)',
   },
   {
     promise: 'A backup is the whole database at one moment',
-    in: 'src/store/store.ts',
+    in: 'src/core/store/store.ts',
     from: "const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'",
     to: "const BEGIN_READ = 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY'",
   },
@@ -339,19 +339,19 @@ export const DATABASE: readonly Breaking[] = [
   },
   {
     promise: 'The next export writes only what a rebuild has repaired',
-    in: 'src/store/samples/content.ts',
+    in: 'src/core/store/samples/content.ts',
     from: 'if (changedIds.length === 0) return',
     to: 'if (changedIds.length >= 0) return',
   },
   {
     promise: 'The next export writes only what a rebuild has repaired',
-    in: 'src/store/samples/content.ts',
+    in: 'src/core/store/samples/content.ts',
     from: '...idsOf(rewritten), ...changed',
     to: '...idsOf(activities), ...changed',
   },
   {
     promise: '… and confuses no databases restored from one backup',
-    in: 'src/store/samples/content.ts',
+    in: 'src/core/store/samples/content.ts',
     from: 'SELECT id, gen_random_uuid() FROM unnest',
     to: "SELECT id, lpad(to_hex(id), 32, '0')::uuid FROM unnest",
   },
@@ -378,13 +378,13 @@ export const DATABASE: readonly Breaking[] = [
   {
     promise:
       'From Postgres 18 on the index finds the samples of an activity, in any order of writing, also after an ANALYZE',
-    in: 'src/store/samples/vacuum.ts',
+    in: 'src/core/store/samples/vacuum.ts',
     from: 'ALTER TABLE training.samples ALTER activity_id SET STATISTICS 0',
     to: 'ALTER TABLE training.samples ALTER activity_id SET STATISTICS -1',
   },
   {
     promise: 'A command whose output does not fit on the disk never ends with 0',
-    in: 'src/frame/standard-streams.ts',
+    in: 'src/program/frame/standard-streams.ts',
     from: 'if (fstatSync(stdout.fd).isFile()) stdout._write = writeWhole',
     to: 'if (fstatSync(stdout.fd).isSocket()) stdout._write = writeWhole',
   },

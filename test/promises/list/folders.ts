@@ -11,7 +11,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… a foreign drop folder is left alone, so no file is sent twice',
-    in: 'src/dropfolder/drop-folder.ts',
+    in: 'src/core/dropfolder/drop-folder.ts',
     from: 'if (!owner || !(await isClaimed(owner.database))) return 0',
     to: 'if (!owner) return 0',
   },
@@ -35,7 +35,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: '… and its waiting tokens in a shared data directory',
-    in: 'src/vault/seal.ts',
+    in: 'src/core/vault/seal.ts',
     from: 'return `tokens-${accountId}-${identity.slice(0, 8)}.spool`',
     to: 'return `tokens-${accountId}-${identity.slice(0, 0)}.spool`',
   },
@@ -54,14 +54,14 @@ export const FOLDERS: readonly Breaking[] = [
   {
     promise:
       'A line of a settings file that sets nothing stops every command, which names its number, not its value',
-    in: 'src/config/config.ts',
+    in: 'src/program/config/config.ts',
     from: 'of source?.faults ?? [])',
     to: 'of [] as string[])',
   },
   {
     promise:
       'A character that a URL cannot hold in a password is named; no part of the password is shown, also by `musette config`',
-    in: 'src/config/checks.ts',
+    in: 'src/program/config/checks.ts',
     from: 'if (hasRawLogin(text)) ',
     to: "if (text === '') ",
   },
@@ -73,7 +73,7 @@ export const FOLDERS: readonly Breaking[] = [
   },
   {
     promise: 'A lost key is made anew by nobody while logins wait for it, and its copy opens them again',
-    in: 'src/vault/seal.ts',
+    in: 'src/core/vault/seal.ts',
     from: 'if (other === undefined && options.makeFirst)',
     to: 'if (options.makeFirst)',
   },

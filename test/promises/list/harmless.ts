@@ -5,19 +5,19 @@ export type Harmless = { in: string; from: string; to: string; reason: string }
 
 export const HARMLESS: readonly Harmless[] = [
   {
-    in: 'src/normalize/activity-answer.ts',
+    in: 'src/core/normalize/activity-answer.ts',
     from: '!(time >= previous && fitsTimestamp(time))',
     to: '!(!(time >= previous && fitsTimestamp(time)))',
     reason: 'samples in order are sorted, too, which takes time and changes nothing',
   },
   {
-    in: 'src/service/scanner/scan-rows.ts',
+    in: 'src/core/service/scanner/scan-rows.ts',
     from: '256',
     to: '257',
     reason: 'a list is read the same in whatever windows',
   },
   {
-    in: 'src/service/wire/scan-samples.ts',
+    in: 'src/core/service/wire/scan-samples.ts',
     from: '16',
     to: '17',
     reason: 'a byte more of memory is read by nobody',

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { mapDatabaseError, sqlstateOf } from '../../../core/store/database-errors.ts'
+import { applyMigrations, withMigrationLock } from '../../../core/store/migrate.ts'
+import { findVersion, readMigrations } from '../../../core/store/migration/schema-version.ts'
+import type { Store } from '../../../core/store/store.ts'
 import { errorCode } from '../../../kit/errors.ts'
-import { mapDatabaseError, sqlstateOf } from '../../../store/database-errors.ts'
-import { applyMigrations, withMigrationLock } from '../../../store/migrate.ts'
-import { findVersion, readMigrations } from '../../../store/migration/schema-version.ts'
-import type { Store } from '../../../store/store.ts'
 import { type CopyProgress, findBackend, watchCopy } from '../database/copy-progress.ts'
 import {
   analyzeTables,

@@ -1,5 +1,5 @@
+import type { Store, Tx } from '../../../core/store/store.ts'
 import { SECOND, sleep } from '../../../kit/time.ts'
-import type { Store, Tx } from '../../../store/store.ts'
 
 /** Rows that are copied, of all there are. */
 export type CopyProgress = { done: number; total: number }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Tx } from '../../../store/store.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { type BackupTable, quoteName } from './tables.ts'
 
 /** Statements that make tables without musette: before their rows are loaded, and after it. */

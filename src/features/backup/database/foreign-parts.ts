@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { CREATE_JOURNAL, migrationsFolder, readJournal } from '../../../store/migration/schema-version.ts'
-import type { Tx } from '../../../store/store.ts'
+import {
+  CREATE_JOURNAL,
+  migrationsFolder,
+  readJournal,
+} from '../../../core/store/migration/schema-version.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { type BackupTable, findColumns, quoteName } from './tables.ts'
 
 /** Our tables that are in no backup. */

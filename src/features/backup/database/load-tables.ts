@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { copyIn, copyOut } from '../../../core/store/copy.ts'
+import { disableTriggers, findTriggers } from '../../../core/store/triggers.ts'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
-import { copyIn, copyOut } from '../../../store/copy.ts'
-import { disableTriggers, findTriggers } from '../../../store/triggers.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 
 /** Tables with rows also where no account is, which are of no use to anybody later: the migrations and a daemon write them. */

@@ -1,9 +1,9 @@
 import { is } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import pg from 'pg'
+import * as schema from '../../../core/store/schema/index.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { MusetteError } from '../../../kit/errors.ts'
-import * as schema from '../../../store/schema/index.ts'
-import type { Tx } from '../../../store/store.ts'
 
 /** A table as `schema.name`, and its columns without those that Postgres computes. */
 export type BackupTable = { name: string; columns: string[] }

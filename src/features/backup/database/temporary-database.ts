@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { mapDatabaseError, sqlstateOf } from '../../../core/store/database-errors.ts'
 import { ConfigError } from '../../../kit/errors.ts'
 import { withClient } from '../../../kit/postgres-client.ts'
 import { HOUR } from '../../../kit/time.ts'
-import { mapDatabaseError, sqlstateOf } from '../../../store/database-errors.ts'
 
 /** The names of these databases: the time at which one was made, and a part by chance. */
 const PREFIX = 'musette_verify_'

@@ -1,5 +1,5 @@
-import type { SUMMARY_FIELDS } from '../../../fields/activity-fields.ts'
-import type { SqlRow } from '../../../fields/field.ts'
+import type { SUMMARY_FIELDS } from '../../../core/fields/activity-fields.ts'
+import type { SqlRow } from '../../../core/fields/field.ts'
 
 /** An activity as a line of a list. `started_at_local` is its own local time as ISO text without an offset. */
 export type ActivityLine = Pick<SqlRow<typeof SUMMARY_FIELDS>, 'avg_power' | 'xss' | 'breakthrough'> & {

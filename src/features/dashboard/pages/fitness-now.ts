@@ -1,4 +1,4 @@
-import type { Tx } from '../../../store/store.ts'
+import type { Tx } from '../../../core/store/store.ts'
 
 /** The newest training info (service document, endpoint 3). */
 export type FitnessNow = {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../../app/app.ts'
-import type { FactsApp } from '../../../frame/findings/facts.ts'
-import type { JobQueue } from '../../../jobs/queues.ts'
+import type { JobQueue } from '../../../core/jobs/queues.ts'
 import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
+import type { App } from '../../../program/app/app.ts'
+import type { FactsApp } from '../../../program/frame/findings/facts.ts'
 
 /** The built scripts and styles. */
 export const ASSETS = join(PROGRAM_FOLDER, 'dist/web')

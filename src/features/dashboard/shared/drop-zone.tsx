@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Dropped } from '../../../app/files/drop-file.ts'
+import type { Dropped } from '../../../program/app/files/drop-file.ts'
 import type { findDroppedContents } from '../pages/today/drop-routes.ts'
 import { formatName, formatNumber } from './format.ts'
 import { fetchJson, readReason } from './live.tsx'

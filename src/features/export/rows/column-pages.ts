@@ -1,5 +1,5 @@
-import { copyOut, HEADER_BYTES, MS_TO_2000, NULL } from '../../../store/copy.ts'
-import type { Tx } from '../../../store/store.ts'
+import { copyOut, HEADER_BYTES, MS_TO_2000, NULL } from '../../../core/store/copy.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { cutPage, type ExportColumn, type ExportValues, makeValues } from './exported-columns.ts'
 
 /** Large enough for its arrays to cost nothing, small enough to hold several pages in memory. */

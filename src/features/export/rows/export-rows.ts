@@ -1,8 +1,8 @@
+import { SAMPLE_FIELDS } from '../../../core/store/samples/encode-samples.ts'
+import { type ExtraField, findExtras } from '../../../core/store/samples/extra-values.ts'
+import { samples } from '../../../core/store/schema/index.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { BYTES_A_CHARACTER, quoteCsv } from '../../../kit/text.ts'
-import { SAMPLE_FIELDS } from '../../../store/samples/encode-samples.ts'
-import { type ExtraField, findExtras } from '../../../store/samples/extra-values.ts'
-import { samples } from '../../../store/schema/index.ts'
-import type { Tx } from '../../../store/store.ts'
 import { findColumnPages } from './column-pages.ts'
 import {
   columnsOf,

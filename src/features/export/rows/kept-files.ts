@@ -1,5 +1,5 @@
+import type { Tx } from '../../../core/store/store.ts'
 import { MusetteError } from '../../../kit/errors.ts'
-import type { Tx } from '../../../store/store.ts'
 
 /** A kept FIT file or answer of the service: its account, time and name. */
 export type KeptFile = {

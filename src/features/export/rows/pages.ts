@@ -1,4 +1,4 @@
-import type { Tx } from '../../../store/store.ts'
+import type { Tx } from '../../../core/store/store.ts'
 
 /** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
 const ROWS_A_PAGE = 2_000

@@ -15,8 +15,8 @@ import {
   uploads,
   workoutSets,
   workouts,
-} from '../../../store/schema/index.ts'
-import type { Tx } from '../../../store/store.ts'
+} from '../../../core/store/schema/index.ts'
+import type { Tx } from '../../../core/store/store.ts'
 import { findColumnPages } from './column-pages.ts'
 import { findSamplePages, SAMPLE_COLUMNS } from './export-rows.ts'
 import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { makeFoldedSql } from '../../../store/activities/fold-text.ts'
+import { makeFoldedSql } from '../../../core/store/activities/fold-text.ts'
 import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
 import { account, day, each, makeTool, number, text } from './tool.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SPORTS } from '../../../store/schema/index.ts'
+import { SPORTS } from '../../../core/store/schema/index.ts'
 import { makeAnswer, makeUnknown } from '../answer.ts'
 import { account, day, each, makeTool, text } from './tool.ts'
 

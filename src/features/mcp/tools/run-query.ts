@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Field } from '../../../query/statement.ts'
+import type { Field } from '../../../program/query/statement.ts'
 import { makeAnswer } from '../answer.ts'
 import { type Query, valuesOf } from '../json-rows.ts'
 import { makeTool, text } from './tool.ts'

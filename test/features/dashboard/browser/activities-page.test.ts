@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../../src/app/sync-account.ts'
+import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
 import { openScene, type Scene } from './scene.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../../src/app/sync-account.ts'
+import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
 import { countAlong, openScene, PHONE, type Scene } from './scene.ts'

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { signInWithPassword } from '../../../../src/app/sign-in.ts'
-import { syncAccount, syncTraining } from '../../../../src/app/sync-account.ts'
+import { signInWithPassword } from '../../../../src/program/app/sign-in.ts'
+import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { countAlong, openScene, type Scene } from './scene.ts'
 

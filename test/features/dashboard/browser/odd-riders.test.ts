@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount, syncTraining } from '../../../../src/app/sync-account.ts'
+import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { openScene, PHONE, type Scene } from './scene.ts'
 

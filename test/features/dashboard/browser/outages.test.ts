@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../../src/app/sync-account.ts'
+import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { openScene, type Scene } from './scene.ts'
 

@@ -1,10 +1,10 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
+import { openRig, type Rig } from '../../../core/mirror/rig.ts'
 import { openBrowser } from '../../../kit/chromium.ts'
 import { type Line, openLine } from '../../../kit/postgres-line.ts'
 import { distPath, type Running, startNode } from '../../../kit/processes.ts'
-import { openRig, type Rig } from '../../../mirror/rig.ts'
 
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 }, hasTouch: true }
 

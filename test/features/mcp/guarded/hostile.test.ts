@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { GuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
+import { openScene, type Scene } from '../../../core/store/sql/scene.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
 import { whole } from '../../../kit/sampling.ts'
-import { openScene, type Scene } from '../../../store/sql/scene.ts'
 import { openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { makeGuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
+import { quiet } from '../../../core/store/open.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
-import { quiet } from '../../../store/open.ts'
 
 type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
   account?: string

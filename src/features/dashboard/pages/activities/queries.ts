@@ -1,6 +1,6 @@
-import type { App } from '../../../../app/app.ts'
-import { makeFoldedSql } from '../../../../store/activities/fold-text.ts'
-import type { Tx } from '../../../../store/store.ts'
+import { makeFoldedSql } from '../../../../core/store/activities/fold-text.ts'
+import type { Tx } from '../../../../core/store/store.ts'
+import type { App } from '../../../../program/app/app.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 
 export type SortKey = 'started' | 'name' | 'time' | 'distance' | 'power' | 'xss'

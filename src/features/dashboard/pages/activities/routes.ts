@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../../../app/app.ts'
+import type { App } from '../../../../program/app/app.ts'
 import { sendView } from '../send-view.ts'
 import { type ActivityFilter, findActivityCalendar, findActivityPage, type SortKey } from './queries.ts'
 

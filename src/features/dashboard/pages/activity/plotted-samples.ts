@@ -1,7 +1,7 @@
+import { findStoredSamples, IN_MAIN_RUN } from '../../../../core/store/samples/stored-samples.ts'
+import type { Tx } from '../../../../core/store/store.ts'
 import { hasValue } from '../../../../kit/floats.ts'
 import { SECOND } from '../../../../kit/time.ts'
-import { findStoredSamples, IN_MAIN_RUN } from '../../../../store/samples/stored-samples.ts'
-import type { Tx } from '../../../../store/store.ts'
 
 /** The columns that a page always plots, with their visible decimals, because a day has 86,400 seconds. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const

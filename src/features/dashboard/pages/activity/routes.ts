@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { KEY } from '../../../../frame/downloads.ts'
+import { KEY } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { sendView } from '../send-view.ts'
 import { findSampleColumns, findSampleField } from './plotted-samples.ts'

@@ -1,7 +1,7 @@
-import type { App } from '../../../../app/app.ts'
+import { findAccounts } from '../../../../core/store/account-rows.ts'
+import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
-import { findAccounts } from '../../../../store/account-rows.ts'
-import type { Tx } from '../../../../store/store.ts'
+import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { countToFetch, findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../../../app/app.ts'
-import { KEY } from '../../../../frame/downloads.ts'
-import { SPORTS } from '../../../../store/schema/activities.ts'
+import { SPORTS } from '../../../../core/store/schema/activities.ts'
+import type { App } from '../../../../program/app/app.ts'
+import { KEY } from '../../../../program/frame/downloads.ts'
 import { sendView } from '../send-view.ts'
 import { findFitness } from './queries.ts'
 

@@ -1,8 +1,8 @@
-import type { App } from '../../../../app/app.ts'
-import type { JobQueue } from '../../../../jobs/queues.ts'
+import type { JobQueue } from '../../../../core/jobs/queues.ts'
+import { findAccounts } from '../../../../core/store/account-rows.ts'
+import { findRecentRuns } from '../../../../core/store/runs.ts'
 import { errorLine } from '../../../../kit/errors.ts'
-import { findAccounts } from '../../../../store/account-rows.ts'
-import { findRecentRuns } from '../../../../store/runs.ts'
+import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
 
 /** The content of the page as the browser receives it. */

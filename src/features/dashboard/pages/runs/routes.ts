@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { makeCachedProbe } from '../../../../frame/cached-probe.ts'
 import { SECOND } from '../../../../kit/time.ts'
+import { makeCachedProbe } from '../../../../program/frame/cached-probe.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { KEEP_MS, sendView } from '../send-view.ts'
 import { findQueues, findRuns } from './queries.ts'

@@ -1,5 +1,5 @@
-import { QUIET_KEPT_DAYS } from '../../../../store/runs.ts'
-import type { Tx } from '../../../../store/store.ts'
+import { QUIET_KEPT_DAYS } from '../../../../core/store/runs.ts'
+import type { Tx } from '../../../../core/store/store.ts'
 
 /** An account's present day, `YYYY-MM-DD`, and for how many days in a row it has had a good poll; 90 days are known at most. */
 export type TodayOfAccount = { day: string; days_mirrored: number }

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { App } from '../../../../app/app.ts'
-import { dropFile } from '../../../../app/files/drop-file.ts'
+import type { Tx } from '../../../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
 import { SECOND } from '../../../../kit/time.ts'
-import type { Tx } from '../../../../store/store.ts'
+import type { App } from '../../../../program/app/app.ts'
+import { dropFile } from '../../../../program/app/files/drop-file.ts'
 import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
 
 const MIB = 1_024 * 1_024

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { setHomeTimezone } from '../../../../app/sign-in.ts'
 import { ConfigError, errorLine } from '../../../../kit/errors.ts'
 import { isTimeZone } from '../../../../kit/time.ts'
+import { setHomeTimezone } from '../../../../program/app/sign-in.ts'
 import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
 
 const HOME = {

@@ -1,6 +1,6 @@
-import { collectFindings } from '../../../../frame/findings/collect-findings.ts'
-import { TIMEZONE_RULE } from '../../../../frame/findings/core-sources.ts'
-import type { Facts } from '../../../../frame/findings/facts.ts'
+import { collectFindings } from '../../../../program/frame/findings/collect-findings.ts'
+import { TIMEZONE_RULE } from '../../../../program/frame/findings/core-sources.ts'
+import type { Facts } from '../../../../program/frame/findings/facts.ts'
 
 /** A problem in a sentence, with the command to type where there is one. `calm`: it passes by itself, or is past. */
 type ProblemView = {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { App } from '../../../../app/app.ts'
-import { KEY, sendFile } from '../../../../frame/downloads.ts'
+import type { App } from '../../../../program/app/app.ts'
+import { KEY, sendFile } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { sendView } from '../send-view.ts'
 import { findWorkoutFile, makeFindToday } from './queries.ts'

@@ -1,0 +1,209 @@
+import { type FileHandle, realpath } from 'node:fs/promises'
+import { sep } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { errorCode, errorLine, RejectedError, TransientError } from '../../kit/errors.ts'
+import { openPlainFile } from '../../kit/files.ts'
+import type { Clock } from '../../kit/time.ts'
+import type { Problems } from './folder-report.ts'
+import { moveDone, moveFailed } from './move-file.ts'
+import type { MovedFiles } from './moved-files.ts'
+import type { ReadWriter } from './open-writers.ts'
+import type { FinalResult, SeenFiles } from './seen-files.ts'
+import { type Found, identityOf, isUnchanged, keyOf } from './walk-folder.ts'
+
+/** A file at rest in the drop folder. Its paths are for people and logs: names that are not UTF-8 are damaged in them. */
+export type DroppedFile = {
+  account: string
+  relativePath: string
+  name: string
+  sizeBytes: number
+  /** when it was last changed; it may be years ago */
+  changedAt: Date
+  /** since when it is unchanged in its place */
+  restingSince: Date
+}
+
+/**
+ * What is to be done with a file. `wait`: it is imported again when it changes, or after a growing pause; `reason` is
+ * reported when it lasts.
+ */
+export type ImportResult =
+  | { action: 'done' }
+  | { action: 'failed'; text: string }
+  | { action: 'keep' }
+  | { action: 'wait'; reason?: string | undefined; code?: string | undefined }
+
+export type ImportFile = (
+  file: DroppedFile,
+  open: () => Promise<OpenFile>,
+  signal: AbortSignal,
+) => Promise<ImportResult>
+
+type ClaimDeps = {
+  log: Logger
+  now: Clock
+  importFile: ImportFile
+  readWriter: ReadWriter
+  moved: MovedFiles
+  seen: SeenFiles
+  problems: Problems
+}
+
+type ClaimOptions = {
+  dir: string
+  afterUpload: 'move' | 'keep'
+  signal: AbortSignal
+  scanSoon: () => void
+}
+
+/** Passes one file to `importFile` and acts on the result. Never throws: a failed import is repeated. */
+export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: Found): Promise<void> {
+  const { log, seen } = deps
+  const { dir, signal } = options
+  if (signal.aborted) return seen.recordGone(found)
+  const opened: OpenFile[] = []
+  const open = async () => {
+    const file = await openFound(dir, found)
+    opened.push(file)
+    return file
+  }
+  try {
+    const writer = await deps.readWriter(found.path)
+    if (writer !== undefined) {
+      const reason = `${writer} has it open for writing; it is sent when that program has closed it`
+      return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
+    }
+    const after = await deps
+      .importFile(describeDropped(found, seen), open, signal)
+      .finally(() => Promise.all(opened.map((file) => file.close())))
+    const nowMs = deps.now().getTime()
+    if (after.action === 'wait') {
+      const { code = 'not_whole', reason } = after
+      seen.recordWaiting(found, nowMs, reason === undefined ? undefined : { code, reason })
+    } else if (after.action === 'keep' || options.afterUpload === 'keep') {
+      seen.recordLeft(found)
+    } else {
+      await finishFile(deps, options, found, after)
+    }
+  } catch (error) {
+    if (signal.aborted) return seen.recordGone(found)
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'file_changed') {
+      log.debug({ file: found.relativePath, code }, 'file went or changed while it was read')
+      seen.recordGone(found)
+      options.scanSoon()
+      return
+    }
+    log.debug({ file: found.relativePath, code, reason: errorLine(error) }, 'file cannot be taken')
+    const reason = `cannot be taken now (${errorLine(error)}); it is tried again`
+    seen.recordWaiting(found, deps.now().getTime(), { code: 'unreadable_file', reason })
+  }
+}
+
+/** Moves an imported file to `done/` or `failed/`. A failed move is reported once and tried again at every scan, without importing. */
+export async function finishFile(
+  deps: Omit<ClaimDeps, 'importFile' | 'readWriter'>,
+  options: Pick<ClaimOptions, 'scanSoon'>,
+  found: Found,
+  result: FinalResult,
+): Promise<void> {
+  const { log, seen, problems } = deps
+  const file = found.relativePath
+  try {
+    const at = deps.now()
+    const moved =
+      result.action === 'done' ? await moveDone(found, at) : await moveFailed(found, at, result.text)
+    seen.recordGone(found)
+    if (moved.outcome === 'changed') options.scanSoon()
+    const to = moved.outcome === 'moved' ? moved.path.toString() : undefined
+    log.debug({ file, to, outcome: moved.outcome }, 'file moved')
+    if (moved.outcome !== 'moved') return
+    await deps.moved.add(found, moved.path)
+    if (moved.textError === undefined) return problems.end('text')
+    const sentence = `drop folder: files are in failed/ without the texts beside them (${errorLine(moved.textError)}); the reasons are in training.uploads`
+    problems.begin('text', sentence, moved.textError)
+  } catch (error) {
+    seen.recordUnmoved(found, result)
+    problems.begin(
+      'read_only',
+      `drop folder: finished files cannot be moved (${errorLine(error)}); make the folder writable, or set MUSETTE_AFTER_UPLOAD=keep`,
+      error,
+    )
+  }
+}
+
+function describeDropped(found: Found, seen: SeenFiles): DroppedFile {
+  const { account, relativePath, name } = found
+  const [restingSince, changedAt] = [new Date(seen.restingSince(found)), new Date(seen.changedAt(found))]
+  return { account, relativePath, name, sizeBytes: found.identity.size, changedAt, restingSince }
+}
+
+/** An open file. `open` reads it in pieces, whole or from `start` to before `end`, as often as called. */
+export type OpenFile = {
+  sizeBytes: number
+  open(range?: { start: number; end: number }): Readable
+  /** Throws TransientError `file_changed` when the found file was replaced. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Large enough for few reads, small enough that checking a piece does not block the event loop. */
+const PIECE_BYTES = 256 * 1_024
+
+/**
+ * Opens a found file. Throws TransientError `file_changed` when it was written to, replaced or is no longer a plain file,
+ * RejectedError `outside_folder` when its folder was replaced by a link that leads out of the drop folder, and Node's
+ * errors (ENOENT when it is gone); reading throws the same.
+ */
+async function openFound(dir: string, found: Found): Promise<OpenFile> {
+  const file = await openPlainFile(found.path).catch((error: unknown) => {
+    throw errorCode(error) === 'not_a_plain_file' ? changed(found) : error
+  })
+  const check = async () => {
+    if (!isUnchanged(found.identity, identityOf(await file.stat()))) throw changed(found)
+  }
+  try {
+    await check()
+    await checkInside(dir, found)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  const { size } = found.identity
+  return {
+    sizeBytes: size,
+    open: (range) => Readable.from(readRange(file, found, range), { objectMode: false }),
+    check,
+    close: () => file.close(),
+  }
+}
+
+async function* readRange(
+  file: FileHandle,
+  found: Found,
+  range: { start: number; end: number } = { start: 0, end: found.identity.size },
+): AsyncGenerator<Buffer> {
+  // The offsets written in an archive may lie beyond the end of the file.
+  const end = Math.min(range.end, found.identity.size)
+  for (let place = range.start; place < end; ) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - place))
+    const { bytesRead } = await file.read(piece, 0, piece.length, place)
+    if (bytesRead === 0) throw changed(found)
+    place += bytesRead
+    yield piece.subarray(0, bytesRead)
+  }
+}
+
+async function checkInside(dir: string, found: Found): Promise<void> {
+  const paths = await Promise.all([Buffer.from(dir), found.folder].map((path) => realpath(path, 'buffer')))
+  // With a separator at the end, the path of a folder begins all those in it, and its own.
+  const [root = '', folder = ''] = paths.map((path) => keyOf(path).replace(/[\\/]?$/, sep))
+  if (folder.startsWith(root)) return
+  const message = `drop folder: ${found.relativePath} lies behind a link that leads out`
+  throw new RejectedError('outside_folder', message)
+}
+
+function changed(found: Found): TransientError {
+  return new TransientError('file_changed', `drop folder: ${found.relativePath} changed while it was read`)
+}

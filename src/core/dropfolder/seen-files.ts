@@ -1,0 +1,134 @@
+import { type Backoff, backoffMs } from '../../kit/time.ts'
+import { type Found, type Identity, isUnchanged } from './walk-folder.ts'
+
+/** What to do with a file after its import; `text` belongs to a failed one. */
+export type FinalResult = { action: 'done' } | { action: 'failed'; text: string }
+
+type State =
+  | { state: 'settling' }
+  | { state: 'claimed' }
+  | { state: 'waiting'; untilMs: number }
+  | { state: 'unmoved'; result: FinalResult }
+  | { state: 'left' }
+  | { state: 'gone'; walk: number }
+
+type Entry = {
+  found: Found
+  /** when a walk first saw it in its current version; for files that were there at the start, by the disk's own times */
+  sinceMs: number
+  tries: number
+  /** when it was last changed: by the disk's clock, which may be wrong, or by ours when this process has seen it */
+  changedMs: number
+  /** why it waits, when that is worth a report */
+  why: WaitReason | undefined
+  now: State
+}
+
+/** Why something in the folder waits: a stable word, and a sentence for a person. */
+export type WaitReason = { code: string; reason: string }
+
+/** A waiting file, folder, or the drop folder itself; `account` and `sizeBytes` are null when it is not a file. */
+export type Waiting = WaitReason & {
+  relativePath: string
+  account: string | null
+  sizeBytes: number | null
+  sinceMs: number
+}
+
+/** What a scan decides about one file: claim it, move it, or check it again in so many ms (undefined: only when it changes). */
+type Decision = { do: 'claim' } | { do: 'move'; result: FinalResult } | { do: 'nothing'; againMs?: number }
+
+export type SeenFiles = ReturnType<typeof makeSeenFiles>
+
+/** Pauses before an unchanged file is tried again: it may wait for the service or the database. */
+const RETRY: Backoff = { firstMs: 60_000, maxMs: 600_000, factor: 2 }
+
+/** Makes the record of the files that were seen since the start. It is lost in a crash; the ledger keeps what must last. */
+export function makeSeenFiles({ restMs }: { restMs: number }) {
+  const entries = new Map<string, Entry>()
+  let walk = 0
+  const record = (found: Found, now: State, why?: WaitReason) => {
+    const entry = entries.get(found.key)
+    if (!entry) return
+    entry.now = now
+    if (now.state !== 'claimed') entry.why = why
+  }
+  return {
+    /** Notes that a walk over the disk begins; its list may be out of date when a file is decided. */
+    beginWalk() {
+      walk += 1
+    },
+    decide(found: Found, nowMs: number): Decision {
+      const known = entries.get(found.key)
+      if (known?.now.state === 'claimed') return { do: 'nothing' }
+      // This walk may have listed the file in the middle of its move; the next one sees the truth.
+      if (known?.now.state === 'gone' && known.now.walk === walk) return { do: 'nothing' }
+      if (!known || known.now.state === 'gone' || !isUnchanged(known.found.identity, found.identity)) {
+        const sinceMs = walk <= 1 ? changedBefore(found.identity, nowMs) : nowMs
+        const wasSeen = known && known.now.state !== 'gone'
+        const changedMs = wasSeen ? sinceMs : Math.min(sinceMs, found.identity.mtimeMs)
+        const now: State = { state: 'settling' }
+        entries.set(found.key, { found, sinceMs, changedMs, tries: 0, why: undefined, now })
+        return decideSettling(found.identity, nowMs, nowMs, restMs)
+      }
+      const { now } = known
+      if (now.state === 'settling') return decideSettling(found.identity, known.sinceMs, nowMs, restMs)
+      if (now.state === 'unmoved') return { do: 'move', result: now.result }
+      if (now.state === 'left') return { do: 'nothing' }
+      return now.untilMs <= nowMs ? { do: 'claim' } : { do: 'nothing', againMs: now.untilMs - nowMs }
+    },
+    recordClaimed: (found: Found) => record(found, { state: 'claimed' }),
+    recordWaiting(found: Found, nowMs: number, why?: WaitReason) {
+      const entry = entries.get(found.key)
+      if (!entry) return
+      entry.tries += 1
+      record(found, { state: 'waiting', untilMs: nowMs + backoffMs(RETRY, entry.tries) }, why)
+    },
+    recordUnmoved: (found: Found, result: FinalResult) => record(found, { state: 'unmoved', result }),
+    recordLeft: (found: Found, why?: WaitReason) => record(found, { state: 'left' }, why),
+    /** Records that a file was moved or replaced: it counts as new when a later walk finds it. */
+    recordGone: (found: Found) => record(found, { state: 'gone', walk }),
+    /** Forgets every file that is not among these and is not claimed. */
+    keepOnly(keys: ReadonlySet<string>) {
+      for (const [key, entry] of entries) {
+        if (!keys.has(key) && entry.now.state !== 'claimed') entries.delete(key)
+      }
+    },
+    /** Ends every pause, so that the next scan claims all waiting files. */
+    endWaits() {
+      for (const entry of entries.values()) {
+        if (entry.now.state === 'waiting') entry.now = { state: 'waiting', untilMs: 0 }
+      }
+    },
+    /** Tells whether a finished file could not be moved yet. */
+    hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
+    /** Returns since when a file is unchanged in its place, as far as the disk and this process know. */
+    restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,
+    /** Returns when a file was last changed, by the disk's clock or, when this process has seen it, by ours. */
+    changedAt: (found: Found) => entries.get(found.key)?.changedMs ?? Number.POSITIVE_INFINITY,
+    /** Returns the files that wait since before then for a reason worth a report, the longest first. */
+    waitingSince(beforeMs: number) {
+      const waiting: Waiting[] = []
+      for (const { found, sinceMs, why } of entries.values()) {
+        if (!why || sinceMs > beforeMs) continue
+        const { relativePath, account, identity } = found
+        waiting.push({ ...why, relativePath, account, sizeBytes: identity.size, sinceMs })
+      }
+      return waiting.sort((a, b) => a.sinceMs - b.sinceMs)
+    },
+  }
+}
+
+/**
+ * Decides whether a file is at rest: unchanged for `restMs` by the disk's own times, so that old files need one scan, or
+ * by two scans, for disks whose clock is ahead of ours.
+ */
+function decideSettling(identity: Identity, sinceMs: number, nowMs: number, restMs: number): Decision {
+  const restedMs = nowMs - changedBefore(identity, sinceMs)
+  return restedMs >= restMs ? { do: 'claim' } : { do: 'nothing', againMs: Math.ceil(restMs - restedMs) }
+}
+
+/** Returns when a file was last changed or put in its place by the disk's times, `seenMs` at the latest. */
+function changedBefore(identity: Identity, seenMs: number): number {
+  return Math.min(seenMs, Math.max(identity.mtimeMs, identity.ctimeMs))
+}

@@ -1,0 +1,222 @@
+import { Readable } from 'node:stream'
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  RandomAccessReader,
+  type ZipFile,
+} from 'yauzl'
+import { errorCode } from '../../kit/errors.ts'
+import {
+  type ByteSource,
+  type DropLimits,
+  type DroppedFit,
+  type Fault,
+  mostUnpacked,
+  refused,
+  UnpackError,
+  type Unpacked,
+  unready,
+} from './archive.ts'
+import { cleanFitName } from './fit-names.ts'
+import { unpackBytes } from './gzip.ts'
+
+const STORED = 0
+const DEFLATED = 8
+const MODE_TYPE = 0xf000
+const MODE_LINK = 0xa000
+const MADE_ON_UNIX = 3
+const SMALLER = 'drop its files in smaller archives'
+
+/**
+ * Lists every FIT file in a zip by the archive's directory, and in the zip archives inside it. Their bytes are read when they are
+ * opened, and one that cannot be read gives its fault then. Other files are skipped. An archive whose directory is not there yet is
+ * `unready`. Throws the error of the source when reading fails.
+ */
+export async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
+  const list: FileList = { limits, files: [], names: new Set(), entries: 0, bytes: 0 }
+  try {
+    await readZip(source, list, 0)
+  } catch (error) {
+    return faultOf(error)
+  }
+  const { files } = list
+  return files.length > 0
+    ? { verdict: 'files', files, isPacked: true }
+    : refused('no_fit_inside', 'the archive holds no FIT file')
+}
+
+/** The files of an archive and of those inside it, and how many entries and bytes they have together. */
+type FileList = {
+  limits: DropLimits
+  files: DroppedFit[]
+  names: Set<string>
+  entries: number
+  bytes: number
+}
+
+/** Archives in an archive, as the exports of services have them, are read; any deeper would be read again for each file in them. */
+const MAX_NESTING = 1
+
+async function readZip(source: ByteSource, list: FileList, nesting: number): Promise<void> {
+  const { limits } = list
+  const options = { decodeStrings: false, autoClose: false }
+  const zip = await fromRandomAccessReaderPromise(new SourceReader(source), source.sizeBytes, options)
+  list.entries += zip.entryCount
+  if (list.entries > limits.entries)
+    throw new UnpackError(
+      refused('too_many_entries', `it holds more than ${limits.entries} files; ${SMALLER}`),
+    )
+  const wanted: Array<{ entry: Entry; name: string; most: number }> = []
+  for await (const entry of zip.eachEntry()) {
+    const name = nameOf(entry)
+    if (isSkipped(entry, name) || (!isFit(name) && !isArchive(name))) continue
+    const { fileBytes, totalBytes } = limits
+    const most = mostUnpacked(entry.compressedSize, {
+      ...limits,
+      fileBytes: isFit(name) ? fileBytes : totalBytes,
+    })
+    list.bytes += Math.min(most, entry.uncompressedSize)
+    if (list.bytes > totalBytes) throw new UnpackError(tooLarge())
+    wanted.push({ entry, name, most })
+  }
+  // An archive inside can only be read from its front to its end.
+  wanted.sort((a, b) => a.entry.relativeOffsetOfLocalHeader - b.entry.relativeOffsetOfLocalHeader)
+  for (const { entry, name, most } of wanted) {
+    const fault = judgeEntry(entry, { name, most, nesting })
+    const add = (open: DroppedFit['open']) => list.files.push({ name: unusedName(name, list.names), open })
+    if (fault) add(() => failing(fault))
+    else if (isFit(name)) add(() => readEntry(zip, entry, most))
+    else
+      await readZip(makeForwardSource(zip, entry), list, nesting + 1).catch((error: unknown) => {
+        const cut = faultOf(error)
+        add(() => failing(cut))
+      })
+  }
+}
+
+// biome-ignore lint/correctness/useYield: the fault comes in place of the first bytes
+async function* failing(fault: Fault): AsyncGenerator<Uint8Array> {
+  throw new UnpackError(fault)
+}
+
+/**
+ * Makes a source of the bytes of an entry, which can only be read forward: a range behind the last one is reached by reading on,
+ * one before it, or while another is being read, from the front again.
+ */
+function makeForwardSource(zip: ZipFile, entry: Entry): ByteSource {
+  type Reading = { chunks: AsyncIterator<Uint8Array>; held: Uint8Array; place: number; isBusy: boolean }
+  let last: Reading | undefined
+  async function* read({ start, end }: { start: number; end: number }): AsyncGenerator<Uint8Array> {
+    if (!last || last.isBusy || last.place > start) {
+      const chunks = (await openEntry(zip, entry))[Symbol.asyncIterator]()
+      last = { chunks, held: new Uint8Array(), place: 0, isBusy: true }
+    }
+    const reading = last
+    reading.isBusy = true
+    while (reading.place < end) {
+      if (reading.held.length === 0) {
+        const next = await reading.chunks.next()
+        if (next.done) break
+        reading.held = next.value
+      }
+      const isBefore = reading.place < start
+      const piece = reading.held.subarray(0, (isBefore ? start : end) - reading.place)
+      reading.held = reading.held.subarray(piece.length)
+      reading.place += piece.length
+      if (!isBefore) yield piece
+    }
+    reading.isBusy = false
+  }
+  const { uncompressedSize: sizeBytes } = entry
+  const open: ByteSource['open'] = (range = { start: 0, end: sizeBytes }) =>
+    Readable.from(read(range), { objectMode: false })
+  return { sizeBytes, open }
+}
+
+/** Lets yauzl read from a source. */
+class SourceReader extends RandomAccessReader {
+  readonly #source: ByteSource
+
+  constructor(source: ByteSource) {
+    super()
+    this.#source = source
+  }
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    return this.#source.open({ start, end })
+  }
+}
+
+/** Returns the name as the archive has it, with any path; only its last part and its ending are used. */
+function nameOf(entry: Entry): string {
+  return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
+}
+
+function isFit(name: string): boolean {
+  return /\.fit(\.gz)?$/i.test(name)
+}
+
+function isArchive(name: string): boolean {
+  return /\.(zip|7z|rar|tar|tgz|tar\.gz)$/i.test(name)
+}
+
+/** Returns whether an entry is a folder, a link, a hidden file, or an extra file of macOS. */
+function isSkipped(entry: Entry, name: string): boolean {
+  if (name.endsWith('/')) return true
+  if (/(^|\/)(\.(?!\.?\/)|__MACOSX\/)/.test(name)) return true
+  const madeOnUnix = entry.versionMadeBy >> 8 === MADE_ON_UNIX
+  return madeOnUnix && ((entry.externalFileAttributes >>> 16) & MODE_TYPE) === MODE_LINK
+}
+
+function judgeEntry(entry: Entry, { name, most, nesting }: { name: string; most: number; nesting: number }) {
+  if (isArchive(name) && (nesting >= MAX_NESTING || !/\.zip$/i.test(name))) {
+    const kind = nesting >= MAX_NESTING ? 'an archive inside an archive' : 'an archive, but no zip'
+    return refused('archive_inside', `it is ${kind}; unpack it and drop what is inside`)
+  }
+  if (entry.isEncrypted()) {
+    return refused('encrypted', 'it is locked with a password; unpack it and drop what is inside')
+  }
+  if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
+    return refused('unknown_compression', 'it is packed in a way that cannot be read; pack it as plain zip')
+  }
+  return entry.uncompressedSize > most ? tooLarge() : undefined
+}
+
+async function* readEntry(zip: ZipFile, entry: Entry, most: number): AsyncGenerator<Uint8Array> {
+  let size = 0
+  try {
+    for await (const chunk of unpackBytes(await openEntry(zip, entry), most)) {
+      size += chunk.length
+      // The directory of the archive may lie about sizes, so unpacked bytes are counted.
+      if (size > most) throw new UnpackError(tooLarge())
+      yield chunk
+    }
+  } catch (error) {
+    throw new UnpackError(faultOf(error))
+  }
+}
+
+async function openEntry(zip: ZipFile, entry: Entry): Promise<Readable & AsyncIterable<Uint8Array>> {
+  return zip.openReadStreamPromise(entry)
+}
+
+/** Turns an error of yauzl or zlib into a fault of the archive. Throws other errors: those of the disk have a code. */
+function faultOf(error: unknown): Fault {
+  if (error instanceof UnpackError) return error.fault
+  const code = errorCode(error)
+  if (code !== 'unexpected' && !/^(Z|ERR)_/.test(code)) throw error
+  return unready('incomplete', 'the archive is cut, damaged or not written yet')
+}
+
+function unusedName(name: string, used: Set<string>): string {
+  const clean = cleanFitName(name)
+  let unused = clean
+  for (let i = 2; used.has(unused.toLowerCase()); i++) unused = clean.replace(/\.fit$/, ` (${i}).fit`)
+  used.add(unused.toLowerCase())
+  return unused
+}
+
+function tooLarge(): Fault {
+  return refused('too_large', `it unpacks to more than a drop may hold; ${SMALLER}`)
+}

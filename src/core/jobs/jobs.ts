@@ -1,0 +1,266 @@
+import type { Logger } from 'pino'
+import { errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
+import { type Backoff, type Clock, MINUTE, SECOND, sleep, systemClock, within } from '../../kit/time.ts'
+import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
+import { type Catalog, type Handlers, QUEUE_NAMES } from './catalog.ts'
+import {
+  type Enqueue,
+  enqueueJobs,
+  fetchCounts,
+  fetchPaused,
+  type JobQueue,
+  makeQueues,
+  resumeQueues,
+} from './queues.ts'
+import { reconcileSchedules } from './schedules.ts'
+import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
+
+/** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
+const LOCK_MS = 30 * SECOND
+/** How often stalled jobs are looked for, ms: with the lock above a killed worker's job runs again within 40 s. */
+const STALLED_EVERY_MS = 5 * SECOND
+/** Jobs of the short queue at once: a long list of one account must not delay the token of another. */
+const POLLS_CONCURRENCY = 4
+/** How often schedules are compared with the accounts, ms. */
+const HEARTBEAT_MS = 1 * MINUTE
+/** How long a stopping daemon waits for running jobs, ms: most orchestrators kill a container after 30 s. */
+const CLOSE_GRACE_MS = 15 * SECOND
+
+type JobsDeps = Readonly<{
+  log: Logger
+  handlers: Handlers
+  /** Aborts when the daemon stops: no further job starts and running ones are aborted at once. */
+  signal: AbortSignal
+  /** The ids of all accounts, from the store: the schedules follow them. */
+  accounts: () => Promise<number[]>
+}>
+
+export type JobsOptions = Readonly<{
+  backend: BackendChoice
+  roles: Readonly<{ worker: boolean }>
+  catalog: Catalog
+  /** Fetches at once. */
+  concurrency: number
+  /** The following options are for tests, in ms; the constants above are their defaults. */
+  lockMs?: number
+  stalledMs?: number
+  heartbeatMs?: number
+  closeGraceMs?: number
+  backoff?: Backoff
+}>
+
+/** The queues and workers of a process, which `close` stops. */
+export type Jobs = Awaited<ReturnType<typeof openParts>>
+
+/**
+ * Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres
+ * cannot be used.
+ */
+export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
+  const { log } = deps
+  const opened = makeReleaseStack((step, error) =>
+    log.warn({ step, err: error }, 'jobs: a step of closing failed'),
+  )
+  try {
+    return await openParts(deps, options, opened)
+  } catch (error) {
+    await opened.release().catch(() => undefined) // the first error is the one to report
+    throw asQueueError(error)
+  }
+}
+
+async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseStack) {
+  const { log, signal } = deps
+  const { catalog } = options
+  const clock = systemClock
+  let heartbeat: ReturnType<typeof startHeartbeat> | undefined
+  const tally = makeErrorTally({ log, clock, onFirst: () => heartbeat?.wake() })
+
+  const backend = await openBackend({ log }, options.backend)
+  opened.defer('connections', backend.close)
+  let closed = false
+  opened.defer('errors', () => {
+    closed = true
+  })
+  // After the last worker and queue, errors come from connections that are being closed.
+  const onError = (where: string, error: unknown) => {
+    if (!closed) tally.record(where, error)
+  }
+
+  const queues = makeQueues({ backend, onError })
+  for (const name of QUEUE_NAMES) {
+    opened.defer(`queue ${name}`, () => closeOrDisconnect(queues[name]))
+    await queues[name].waitUntilReady()
+  }
+
+  let runsAll = (await queues.polls.getWorkers()).length === 0
+  const workers: JobWorker[] = []
+  if (options.roles.worker) {
+    for (const queue of QUEUE_NAMES) {
+      const worker = await openWorker(
+        { log, catalog, handlers: deps.handlers, queues, backend, onError },
+        {
+          queue,
+          concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
+          lockMs: options.lockMs ?? LOCK_MS,
+          stalledMs: options.stalledMs ?? STALLED_EVERY_MS,
+          backoff: options.backoff,
+        },
+      )
+      workers.push(worker)
+    }
+    opened.defer('workers', () =>
+      Promise.all(workers.map((worker) => worker.close(options.closeGraceMs ?? CLOSE_GRACE_MS))),
+    )
+  }
+  const halt = () => {
+    for (const worker of workers) worker.halt()
+  }
+  signal.addEventListener('abort', halt, { once: true })
+  opened.defer('signal', () => {
+    signal.removeEventListener('abort', halt)
+    halt()
+  })
+
+  const reconcile = (atStart: boolean) =>
+    reconcileSchedules({ log, clock, queues, catalog, accounts: deps.accounts }, { atStart })
+  let keepsSchedules = false
+  const checkWrites = () => Promise.all(QUEUE_NAMES.map((name) => backend.checkWrites?.(queues[name])))
+  const beat = async () => {
+    await checkWrites()
+    await resumeQueues({ queues, log })
+    if (keepsSchedules) await reconcile(false)
+  }
+  heartbeat = startHeartbeat({ tally, beat }, { everyMs: options.heartbeatMs ?? HEARTBEAT_MS })
+  queues.polls.getBackend().on('ready', heartbeat.wake) // Redis is back, perhaps empty
+  opened.defer('heartbeat', () => within(heartbeat?.stop() ?? Promise.resolve(), CONNECTION_MS))
+
+  await resumeQueues({ queues, log })
+
+  let closing: Promise<void> | undefined
+  // On Postgres BullMQ never answers a call after closing.
+  const assertOpen = () => {
+    if (closing)
+      throw new TransientError('queue_closed', 'the queue is closed, because the daemon is stopping')
+  }
+  const enqueue: Enqueue = async (name, payloads, input) => {
+    assertOpen()
+    return await enqueueJobs({ queues, catalog }, { name, payloads, priority: input?.priority })
+  }
+  return {
+    /** Lets the workers take jobs; until then they take none. */
+    work: () => {
+      if (closing || signal.aborted) return
+      for (const worker of workers) worker.run()
+    },
+    /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
+    enqueue,
+    /** Fetches the number of jobs by queue and state. */
+    counts: async () => {
+      assertOpen()
+      await checkWrites()
+      return await fetchCounts({ queues })
+    },
+    /** Fetches the names of the paused queues; each is resumed within a minute. */
+    paused: async () => {
+      assertOpen()
+      return await fetchPaused({ queues })
+    },
+    /**
+     * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. Unless another
+     * process had a worker when this one began, the first call also runs every scheduled job once at once.
+     */
+    keepSchedules: async () => {
+      assertOpen()
+      await reconcile(runsAll).catch((error) => {
+        throw asQueueError(error)
+      })
+      runsAll = false
+      keepsSchedules = true
+    },
+    /** The queues themselves, for the page that shows them. */
+    queues: (): readonly JobQueue[] => QUEUE_NAMES.map((name) => queues[name]),
+    /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
+    close: (): Promise<void> => {
+      closing ??= opened.release()
+      return closing
+    },
+  }
+}
+
+/** Pause between two beats while the queue is failing, ms. */
+const FAILING_EVERY_MS = 2 * SECOND
+/** An error is over when it did not occur again for this long, ms. */
+const OVER_AFTER_MS = 10 * SECOND
+
+/**
+ * Starts to call `beat` every `everyMs`, and sooner while the queue is failing, so that schedules are restored soon after an
+ * outage. A failed beat is recorded, never thrown.
+ */
+function startHeartbeat(
+  { tally, beat }: { tally: ErrorTally; beat: () => Promise<void> },
+  { everyMs }: { everyMs: number },
+) {
+  const stopped = new AbortController()
+  let pause = new AbortController()
+  const beating = (async () => {
+    while (!stopped.signal.aborted) {
+      const ms = tally.failing() ? Math.min(FAILING_EVERY_MS, everyMs) : everyMs
+      pause = new AbortController()
+      await sleep(ms, pause.signal).catch(() => undefined)
+      if (stopped.signal.aborted) return
+      try {
+        await beat()
+        tally.settle()
+      } catch (error) {
+        tally.record('heartbeat', error)
+      }
+    }
+  })()
+  return {
+    /** Ends the current pause: a connection came back, or an error was recorded. */
+    wake: () => pause.abort(),
+    /** Stops after the running beat. */
+    stop: async () => {
+      stopped.abort()
+      pause.abort()
+      await beating
+    },
+  }
+}
+
+type ErrorTally = ReturnType<typeof makeErrorTally>
+
+/** Makes the tally of the queue connections' errors. `onFirst` is called for the first error after a time without errors. */
+export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () => void }) {
+  const seen = new Map<string, { where: string; times: number; lastAt: number }>()
+  return {
+    /** Logs an error once; repetitions are only counted. */
+    record(where: string, cause: unknown): void {
+      const error = asQueueError(cause)
+      const code = error instanceof Error ? `${error.name} ${errorCode(error)}` : 'unexpected'
+      const now = deps.clock().getTime()
+      const known = seen.get(code)
+      if (known) {
+        known.times += 1
+        known.lastAt = now
+        return
+      }
+      seen.set(code, { where, times: 1, lastAt: now })
+      deps.log.warn({ where, code: errorCode(error), error: errorLine(error) }, 'jobs: queue error')
+      if (seen.size === 1) deps.onFirst()
+    },
+    /** Tells whether errors were recorded that are not over. */
+    failing: () => seen.size > 0,
+    /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
+    settle(): void {
+      const now = deps.clock().getTime()
+      for (const [code, { where, times, lastAt }] of seen) {
+        if (now - lastAt < OVER_AFTER_MS) continue
+        seen.delete(code)
+        if (times > 1) deps.log.info({ where, code, times }, 'jobs: queue error is over')
+      }
+    },
+  }
+}

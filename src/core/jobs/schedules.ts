@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { eachAtOnce } from '../../kit/semaphore.ts'
+import { type Clock, DAY, SECOND, within } from '../../kit/time.ts'
+import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
+import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
+import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
+
+/** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
+const AT_ONCE = 4
+
+/** Schedules fetched at once: BullMQ sends a query for each at the same moment, and the pool has ten connections. */
+const PAGE = 1_000
+/** A schedule that runs while pages are fetched moves to the end and shifts the others; so pages overlap by this many. */
+const OVERLAP = 100
+
+type ReconcileDeps = Readonly<{
+  log: Logger
+  clock: Clock
+  queues: Queues
+  catalog: Catalog
+  /** The ids of all accounts, which the schedules must match. When it fails, nothing is changed. */
+  accounts: () => Promise<number[]>
+}>
+
+/**
+ * Updates the queue's schedules: writes missing, changed, silent and lost ones, and removes those of deleted accounts. The job of a missing
+ * one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the errors of the backend and of
+ * `accounts`.
+ */
+export async function reconcileSchedules(deps: ReconcileDeps, input: { atStart: boolean }) {
+  const { catalog, queues } = deps
+  const wanted = wantedSchedules(await deps.accounts(), catalog)
+  const queue = queues.polls
+  const found = await fetchSchedules(queue)
+  const now = deps.clock().getTime()
+  const toWrite: WantedSchedule[] = []
+  const runNow = new Map<string, unknown[]>()
+
+  await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
+    const { id, name, payload } = schedule
+    const verdict = await fetchVerdict(queue, found.get(id), schedule, now)
+    if (verdict === 'missing' || (input.atStart && catalog[name]?.schedule?.atStart))
+      runNow.set(name, [...(runNow.get(name) ?? []), payload])
+    if (verdict === 'silent') await queue.removeJobScheduler(id)
+    if (verdict !== 'fine') toWrite.push(schedule)
+  })
+  for (const [name, payloads] of runNow) await enqueueJobs({ queues, catalog }, { name, payloads })
+  await eachAtOnce(toWrite, AT_ONCE, (schedule) => upsertSchedule(queue, schedule))
+
+  const ids = new Set(wanted.map(({ id }) => id))
+  const gone = [...found.keys()].filter((id) => !ids.has(id))
+  await eachAtOnce(gone, AT_ONCE, async (id) => void (await queue.removeJobScheduler(id)))
+
+  const counts = { made: toWrite.length, removed: gone.length }
+  if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
+}
+
+/** Fetches the schedules that the queue has, by id. Throws the backend's errors. */
+export async function fetchSchedules(queue: JobQueue): Promise<Map<string, FoundSchedule>> {
+  const found = new Map<string, FoundSchedule>()
+  const count = await queue.getJobSchedulersCount()
+  for (let start = 0; start < count; start += PAGE - OVERLAP) {
+    for (const { key, every, offset, next } of await queue.getJobSchedulers(start, start + PAGE - 1, true)) {
+      found.set(key, { everyMs: every, offset, nextAt: next ?? undefined })
+    }
+  }
+  return found
+}
+
+/** Fetches the state of a schedule; it may be overdue while its job exists and all workers are busy. Throws the backend's errors. */
+async function fetchVerdict(
+  queue: JobQueue,
+  found: FoundSchedule | undefined,
+  schedule: WantedSchedule,
+  now: number,
+): Promise<'fine' | 'missing' | 'changed' | 'silent'> {
+  const verdict = verdictOn(found, schedule, now)
+  if (verdict !== 'overdue') return verdict
+  const job = await queue.getJob(`repeat:${schedule.id}:${found?.nextAt}`)
+  return job ? 'fine' : 'missing'
+}
+
+async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promise<void> {
+  await queue.upsertJobScheduler(
+    schedule.id,
+    { every: schedule.everyMs, offset: schedule.offset },
+    {
+      name: DUE_JOB,
+      data: { name: schedule.name, payload: schedule.payload },
+      opts: {
+        attempts: 2,
+        backoff: { type: 'fixed', delay: 1 * SECOND },
+        // A finished one would block a schedule that is written again: BullMQ names these jobs by their time.
+        removeOnComplete: true,
+        removeOnFail: { age: DAY / SECOND, count: 100 },
+        stackTraceLimit: 1,
+      },
+    },
+  )
+}
+
+/** A schedule as it should be: `offset` is its place within the interval; `everyMs` and `offset` in whole ms. */
+type WantedSchedule = Readonly<ReturnType<typeof wantedSchedules>[number]>
+
+/** Returns every schedule that must exist: one for each account and scheduled job, and those without an account. Pure. */
+export function wantedSchedules(accountIds: readonly number[], catalog: Catalog) {
+  return Object.entries(catalog).flatMap(([name, job]) => {
+    const { everyMs: interval, per } = job.schedule ?? {}
+    if (interval === undefined) return []
+    const everyMs = Math.round(interval)
+    const payloads = per === 'account' ? accountIds.map((accountId) => ({ accountId })) : [{}]
+    return payloads.map((payload) => {
+      const id = jobKeyOf(name, job, payload)
+      return { id, name, payload, everyMs, offset: phaseOf(id, everyMs) }
+    })
+  })
+}
+
+/**
+ * Computes the offset of a schedule within its interval, in ms from 1 to `everyMs` - 1, by a hash of its id: a thousand
+ * accounts are spread evenly and each keeps its offset. Never 0, which BullMQ takes for "no offset: run at once".
+ */
+export function phaseOf(id: string, everyMs: number): number {
+  const share = createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
+  return 1 + Math.floor(share * (everyMs - 1))
+}
+
+/** A schedule as BullMQ has it: the next run as ms since 1970. */
+type FoundSchedule = Readonly<{
+  everyMs: number | undefined
+  offset: number | undefined
+  nextAt: number | undefined
+}>
+
+/**
+ * The state of a schedule. `missing`: it was never written, or the queue was emptied. `changed`: it has another interval.
+ * `silent`: its next run is more than two intervals ahead, as after a clock that jumped forward and back. `overdue`: its run
+ * is more than an interval late; either all workers are busy or its job was lost.
+ */
+type Verdict = 'fine' | 'missing' | 'changed' | 'silent' | 'overdue'
+
+/** Compares an existing schedule with the wanted one. Pure; `now` in ms since 1970. */
+export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedule, now: number): Verdict {
+  if (!found) return 'missing'
+  if (found.everyMs !== wanted.everyMs || found.offset !== wanted.offset) return 'changed'
+  if (found.nextAt === undefined) return 'silent'
+  if (found.nextAt > now + 2 * wanted.everyMs) return 'silent'
+  if (found.nextAt < now - wanted.everyMs) return 'overdue'
+  return 'fine'
+}
+
+/**
+ * The name of the job that a schedule adds. It only enqueues the real job, which is deduplicated: BullMQ does not
+ * deduplicate scheduled jobs, so without this step a slow poll and the next one would run at the same time.
+ */
+export const DUE_JOB = 'due'
+
+const due = z.object({ name: z.string(), payload: z.unknown() })
+
+/** Enqueues the job that a schedule's `due` job names; one that still runs or waits is not doubled. Throws as enqueueJobs does. */
+export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, data: unknown): Promise<void> {
+  const { name, payload } = parsePayload(due, data)
+  await enqueueJobs(deps, { name, payloads: [payload] })
+}
+
+/** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
+export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
+
+/**
+ * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
+ * made a queue in this Postgres yet. Throws the backend's errors.
+ */
+export async function inspectQueue(
+  deps: { clock: Clock },
+  input: { backend: BackendChoice; accounts: readonly number[]; catalog: Catalog },
+) {
+  const { backend: choice } = input
+  // A queue waits for its Redis forever; this request fails at once.
+  if (choice.kind === 'redis') await fetchRedisFacts(choice.url)
+  else if (!(await hasQueueTables(choice.url))) return undefined
+  const backend = makeBackend(choice)
+  const queues = makeQueues({ backend, onError: () => undefined })
+  try {
+    await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))
+    const counts = await fetchCounts({ queues })
+    const paused = await fetchPaused({ queues })
+    const found = await fetchSchedules(queues.polls)
+    const now = deps.clock().getTime()
+    const wanted = wantedSchedules(input.accounts, input.catalog)
+    const wrong: string[] = []
+    for (const schedule of wanted) {
+      const verdict = await fetchVerdict(queues.polls, found.get(schedule.id), schedule, now)
+      if (verdict !== 'fine') wrong.push(schedule.id)
+    }
+    return { counts, paused, schedules: { wanted: wanted.length, wrong } }
+  } finally {
+    for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
+    await backend.close()
+  }
+}

@@ -1,0 +1,234 @@
+import { DAY, SECOND } from '../../kit/time.ts'
+import { normalizeListEntry } from '../normalize/activity-answer.ts'
+import { driftOfDate } from '../normalize/local-start.ts'
+import type { Drift } from '../service/wire/lenient.ts'
+import type { Account } from '../store/account-rows.ts'
+import type { ListedActivity } from '../store/activities/upsert-listed.ts'
+import type { MirrorDeps } from './mirror.ts'
+
+/** A list that is complete, except for what `bad` and `cut` name. */
+export type Listing = Pick<ListPart, 'bad' | 'drift' | 'requestedAt' | 'knownUpTo'> & {
+  entries: ListedActivity[]
+  /** the longest list that the service sends; null: this one was compared with its parts and is not cut */
+  cap: number | null
+  /** windows that cannot be split further though their lists are as long as the cap */
+  cut: Window[]
+}
+
+/** A shorter list is not compared with its halves: only a service that never sends more than one would cut it. */
+const MIN_TO_COMPARE = 2
+
+/**
+ * Lists the activities of a window that have changed (service document, endpoint 9), with one request when there are none.
+ * A list of two or more is compared with the lists of its two halves, because the service may cut long lists without saying so;
+ * one that reaches `listCap`, or lacks entries that its halves have, is split until every part is shorter than the cap.
+ */
+export async function listChanges(
+  deps: MirrorDeps,
+  query: ListQuery,
+  listCap: number | null,
+): Promise<Listing> {
+  const wide = await listPart(deps, query, query.window)
+  const reached = listCap !== null && wide.size >= listCap
+  if (wide.size < MIN_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
+  const parts = await listHalves(deps, query, wide)
+  const cap = reached ? listCap : await fetchCap(deps, query, wide, parts)
+  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, query, wide, parts, cap)
+}
+
+/**
+ * Lists the whole history (service document, endpoint 9) and compares the one wide list with its halves and with its yearly
+ * windows. When these have more entries, the service cuts its lists at `cap`, and every part that reaches it is split further.
+ */
+export async function listEverything(
+  deps: MirrorDeps,
+  query: Omit<ListQuery, 'updatedFrom'>,
+): Promise<Listing> {
+  const whole: ListQuery = { ...query, updatedFrom: undefined }
+  const wide = await listPart(deps, whole, query.window)
+  const [halves, years] = await Promise.all([
+    wide.size < MIN_TO_COMPARE ? [] : listHalves(deps, whole, wide),
+    Promise.all(splitByYears(query.window, deps.now()).map((year) => listPart(deps, whole, year))),
+  ])
+  const parts = [...halves, ...years]
+  const cap = await fetchCap(deps, whole, wide, parts)
+  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, whole, wide, parts, cap)
+}
+
+async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): Promise<ListPart[]> {
+  const starts = [...part.entries.values()].map(({ startedAt }) => startedAt)
+  const halves = splitInHalves(part.window, starts)
+  if (!halves) return []
+  const [older, newer] = halves
+  return [await listPart(deps, query, older), await listPart(deps, query, newer)]
+}
+
+/**
+ * Finds out at which length the service cuts the wide list; null when it does not. One more request, and only where the parts
+ * have entries that the wide list lacks.
+ */
+async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, parts: readonly ListPart[]) {
+  const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
+  if (more.length === 0) return null
+  // An entry may be missing only because it was made after the wide list was sent.
+  const again = await listPart(deps, query, query.window)
+  if (more.every((path) => again.entries.has(path))) return null
+  return Math.max(1, again.size)
+}
+
+async function expand(
+  deps: MirrorDeps,
+  query: ListQuery,
+  wide: ListPart,
+  parts: readonly ListPart[],
+  cap: number,
+): Promise<Listing> {
+  const leaves: ListPart[] = []
+  const cut: Window[] = []
+  const open = parts.length > 0 ? [...parts] : [wide]
+  for (let part = open.pop(); part; part = open.pop()) {
+    leaves.push(part)
+    if (part.size < cap) continue
+    // With a cap of one, splitting would never end, and no list could be shown to be complete.
+    const halves = cap < MIN_TO_COMPARE ? [] : await listHalves(deps, query, part)
+    if (halves.length === 0) cut.push(part.window)
+    open.push(...halves)
+  }
+  return merge(wide, leaves, { cap, cut })
+}
+
+function merge(
+  wide: ListPart,
+  leaves: readonly ListPart[],
+  found: { cap: number | null; cut: Window[] },
+): Listing {
+  const entries = new Map([wide, ...leaves].flatMap((part) => [...part.entries]))
+  return {
+    entries: [...entries.values()],
+    bad: leaves.flatMap((part) => part.bad),
+    drift: leaves.flatMap((part) => part.drift),
+    // The wide list is the oldest of them.
+    requestedAt: wide.requestedAt,
+    knownUpTo: wide.knownUpTo,
+    ...found,
+  }
+}
+
+/** A query of the activity list (service document, endpoint 9). */
+type ListQuery = {
+  account: Account
+  window: Window
+  /** only changes since then by the service's clock; undefined: everything */
+  updatedFrom: Date | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The answer to one request for a list; `entries` by path. */
+type ListPart = {
+  window: Window
+  entries: Map<string, ListedActivity>
+  /** entries in the list, with those that cannot be read */
+  size: number
+  bad: ReadonlyArray<{ index: number; reason: string }>
+  drift: readonly Drift[]
+  requestedAt: Date
+  /** changes up to this moment, by the service's clock, are in the list; undefined without a Date header */
+  knownUpTo: Date | undefined
+}
+
+/** Lists one window with one request (service document, endpoint 9). */
+export async function listPart(deps: MirrorDeps, query: ListQuery, window: Window): Promise<ListPart> {
+  const { account, updatedFrom, signal } = query
+  const answer = await deps
+    .serviceOf(account)
+    .listActivities({ ...window, ...(updatedFrom && { updatedFrom }) }, signal)
+  const { serviceTime, requestedAt } = answer
+  const { entries, bad, drift } = answer.value
+  const normalized = entries.map((entry) => normalizeListEntry(entry))
+  const unreadable = entries.filter((_, index) => normalized[index]?.startedAt === null)
+  // The list may be as old as the request, while the Date header has the time of the answer.
+  const took = deps.now().getTime() - requestedAt.getTime()
+  return {
+    window,
+    entries: new Map(normalized.map((entry) => [entry.path, entry])),
+    size: entries.length + bad.length,
+    bad,
+    drift: [...drift, ...unreadable.flatMap((entry) => driftOfDate('activities[].start_date', entry))],
+    requestedAt,
+    knownUpTo: serviceTime && new Date(serviceTime.getTime() - Math.max(0, took)),
+  }
+}
+
+/** An entry of the list, and when it was requested. */
+export type Listed = { activity: ListedActivity; listedAt: Date }
+
+/**
+ * Makes the function that fetches the list's entry of an activity (endpoint 9): one request for all that started in a month.
+ * Undefined when the list of that month lacks it.
+ */
+export function makeEntryLookup(
+  deps: MirrorDeps,
+  input: Pick<ListQuery, 'account' | 'signal'>,
+): (activity: { path: string; startedAt: Date | null }) => Promise<Listed | undefined> {
+  const months = new Map<number, Promise<ListPart>>()
+  return async ({ path, startedAt }) => {
+    if (!startedAt) return undefined
+    const [year, month] = [startedAt.getUTCFullYear(), startedAt.getUTCMonth()]
+    const from = Date.UTC(year, month, 1)
+    // A service may take the ends as the wall clock of some zone.
+    const window = { from: new Date(from - DAY), to: new Date(Date.UTC(year, month + 1, 1) + DAY) }
+    const part = months.get(from) ?? listPart(deps, { ...input, window, updatedFrom: undefined }, window)
+    months.set(from, part)
+    part.catch(() => months.delete(from))
+    const { entries, requestedAt } = await part
+    const activity = entries.get(path)
+    return activity && { activity, listedAt: requestedAt }
+  }
+}
+
+/** A span of activity starts, with both ends; the service counts in whole seconds. */
+export type Window = Readonly<{ from: Date; to: Date }>
+
+/**
+ * Splits a window by years from its beginning; the last part begins within a year of `now` and holds all that is dated ahead.
+ * Neighbours share their boundary, so that nothing is missed whether or not the service includes the ends of a window.
+ */
+export function splitByYears(window: Window, now: Date): Window[] {
+  const parts: Window[] = []
+  let from = window.from
+  while (from < window.to) {
+    const next = new Date(from)
+    next.setUTCFullYear(from.getUTCFullYear() + 1)
+    const to = next < now && next < window.to ? next : window.to
+    parts.push({ from, to })
+    from = to
+  }
+  return parts
+}
+
+/**
+ * Splits a window so that half of the listed `starts` lie on each side: the halves of a list that was cut then have more
+ * entries together, whichever were left out. Without any start it splits in the middle. Undefined when the window is too
+ * small to be split: one second.
+ */
+export function splitInHalves(
+  window: Window,
+  starts: ReadonlyArray<Date | null>,
+): [Window, Window] | undefined {
+  const from = toSeconds(window.from)
+  const to = toSeconds(window.to)
+  if (to - from < 2) return undefined
+  const known = starts.filter((start) => start !== null).map(toSeconds)
+  const median = known.toSorted((a, b) => a - b)[Math.floor(known.length / 2)]
+  // The median start opens the newer half, so that the older half is smaller also where many start at the same second.
+  const wished = median === undefined ? Math.floor((from + to) / 2) : median - 1
+  const cut = new Date(Math.min(to - 1, Math.max(from + 1, wished)) * SECOND)
+  return [
+    { from: window.from, to: cut },
+    { from: cut, to: window.to },
+  ]
+}
+
+function toSeconds(moment: Date): number {
+  return Math.floor(moment.getTime() / SECOND)
+}

@@ -1,0 +1,146 @@
+import { DAY, SECOND } from '../../kit/time.ts'
+import type { Account } from '../store/account-rows.ts'
+import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
+import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } from '../store/cursors.ts'
+import { recordDrift } from '../store/drift.ts'
+import { acquireNamedLock } from '../store/store.ts'
+import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
+import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
+import { updateTimeZones } from './time-zones.ts'
+
+export const ACTIVITIES = 'activities'
+
+/** `bad` counts entries that cannot be read, and 1 for a list that is cut even in the smallest window. */
+type PollResult = { listed: number; inserted: number; marked: number; bad: number }
+
+/** The end of every list: a head unit with a wrong clock dates its activities years ahead. The service keeps times in 64 bits. */
+const FAR_DAY = new Date('2100-01-01T00:00:00Z')
+
+/** The service counts in whole seconds, and the document does not say whether `updated_from` itself is included. */
+const NEWS_OVERLAP_MS = 2 * SECOND
+
+/**
+ * Polls the activity list (service document, endpoint 9): lists what changed since the cursor minus the lag, over the whole
+ * history, and in one transaction records the entries, marks them wanted and moves the cursor to the time of the request by
+ * the service's clock. Without a cursor it lists everything and compares that with its parts: the backfill is the first poll.
+ * The cursor does not move while the list is incomplete.
+ */
+export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Promise<PollResult> {
+  const { account } = input
+  const key = { accountId: account.accountId, resource: ACTIVITIES }
+  const known = await deps.store.read(async (tx) => ({
+    cursor: await findCursor(tx, key),
+    listCap: (await findListCap(tx, key))?.listCap ?? null,
+  }))
+  const kind = known.cursor ? 'poll' : 'backfill'
+  return withRun(deps.store, { ...key, kind }, async (tally) => {
+    const listing = await listSince(deps, input, known)
+    tally.listed = listing.entries.length
+    // An incomplete list is one failure, however many windows are cut.
+    tally.failed = listing.bad.length + Math.min(1, listing.cut.length)
+    const whenSame = await fetchWhenSame(deps, input, { ...known, listing })
+    const marked = await deps.store.transaction(async (tx) => {
+      await acquireNamedLock(tx, 'activity list', key.accountId)
+      const { entries, requestedAt, knownUpTo } = listing
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame })
+      await recordDrift(tx, 'activity', listing.drift)
+      if (kind === 'backfill' || (listing.cap !== null && listing.cap !== known.listCap)) {
+        await recordListCap(tx, { ...key, listCap: listing.cap, checkedAt: requestedAt })
+      }
+      // A cut list is listed again at the next poll. An entry that cannot be read is only logged, because without a path it
+      // cannot be fetched; holding the cursor for it would list and fetch everything again at every poll.
+      if (listing.cut.length === 0) {
+        await recordCursor(tx, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) })
+      }
+      return counts
+    })
+    tally.changed = marked.marked + marked.inserted
+    if (tally.changed > 0) await updateTimeZones(deps, account)
+    logListing(deps, account, listing, known.listCap)
+    deps.log[tally.changed > 0 ? 'info' : 'debug'](
+      { account: account.name, kind, listed: tally.listed, changed: tally.changed },
+      'activity list polled',
+    )
+    return { listed: listing.entries.length, ...marked, bad: tally.failed }
+  })
+}
+
+/** The window of every list: from the first day that is mirrored to a far day. */
+export function historyWindow({ options }: MirrorDeps): Window {
+  return { from: options.historyStart, to: FAR_DAY }
+}
+
+/** Logs that the service cuts the list, and unreadable entries. */
+export function logListing(deps: MirrorDeps, account: Account, listing: Listing, capBefore: number | null) {
+  const { bad, cap, cut } = listing
+  const about = { account: account.name }
+  if (cap !== null && cap !== capBefore)
+    deps.log.warn({ ...about, cap }, 'the service cuts its lists; asking for smaller windows from now on')
+  if (cut.length > 0)
+    deps.log.error({ ...about, cap, windows: cut.slice(0, 5) }, 'lists that are cut in the smallest window')
+  if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
+}
+
+type Known = { cursor: Cursor | undefined; listCap: number | null }
+
+async function listSince(
+  deps: MirrorDeps,
+  input: MirrorInput,
+  known: Known,
+): Promise<Listing & { whole: boolean }> {
+  const { cursor, listCap } = known
+  const query = { ...input, window: historyWindow(deps) }
+  if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
+  const { lagMs } = deps.options
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() - lagMs)
+  const listing = await listChanges(deps, { ...query, updatedFrom }, listCap)
+  // With a clock that went back by less than the lag, the times of new changes are still in the listed span.
+  if (!listing.knownUpTo || wentBackMs(cursor, listing.knownUpTo) <= lagMs / 2)
+    return { ...listing, whole: false }
+  deps.log.warn(
+    { account: input.account.name },
+    "the service's clock went back; asking for the whole list again",
+  )
+  return { ...(await listChanges(deps, { ...query, updatedFrom: undefined }, listCap)), whole: true }
+}
+
+/**
+ * Decides which unchanged entries are fetched again. Within the lag the same ones are listed at every poll, and an entry does
+ * not tell when its activity was updated. One more list (endpoint 9), from the cursor without the lag, names those that changed
+ * since the last poll: these are fetched at once. The others are fetched again with growing pauses, because a change may be
+ * dated before the cursor and listed after it.
+ */
+async function fetchWhenSame(
+  deps: MirrorDeps,
+  input: MirrorInput,
+  found: Known & { listing: Listing & { whole: boolean } },
+): Promise<WhenSame> {
+  const { cursor, listing } = found
+  if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
+  const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
+  const window = historyWindow(deps)
+  const news = await listPart(deps, { ...input, window, updatedFrom }, window)
+  const { lagMs } = deps.options
+  return { changed: new Set(news.entries.keys()), firstPauseMs: lagMs / 2, lastPauseMs: lagMs }
+}
+
+/**
+ * Computes how far the service's clock went back since the cursor moved, in ms: the larger of the distance behind the cursor
+ * and the distance by the database's clock, which still shows it after a long pause between polls.
+ */
+function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
+  const ahead = (service: Date, ours: Date) => service.getTime() - ours.getTime()
+  return Math.max(
+    ahead(cursor.updatedFrom, knownUpTo),
+    ahead(cursor.updatedFrom, cursor.advancedAt) - ahead(knownUpTo, cursor.readAt),
+  )
+}
+
+/** The cursor for a service without a Date header: our clock minus a day, so that a clock wrong by hours does no harm. */
+function ownClock(deps: MirrorDeps, account: Account, requestedAt: Date): Date {
+  deps.log.warn(
+    { account: account.name },
+    'the service sends no Date header; going by the clock of this machine',
+  )
+  return new Date(requestedAt.getTime() - DAY)
+}

@@ -1,0 +1,170 @@
+import { commandFor, errorLine, isAbort, UnexpectedResponseError } from '../../kit/errors.ts'
+import { DAY } from '../../kit/time.ts'
+import type { Account } from '../store/account-rows.ts'
+import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
+import { upsertListed } from '../store/activities/upsert-listed.ts'
+import type { WantedActivity } from '../store/activities/wanted.ts'
+import { cleanText } from '../store/clean.ts'
+import { findListCap, recordListCap } from '../store/cursors.ts'
+import { recordDrift } from '../store/drift.ts'
+import { acquireNamedLock } from '../store/store.ts'
+import { isGone } from './item-failure.ts'
+import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
+import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
+import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
+import { isShrunken } from './poorer-answers.ts'
+
+/** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
+const UNLISTED_FOR_MS = 7 * DAY
+
+export type ReconcileResult = { listed: number; inserted: number; marked: number; absent: number }
+
+type ReconcileInput = MirrorInput & {
+  /** accepts the list even when most of the activities are missing in it */
+  acceptRemovals?: boolean
+  /** compares the list with its halves only, as a poll does */
+  isQuick?: boolean
+}
+
+/**
+ * Compares the whole list (service document, endpoint 9) with the mirror, in one transaction: an activity that the list lacks
+ * becomes absent; one that the mirror lacks, that has come back or that is listed differently becomes wanted. The cursor does
+ * not move. Throws UnexpectedResponseError and changes nothing when the list cannot be trusted: it has entries that cannot
+ * be read (`list_unreadable`) or parts that are always cut (`list_cut`), or lacks too much of the mirror (`list_shrunken`).
+ */
+export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInput): Promise<ReconcileResult> {
+  const { account } = input
+  const key = { accountId: account.accountId, resource: ACTIVITIES }
+  return withRun(deps.store, { ...key, kind: 'reconcile' }, async (tally) => {
+    const window = historyWindow(deps)
+    const { before, listCap } = await deps.store.read(async (tx) => ({
+      before: await findKnownActivities(tx, account.accountId),
+      listCap: (await findListCap(tx, key))?.listCap ?? null,
+    }))
+    const listing = input.isQuick
+      ? await listChanges(deps, { ...input, window, updatedFrom: undefined }, listCap)
+      : await listEverything(deps, { ...input, window })
+    tally.listed = listing.entries.length
+    logListing(deps, account, listing, listCap)
+    assertWhole(account, listing)
+    const result = await deps.store.transaction(async (tx) => {
+      await acquireNamedLock(tx, 'activity list', key.accountId)
+      const { entries, requestedAt, cap } = listing
+      const now = await findKnownActivities(tx, account.accountId)
+      const listed = new Set(entries.map(({ path }) => cleanText(path)))
+      const { present, removed } = selectRemoved({ before, now, listed, window, requestedAt })
+      if (!input.acceptRemovals)
+        assertPlausible({ account: account.name, listed: listed.size, present, removed: removed.length })
+      const counts = await upsertListed(tx, { ...key, entries, listedAt: requestedAt, whenSame: 'leave' })
+      const activityIds = removed.map(({ activityId }) => activityId)
+      const absent = await recordAbsent(tx, { ...key, activityIds, absentSince: requestedAt })
+      await recordDrift(tx, 'activity', listing.drift)
+      if (!input.isQuick) await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
+      return { listed: listed.size, ...counts, absent }
+    })
+    logResult(deps, account, tally, result)
+    return result
+  })
+}
+
+/**
+ * Records an activity as absent when the service no longer knows it (404) and the list does not name it either; tells whether it did.
+ * A list that cannot be had or trusted is named in the log, and the activity stays. Throws the signal's reason and database errors.
+ */
+export async function recordIfGone(
+  deps: MirrorDeps,
+  { activity, error, ...input }: ReconcileInput & { activity: WantedActivity; error: unknown },
+): Promise<boolean> {
+  if (!isGone(activity, error)) return false
+  const { accountId, activityId } = activity
+  const isAbsent = async () => {
+    const known = await deps.store.read((tx) => findKnownActivities(tx, accountId))
+    return known.some((one) => one.activityId === activityId && one.absentSince !== null)
+  }
+  if (await isAbsent()) return true
+  try {
+    await reconcileActivities(deps, { ...input, isQuick: true })
+  } catch (failure) {
+    if (isAbort(failure, input.signal)) throw failure
+    deps.log.warn(
+      { path: activity.path, reason: errorLine(failure) },
+      'could not find out whether the activity is gone',
+    )
+  }
+  return isAbsent()
+}
+
+function assertWhole(account: Account, { bad, cut }: Listing): void {
+  if (bad.length + cut.length === 0) return
+  const [code, reason] =
+    bad.length > 0
+      ? ['list_unreadable', `${bad.length} entries of the list cannot be read`]
+      : ['list_cut', 'the service cuts its list even in the smallest window']
+  throw new UnexpectedResponseError(
+    code,
+    `account "${account.name}" could not be compared with the service: ${reason}, so nothing was changed; it is tried again by itself`,
+  )
+}
+
+function logResult(deps: MirrorDeps, account: Account, tally: RunTally, result: ReconcileResult): void {
+  tally.changed = result.inserted + result.marked
+  tally.absent = result.absent
+  deps.log[tally.changed + tally.absent > 0 ? 'info' : 'debug'](
+    { account: account.name, listed: result.listed, changed: tally.changed, absent: result.absent },
+    'mirror compared with the whole activity list',
+  )
+}
+
+/**
+ * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was
+ * requested: an activity that was listed or wanted since is not removed by it. Neither is one that starts outside of the window,
+ * nor a recent upload that no list has named yet, unless the service has answered that it does not exist.
+ */
+function selectRemoved(input: {
+  before: readonly KnownActivity[]
+  now: readonly KnownActivity[]
+  listed: ReadonlySet<string>
+  window: Window
+  requestedAt: Date
+}): { present: number; removed: KnownActivity[] } {
+  const before = new Map(input.before.map((activity) => [activity.activityId, activity]))
+  const present = input.now.filter(
+    (activity) => activity.absentSince === null && isWithin(activity, input.window),
+  )
+  const removed = present.filter((activity) => {
+    const was = before.get(activity.activityId)
+    return was && isSame(was, activity) && !input.listed.has(activity.path) && !awaitsListing(activity, input)
+  })
+  return { present: present.length, removed }
+}
+
+/** Throws UnexpectedResponseError `list_shrunken`, with the command that accepts the list, when it lacks too many activities. */
+function assertPlausible(input: { account: string; listed: number; present: number; removed: number }): void {
+  const { account, listed, present, removed } = input
+  if (!isShrunken({ before: present, gone: removed, listed, emptyAllowed: 0 })) return
+  throw new UnexpectedResponseError(
+    'list_shrunken',
+    `account "${account}": ${removed} of ${present} activities are missing in the list of the ` +
+      `service, so nothing was changed; if they are really gone, run: ${commandFor('sync', account)} --full --accept-removals`,
+  )
+}
+
+function isSame(before: KnownActivity, now: KnownActivity): boolean {
+  return (
+    before.listedAt.getTime() === now.listedAt.getTime() &&
+    before.wantedAt.getTime() === now.wantedAt.getTime()
+  )
+}
+
+function isWithin({ startedAt }: KnownActivity, { from, to }: Window): boolean {
+  return startedAt === null || (startedAt >= from && startedAt <= to)
+}
+
+function awaitsListing(
+  { name, startedAt, detailState, listedAt }: KnownActivity,
+  { requestedAt }: { requestedAt: Date },
+): boolean {
+  const neverListed = name === null && startedAt === null
+  const sinceMs = requestedAt.getTime() - listedAt.getTime()
+  return neverListed && detailState !== 'failed' && sinceMs < UNLISTED_FOR_MS
+}

@@ -1,0 +1,74 @@
+import { ConfigError } from '../../kit/errors.ts'
+import { normalizeZones } from '../normalize/local-start.ts'
+import {
+  type Account,
+  findAccountById,
+  findAccounts,
+  recordHomeOfAccount,
+  recordHomeOfEnvironment,
+} from '../store/account-rows.ts'
+import { findZoneFacts, recordZones } from '../store/activities/zone-rows.ts'
+import type { MirrorDeps } from './mirror.ts'
+
+/** Activities of one transaction, so that none holds many rows for long. */
+const BATCH = 500
+
+type Deps = Pick<MirrorDeps, 'store' | 'log'>
+
+/**
+ * Finds the time zone of each activity of an account from what is stored, and records those that differ with their wall clocks; the
+ * instants stay. An activity that another process rewrites meanwhile is left to the next call. With `everyPlace`, zones that a
+ * position gave earlier are looked up again. Returns how many rows changed.
+ */
+export async function updateTimeZones(
+  { store, log }: Deps,
+  { accountId, everyPlace = false }: Pick<Account, 'accountId'> & { everyPlace?: boolean },
+): Promise<number> {
+  const { account, facts } = await store.read(async (tx) => ({
+    account: await findAccountById(tx, accountId),
+    facts: await findZoneFacts(tx, accountId),
+  }))
+  if (!account) return 0
+  const changes = normalizeZones(facts, { home: account.timezone, everyPlace })
+  let changed = 0
+  for (let start = 0; start < changes.length; start += BATCH)
+    changed += await store.transaction((tx) => recordZones(tx, changes.slice(start, start + BATCH)))
+  if (changed > 0)
+    log.info({ account: account.name, activities: changed }, 'the time zones of activities were found')
+  return changed
+}
+
+/** Finds the time zones of the activities of all accounts, as updateTimeZones does. */
+export async function updateAllTimeZones(deps: Deps): Promise<void> {
+  for (const account of await deps.store.read(findAccounts)) await updateTimeZones(deps, account)
+}
+
+/**
+ * Sets the time zone of a rider's home, an IANA name, or clears it with null, and finds the time zones of the activities anew.
+ * Returns how many of them changed. Throws ConfigError `bad_timezone` for a zone that the database does not know.
+ */
+export async function recordHome(
+  deps: Deps,
+  { accountId, timezone }: Pick<Account, 'accountId' | 'timezone'>,
+): Promise<number> {
+  const isKnown = await deps.store.transaction((tx) => recordHomeOfAccount(tx, { accountId, timezone }))
+  if (!isKnown) throw unknownZone(timezone)
+  return updateTimeZones(deps, { accountId })
+}
+
+/**
+ * Sets the home MUSETTE_TIMEZONE for each account without its own. Throws ConfigError `bad_timezone` for a zone that the database does not
+ * know.
+ */
+export async function recordHomeOfOthers(deps: Deps, timezone: string): Promise<void> {
+  const accountIds = await deps.store.transaction((tx) => recordHomeOfEnvironment(tx, timezone))
+  if (accountIds === undefined) throw unknownZone(timezone)
+  for (const accountId of accountIds) await updateTimeZones(deps, { accountId })
+}
+
+function unknownZone(timezone: string | null): ConfigError {
+  return new ConfigError(
+    'bad_timezone',
+    `this Postgres knows no time zone "${timezone}"; write an IANA name such as Europe/Berlin`,
+  )
+}

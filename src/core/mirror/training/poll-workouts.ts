@@ -1,0 +1,224 @@
+import {
+  errorLine,
+  isAbort,
+  RejectedError,
+  TransientError,
+  UnexpectedResponseError,
+} from '../../../kit/errors.ts'
+import { parseJson } from '../../../kit/json.ts'
+import { isSameSignature, type Signature } from '../../normalize/same-training-info.ts'
+import { normalizeDefinition, normalizeWorkoutEntry } from '../../normalize/workout-rows.ts'
+import type { Answer } from '../../service/service.ts'
+import type { WireWorkoutList } from '../../service/wire/wire-workouts.ts'
+import { recordDrift } from '../../store/drift.ts'
+import { acquireNamedLock, type Tx } from '../../store/store.ts'
+import { findTrainingInfo } from '../../store/training/training-info-rows.ts'
+import {
+  findPresentWorkouts,
+  type ListOwner,
+  recordWorkoutsAbsent,
+  upsertWorkouts,
+} from '../../store/training/workout-lists.ts'
+import {
+  type DefinitionState,
+  findDefinitionStates,
+  recordDefinition,
+  recordDefinitionFailure,
+} from '../../store/training/workout-sets.ts'
+import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from '../item-failure.ts'
+import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
+import { assertAccepted, isShrunken, poorerDefinition } from '../poorer-answers.ts'
+import { pollTrainingInfo } from './poll-training-info.ts'
+
+/** An empty list is accepted when it held at most this many workouts before. */
+const EMPTY_ALLOWED = 2
+
+/**
+ * Mirrors both workout lists (service document, endpoints 5 and 6), then the definitions of the workouts in them (endpoint 7),
+ * and then calls `onWorkouts`.
+ * With `failedBefore` a workout that failed since is left out. RejectedError and UnexpectedResponseError of one list stop neither the other list nor the definitions; the first of them is
+ * thrown at the end. Other errors, such as an outage or a rejected login, are thrown at once.
+ */
+export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Promise<MirrorCounts> {
+  const { accountId, baseUrl } = input.account
+  const counts: MirrorCounts = { changed: 0, fetched: 0, failed: 0 }
+  const errors: unknown[] = []
+  const attempt = async (step: () => Promise<RunTally>) => {
+    try {
+      const tally = await step()
+      counts.changed += tally.changed
+      counts.fetched += tally.fetched
+      counts.failed += tally.failed
+    } catch (error) {
+      if (!(error instanceof RejectedError || error instanceof UnexpectedResponseError)) throw error
+      errors.push(error)
+    }
+  }
+  const sources: readonly ListSource[] = [
+    {
+      resource: 'default_workouts',
+      owner: { baseUrl },
+      list: () => deps.listDefaultWorkouts(baseUrl, input.signal),
+    },
+    {
+      resource: 'workouts',
+      owner: { accountId },
+      list: () => deps.serviceOf(input.account).listWorkouts(input.signal),
+    },
+  ]
+  for (const source of sources) await attempt(() => pollList(deps, input, source))
+  // The definitions depend on the signature, which is in the training info.
+  const known = await deps.store.read((tx) => findTrainingInfo(tx, accountId))
+  if (!known) await attempt(() => pollTrainingInfo(deps, input))
+  await attempt(() => mirrorDefinitions(deps, input))
+  for (const onWorkouts of deps.onWorkouts) if (!(await onWorkouts(input.account, 'saved'))) counts.failed++
+  if (errors.length > 0) throw errors[0]
+  return counts
+}
+
+/** A list, and its owner. */
+type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
+
+async function pollList(deps: MirrorDeps, input: MirrorInput, source: ListSource): Promise<RunTally> {
+  const { accountId, name } = input.account
+  return withRun(deps.store, { accountId, resource: source.resource, kind: 'list' }, async (tally) => {
+    const answer = await source.list()
+    const { bad } = answer.value
+    tally.listed = answer.value.entries.length
+    tally.failed = bad.length
+    const counts = await deps.store.transaction((tx) => recordList(tx, deps, { accountId, source, answer }))
+    Object.assign(tally, counts)
+    if (bad.length > 0) {
+      deps.log.error(
+        { account: name, resource: source.resource, bad: bad.slice(0, 5) },
+        'workout list entries that cannot be read',
+      )
+    }
+    deps.log[counts.changed + counts.absent > 0 ? 'info' : 'debug'](
+      { account: name, resource: source.resource, listed: tally.listed, ...counts },
+      'workout list polled',
+    )
+    return tally
+  })
+}
+
+async function recordList(
+  tx: Tx,
+  deps: MirrorDeps,
+  input: { accountId: number; source: ListSource; answer: Answer<WireWorkoutList> },
+): Promise<{ changed: number; absent: number }> {
+  const { accountId, answer, source } = input
+  const { owner, resource } = source
+  const { entries: wire, bad, drift } = answer.value
+  await acquireNamedLock(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
+  const entries = wire.map(normalizeWorkoutEntry)
+  const listed = new Set(entries.map(({ path }) => path))
+  const present = await findPresentWorkouts(tx, owner)
+  const gone = present.filter((path) => !listed.has(path))
+  const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
+  if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
+    await assertAccepted(tx, {
+      ...{ accountId, resource, now: deps.now() },
+      error: shrunkenError(present.length, gone.length),
+    })
+  }
+  await recordDrift(tx, resource, drift)
+  const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
+  // With entries that cannot be read no workout is recorded as absent: they may be the missing ones.
+  const paths = bad.length > 0 ? [] : gone
+  const absent = await recordWorkoutsAbsent(tx, { owner, paths, absentSince: answer.requestedAt })
+  return { changed, absent }
+}
+
+function shrunkenError(before: number, gone: number): UnexpectedResponseError {
+  return new UnexpectedResponseError(
+    'list_shrunken',
+    `the list of the service lacks ${gone} of ${before} workouts; nothing is changed until the service has sent such lists for three days`,
+  )
+}
+
+const DEFINITIONS = 'workout_definitions'
+
+type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
+
+/**
+ * Mirrors the definitions of the listed workouts, resolved for the rider (service document, endpoint 7): of those never resolved, and of
+ * those whose entry or rider's signature has changed. One that fails is counted, logged and marked in its row; it keeps its sets and is
+ * fetched again at the next run, with `failedBefore` when it failed before that time. An outage ends the run.
+ */
+async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
+  const { accountId, baseUrl } = input.account
+  return withRun(deps.store, { accountId, resource: DEFINITIONS, kind: 'fetch' }, async (tally) => {
+    const { states, signature } = await deps.store.read(async (tx) => ({
+      states: await findDefinitionStates(tx, { accountId, baseUrl }),
+      signature: signatureOf(await findTrainingInfo(tx, accountId)),
+    }))
+    tally.listed = states.length
+    let failedInARow = 0
+    for (const { path, hasSets } of states.filter(
+      (state) => isStale(state, signature) && !isResting(state, input),
+    )) {
+      input.signal?.throwIfAborted()
+      try {
+        await fetchDefinition(deps, input, { path, hasSets, signature })
+        tally.fetched++
+        failedInARow = 0
+      } catch (error) {
+        if (isAbort(error, input.signal) || !isItemFailure(error)) throw error
+        const failure = { accountId, path, failedAt: deps.now(), error: errorLine(error) }
+        await deps.store.transaction((tx) => recordDefinitionFailure(tx, failure))
+        if (error instanceof TransientError && ++failedInARow >= OUTAGE_AFTER) {
+          if ((await fetchServiceState(deps, input)) === 'outage') throw error
+          failedInARow = 0
+        }
+        tally.failed++
+        deps.log.error({ account: input.account.name, path, reason: failure.error }, 'workout failed')
+      }
+    }
+    tally.changed = tally.fetched
+    return tally
+  })
+}
+
+function isStale(state: DefinitionState, signature: Signature): boolean {
+  if (!state.resolvedAt) return true
+  if (state.changedAt && state.changedAt > state.resolvedAt) return true
+  // Without a signature a change is unknown.
+  const isKnown = Object.values(signature).some((value) => value !== null)
+  return isKnown && !isSameSignature(state.signature, signature)
+}
+
+function isResting({ failedAt, changedAt }: DefinitionState, { failedBefore }: WorkoutsInput): boolean {
+  return (
+    failedBefore !== undefined &&
+    failedAt !== null &&
+    failedAt > failedBefore &&
+    !(changedAt && changedAt > failedAt)
+  )
+}
+
+async function fetchDefinition(
+  deps: MirrorDeps,
+  input: MirrorInput,
+  wanted: { path: string; hasSets: boolean; signature: Signature },
+): Promise<void> {
+  const { path, hasSets, signature } = wanted
+  const answer = await deps.serviceOf(input.account).fetchWorkout(path, input.signal)
+  const { bad, drift, workout: sets } = answer.value
+  if (bad.length > 0) {
+    throw new UnexpectedResponseError('bad_set', `workout ${path}: ${bad.length} of its sets cannot be read`)
+  }
+  if (hasSets && sets.length === 0) throw poorerDefinition(path)
+  await deps.store.transaction(async (tx) => {
+    await recordDrift(tx, 'workout/<path>', drift)
+    await recordDefinition(tx, {
+      ...{ accountId: input.account.accountId, path, signature, resolvedAt: answer.requestedAt },
+      definition: normalizeDefinition(answer.value, parseJson(answer.body)),
+    })
+  })
+}
+
+function signatureOf(info: Signature | undefined): Signature {
+  const { ftp = null, ltp = null, hie = null, pp = null } = info ?? {}
+  return { ftp, ltp, hie, pp }
+}

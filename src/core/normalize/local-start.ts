@@ -1,0 +1,313 @@
+import { createRequire } from 'node:module'
+import { DateTime, FixedOffsetZone, IANAZone, type Zone } from 'luxon'
+import { SECOND } from '../../kit/time.ts'
+import type { START_FIELDS } from '../fields/activity-fields.ts'
+import type { Values } from '../fields/field.ts'
+import type { Drift } from '../service/wire/lenient.ts'
+import type { Place } from '../store/activities/activity-changes.ts'
+import type { ZoneChange, ZoneFacts } from '../store/activities/zone-rows.ts'
+
+/** Farther from each other in time, two activities say nothing about where the rider was. */
+const NEAREST_WITHIN_MS = 30 * 24 * 3_600 * SECOND
+
+type LocalStart = {
+  startedAt: Date
+  timezone: string
+  /** the wall clock of `timezone`, `YYYY-MM-DD HH:MM:SS.ffffff` */
+  startedAtLocal: string
+  timezoneSource: 'service' | 'position' | 'unknown'
+}
+
+/**
+ * Normalizes a start to the rider's own wall clock, as far as one answer tells it: by the zone that the service sent, or where
+ * that is plain UTC, by the zone of the first position; else UTC, named as unknown. The instant is the service's in any case.
+ */
+export function normalizeLocalStart(start: Moment, place?: Place): LocalStart {
+  const { instant: startedAt, timezone, local } = start
+  if (!isPlainUtc(timezone)) return { startedAt, timezone, startedAtLocal: local, timezoneSource: 'service' }
+  const zone = place && zoneOfPlace(place.startLat, place.startLng)
+  const offsetS = zone === undefined ? undefined : offsetSecondsAt(zone, startedAt.getTime())
+  if (zone === undefined || offsetS === undefined)
+    return { startedAt, timezone, startedAtLocal: local, timezoneSource: 'unknown' }
+  return {
+    startedAt,
+    timezone: zone,
+    startedAtLocal: moveWallClock(local, offsetS),
+    timezoneSource: 'position',
+  }
+}
+
+function zoneOfPlace(lat: number | null, lng: number | null): string | undefined {
+  return lat === null || lng === null ? undefined : zoneAt(lat, lng)
+}
+
+/** Moves a wall clock of UTC by an offset, s. Every digit of the second stays: an offset has no fractions of one. */
+function moveWallClock(utc: string, offsetS: number): string {
+  const [seconds, fraction] = utc.split('.')
+  const moved = new Date(Date.parse(`${seconds?.replace(' ', 'T')}Z`) + offsetS * SECOND)
+  const text = moved.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ')
+  return fraction === undefined ? text : `${text}.${fraction}`
+}
+
+type Found = Pick<ZoneChange, 'timezone' | 'timezoneSource' | 'offsetS'>
+type Anchor = { at: number; timezone: string }
+
+/**
+ * Finds the time zone of each activity of an account from all stored facts. The first known one counts: the zone of the service; of the
+ * first position, else of the one in the FIT file; the offset of the FIT file, named after the nearest known zone or the home with this
+ * offset at the time; the nearest activity in time with one of these, within 30 days; `home`; UTC. `rows` are in the order of their starts.
+ * With `everyPlace`, zones of positions are looked up again. Returns the activities whose row differs.
+ */
+export function normalizeZones(
+  rows: readonly ZoneFacts[],
+  { home, everyPlace = false }: { home: string | null; everyPlace?: boolean },
+): ZoneChange[] {
+  const own = rows.map((row) => ownZoneOf(row, everyPlace))
+  const places = anchorsOf(rows, own)
+  const sure = rows.map((row, index) => own[index] ?? zoneOfFile(row, places, home))
+  const anchors = anchorsOf(rows, sure)
+  return rows.flatMap((row, index) => {
+    const found = sure[index] ?? borrowedZoneOf(row, anchors, home)
+    const isKept =
+      found.timezone === row.timezone &&
+      found.timezoneSource === row.timezoneSource &&
+      found.offsetS === row.offsetS
+    return isKept ? [] : [{ ...found, was: row }]
+  })
+}
+
+function ownZoneOf(row: ZoneFacts, everyPlace: boolean): Found | undefined {
+  const { timezone, timezoneSource, offsetS } = row
+  const [lat, lng] = row.startLat === null ? [row.fileLat, row.fileLng] : [row.startLat, row.startLng]
+  if (timezone !== null && offsetS !== null && timezoneSource === 'service')
+    return { timezone, timezoneSource, offsetS }
+  const isLookedUp = timezoneSource === 'position' && lat !== null && !everyPlace
+  const zone = isLookedUp ? (timezone ?? undefined) : zoneOfPlace(lat, lng)
+  return zone === undefined ? undefined : inZone(row, zone, 'position')
+}
+
+function zoneOfFile(row: ZoneFacts, places: readonly Anchor[], home: string | null): Found | undefined {
+  const { fileOffsetS: offsetS } = row
+  if (offsetS === null) return undefined
+  const at = row.startedAt.getTime()
+  const names = [nearestOf(places, at), home].filter((name) => name != null)
+  const timezone = names.find((name) => offsetSecondsAt(name, at) === offsetS) ?? formatOffset(offsetS)
+  return { timezone, timezoneSource: 'file', offsetS }
+}
+
+function borrowedZoneOf(row: ZoneFacts, anchors: readonly Anchor[], home: string | null): Found {
+  const nearest = nearestOf(anchors, row.startedAt.getTime())
+  return (
+    (nearest !== undefined ? inZone(row, nearest, 'nearest') : undefined) ??
+    (home !== null ? inZone(row, home, 'setting') : undefined) ?? {
+      timezone: 'UTC',
+      timezoneSource: 'unknown',
+      offsetS: 0,
+    }
+  )
+}
+
+function inZone(row: ZoneFacts, timezone: string, timezoneSource: Found['timezoneSource']) {
+  const offsetS = offsetSecondsAt(timezone, row.startedAt.getTime())
+  return offsetS === undefined ? undefined : { timezone, timezoneSource, offsetS }
+}
+
+function anchorsOf(rows: readonly ZoneFacts[], found: ReadonlyArray<Found | undefined>): Anchor[] {
+  return rows.flatMap((row, index) => {
+    const timezone = found[index]?.timezone
+    return timezone === undefined ? [] : [{ at: row.startedAt.getTime(), timezone }]
+  })
+}
+
+/** Finds the zone of the nearest of `anchors`, which are in the order of time; of two equally near the earlier one. */
+function nearestOf(anchors: readonly Anchor[], at: number): string | undefined {
+  let [low, high] = [0, anchors.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((anchors[middle]?.at ?? 0) < at) low = middle + 1
+    else high = middle
+  }
+  const [before, after] = [anchors[low - 1], anchors[low]]
+  const distance = (anchor: Anchor | undefined) => Math.abs((anchor?.at ?? Number.POSITIVE_INFINITY) - at)
+  const nearest = distance(before) <= distance(after) ? before : after
+  return distance(nearest) <= NEAREST_WITHIN_MS ? nearest?.timezone : undefined
+}
+
+/** Writes an offset, s, as `+05:45`; with its seconds where it has any. */
+function formatOffset(offsetS: number): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const rest = Math.abs(offsetS)
+  const seconds = rest % 60
+  const text = `${offsetS < 0 ? '-' : '+'}${two(Math.floor(rest / 3_600))}:${two(Math.floor(rest / 60) % 60)}`
+  return seconds === 0 ? text : `${text}:${two(seconds)}`
+}
+
+type Lookup = {
+  find(lat: number, lng: number): string[]
+  setCache(options: { store: Pick<Map<string, object>, 'get' | 'set'> }): void
+}
+
+/** Cells of the map that stay in memory. A rider's activities begin in a few of them, and one takes 20 kB to some MB. */
+const CELLS = 16
+
+let lookup: Lookup | undefined
+
+/**
+ * Finds the time zone of a place, an IANA name, by the borders of the time zones and of the territorial waters; at sea by the
+ * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for numbers that are not a place on earth. The borders are those of
+ * timezone-boundary-builder; where states dispute a place, the first name counts.
+ */
+export function zoneAt(lat: number, lng: number): string | undefined {
+  if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return undefined
+  lookup ??= loadLookup()
+  return lookup.find(lat, lng)[0]
+}
+
+/** Loads the library at its first use, because its index has a megabyte and most commands do not need it. */
+function loadLookup(): Lookup {
+  const loaded: Lookup = createRequire(import.meta.url)('geo-tz/all')
+  loaded.setCache({ store: makeCellCache() })
+  return loaded
+}
+
+function makeCellCache(): Pick<Map<string, object>, 'get' | 'set'> {
+  const cells = new Map<string, object>()
+  return {
+    get: (name) => cells.get(name),
+    set(name, cell) {
+      const oldest = cells.keys().next()
+      if (cells.size >= CELLS && !oldest.done) cells.delete(oldest.value)
+      return cells.set(name, cell)
+    },
+  }
+}
+
+/** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
+type PhpDate = Values<typeof START_FIELDS>
+
+export type Moment = {
+  /** whole milliseconds; `local` has every digit of the second */
+  instant: Date
+  /** the zone as the service named it: `+02:00`, `EDT` or `America/Toronto` */
+  timezone: string
+  /** the wall clock in that zone, `YYYY-MM-DD HH:MM:SS.ffffff` */
+  local: string
+}
+
+/** What the abbreviations of timezone_type 2 stand for, in minutes east of UTC; the meaning PHP gives each. */
+const ABBREVIATION_MINUTES: Readonly<Record<string, number>> = {
+  ...{
+    UTC: 0,
+    GMT: 0,
+    Z: 0,
+    WET: 0,
+    WEST: 60,
+    BST: 60,
+    IST: 120,
+    IDT: 180,
+    CET: 60,
+    CEST: 120,
+    MET: 60,
+    MEST: 120,
+  },
+  ...{ EET: 120, EEST: 180, MSK: 180, MSD: 240, SAST: 120, CAT: 120, EAT: 180, WAT: 60, PKT: 300, WIB: 420 },
+  ...{
+    HKT: 480,
+    WITA: 480,
+    AWST: 480,
+    AWDT: 540,
+    WIT: 540,
+    JST: 540,
+    KST: 540,
+    ACST: 570,
+    ACDT: 630,
+    CHST: 600,
+  },
+  ...{ AEST: 600, AEDT: 660, NZST: 720, NZDT: 780, SST: -660, HST: -600, HDT: -540, AKST: -540, AKDT: -480 },
+  ...{ PST: -480, PDT: -420, MST: -420, MDT: -360, CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240 },
+  ...{ ADT: -180, ART: -180, NST: -210, NDT: -150 },
+}
+/** Abbreviations that are also the names of zones with a summer time; timezone_type 3 means the zone. */
+const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
+const ZONE_NAME = 3
+/** Zone names of three letters. The others that luxon knows are abbreviations, to which PHP gives another meaning. */
+const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', 'ROK', 'UCT'])
+
+/** The only form that PHP serialises; more, such as a zone, would contradict `timezone`. */
+const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
+/** Postgres reads a year of five digits in no format that is sent to it. */
+const LAST_YEAR = 9_999
+/** No text is formatted with it; without a locale, luxon reads the system's, which takes ten milliseconds. */
+const LOCALE = 'en-US'
+/** Words that luxon resolves to this machine's zone, which the service cannot know. */
+const OWN_ZONES: ReadonlySet<string> = new Set(['local', 'system', 'default'])
+
+/**
+ * Normalizes a PHP DateTime (service document, "start_date object") of any of the three timezone types (1 UTC offset,
+ * 2 abbreviation, 3 zone name) to an instant, the zone's name and the wall clock. Undefined when the date cannot be read or the
+ * zone is unknown, because a guessed hour is worse than none. A wall clock that occurs twice, when clocks go back, means the time
+ * that is nearer to `near` (ms since 1970), or without it the first.
+ */
+export function normalizeDate(wire: PhpDate, near?: number): Moment | undefined {
+  const local = wire.date?.trim() ?? ''
+  if (!wire.timezone || !WALL_CLOCK.test(local)) return undefined
+  const zone = zoneOf(wire.timezone, wire.timezoneType)
+  if (zone === undefined) return undefined
+  const parsed = DateTime.fromSQL(local, { zone, locale: LOCALE })
+  if (!parsed.isValid) return undefined
+  const times = parsed.getPossibleOffsets().map((moment) => moment.toMillis())
+  const distance = (time: number) => (near === undefined ? time : Math.abs(time - near))
+  const instant = new Date(times.reduce((best, time) => (distance(time) < distance(best) ? time : best)))
+  return isInYears(instant.getTime()) ? { instant, timezone: wire.timezone, local } : undefined
+}
+
+function isInYears(ms: number): boolean {
+  const year = new Date(ms).getUTCFullYear()
+  return year >= 1 && year <= LAST_YEAR
+}
+
+/** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
+export function driftOfDate(field: string, wire: PhpDate): Drift[] {
+  if (!wire.date || normalizeDate(wire)) return []
+  return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
+}
+
+/** Names of UTC itself, which tell nothing about where the rider was. */
+const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)$|^z$|^[+-]00:?00(?::00)?$/i
+
+/** Tells whether a time zone is plain UTC. `Europe/London` is not, nor is the abbreviation `WET`. */
+function isPlainUtc(timezone: string): boolean {
+  return PLAIN_UTC.test(timezone)
+}
+
+/**
+ * Computes the wall clock minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an
+ * abbreviation; undefined for any other text, and where the wall clock would show a year that no column can hold.
+ */
+export function offsetSecondsAt(timezone: string, instant: number): number | undefined {
+  const zone = zoneOf(timezone, undefined)
+  const seconds = zone && Math.round(zone.offset(instant) * SECONDS_A_MINUTE)
+  return seconds !== undefined && isInYears(instant + seconds * SECOND) ? seconds : undefined
+}
+
+const SECONDS_A_MINUTE = 60
+/** Postgres knows no offset beyond it, and no place on earth has one of more than 14 hours. */
+const OFFSET_LIMIT_MINUTES = 16 * 60
+
+// The name decides, except for a few: `timezone_type` can be missing.
+function zoneOf(timezone: string, type: number | null | undefined): Zone | undefined {
+  const offset = /^([+-])(\d{1,2}):?([0-5]\d)(?::([0-5]\d))?$/.exec(timezone)
+  if (offset) {
+    const minutes = Number(offset[2]) * 60 + Number(offset[3]) + Number(offset[4] ?? 0) / SECONDS_A_MINUTE
+    if (minutes >= OFFSET_LIMIT_MINUTES) return undefined
+    return FixedOffsetZone.instance(offset[1] === '-' ? -minutes : minutes)
+  }
+  const name = timezone.toUpperCase()
+  const abbreviated = ABBREVIATION_MINUTES[name]
+  const isZone = type === ZONE_NAME && ALSO_ZONES.has(name)
+  if (abbreviated !== undefined && !isZone) return FixedOffsetZone.instance(abbreviated)
+  if (OWN_ZONES.has(timezone.toLowerCase())) return undefined
+  if (/^[A-Z]{3}$/.test(name) && !SHORT_ZONES.has(name)) return undefined
+  const zone = IANAZone.create(timezone)
+  return zone.isValid ? zone : undefined
+}

@@ -1,0 +1,355 @@
+import {
+  CredentialsRejectedError,
+  commandFor,
+  errorCode,
+  errorLine,
+  isAbort,
+  RateLimitedError,
+  RejectedError,
+  TransientError,
+} from '../../kit/errors.ts'
+import { SECOND, waitFor } from '../../kit/time.ts'
+import { assertOrigin, type CallDeps, callOnce, endpointUrl } from './calls.ts'
+import type { Credentials, LoginAccount, RiderEvidence } from './credentials.ts'
+import type { ServiceRequest } from './http-message.ts'
+import {
+  isEnded,
+  isPaused,
+  isSamePair,
+  loginEnded,
+  type RefreshDeps,
+  type RefreshResult,
+  recordRefusal,
+  refreshPending,
+  refreshTokens,
+  tokensRefused,
+} from './refresh-tokens.ts'
+import { badShape, parseJsonObject } from './service-errors.ts'
+import { parseActivityList } from './wire/wire-activity.ts'
+import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
+
+/** The state of an account's login in this process; calls share one refresh through it. */
+export type LoginState = ReturnType<typeof makeLoginState>
+
+/** The share of a token's life after which it is refreshed. The rest, days, is left for an outage of the service to end. */
+const REFRESH_AFTER = 0.5
+const REFRESH_JITTER = 0.1
+/** How long requests for activities share one read of the vault, which is a query and a file. */
+export const SHARED_READ_MS = SECOND
+
+/** Makes the state of an account's login; with `byHand` the first refresh is attempted at once, whatever failed before. */
+export function makeLoginState(
+  account: LoginAccount,
+  { random, byHand }: { random: () => number; byHand: boolean },
+) {
+  return {
+    account,
+    /** the share of a token's life after which it is refreshed; random, so that accounts do not refresh together */
+    refreshAfter: REFRESH_AFTER + REFRESH_JITTER * random(),
+    /** an access token that the service answered with 401 */
+    refused: undefined as string | undefined,
+    /** an access token that one endpoint accepted after another had refused it */
+    accepted: undefined as string | undefined,
+    /** the next refresh ignores a pause after failures, because a person waits for it */
+    mayTryNow: byHand,
+    inFlight: undefined as Promise<RefreshResult> | undefined,
+    /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
+    lastRead: undefined as LastRead | undefined,
+  }
+}
+
+type LastRead = { at: number; found: Promise<Credentials | undefined>; pending: boolean }
+
+/** A request that needs a token, and one to another endpoint, to find out whether that endpoint refuses the token too. */
+type TokenCall<T> = {
+  send: (accessToken: string) => Promise<T>
+  sendElsewhere: (accessToken: string) => Promise<unknown>
+}
+
+/** Tokens for a request. A pair that another process stored may be outdated too; only a `brandNew` one needs no further attempt. */
+type Held = { held: Credentials; brandNew: boolean }
+
+/**
+ * Calls the service with an access token. Refreshes the token first when more than half of its life is over, and after a 401, then repeats
+ * the call once. Reads the vault for each call, because another process may have refreshed the tokens or another rider may have signed in;
+ * for an object that only one rider has, a read up to `maxAgeMs` old is enough. When a new token gets a 401 too, or none can be obtained,
+ * the token is tried at another endpoint: if that accepts it, the 401 concerns the object. A refused new token is an outage of the service:
+ * TransientError `token_refused`, after a day CredentialsRejectedError `token_refused`, and no request until the stored pause is over.
+ * Throws CredentialsRejectedError `needs_login` when the login has ended, TransientError `refresh_pending`, RejectedError `refused_here`
+ * for a 401 of the object, and the errors of assertRider and of `send`.
+ */
+export async function withToken<T>(
+  deps: RefreshDeps,
+  state: LoginState,
+  call: TokenCall<T>,
+  options: { signal?: AbortSignal | undefined; maxAgeMs?: number | undefined } = {},
+): Promise<T> {
+  const { signal } = options
+  let { maxAgeMs = 0 } = options
+  let { held, brandNew } = await usableCredentials(deps, state, { signal, maxAgeMs })
+  for (;;) {
+    try {
+      await assertRider(deps, { account: state.account, held, signal })
+      if (!held.isRiderCompared) {
+        held = { ...held, isRiderCompared: true }
+        state.lastRead = undefined
+      }
+      const result = await call.send(held.accessToken)
+      await acceptTokens(deps, state, held)
+      return result
+    } catch (error) {
+      if (maxAgeMs > 0 && isMissing(error)) {
+        // Another rider, who has this object, may have signed in since the vault was read.
+        maxAgeMs = 0
+        const latest = await usableCredentials(deps, state, { signal, maxAgeMs })
+        if (latest.held.accessToken === held.accessToken) throw error
+        ;({ held, brandNew } = latest)
+        continue
+      }
+      if (!isUnauthorized(error)) throw error
+      const { accessToken } = held
+      // The 401 answered the comparison; the request itself was not sent.
+      const pending = held.isRiderCompared ? undefined : riderPending(state.account, error)
+      // A token that another endpoint has accepted is not refreshed for each object that is refused.
+      if (brandNew || state.accepted === accessToken) {
+        const verdict = await tryElsewhere(state, call, { accessToken, signal })
+        if (verdict === 'accepted') {
+          await acceptTokens(deps, state, held)
+          throw pending ?? refusedHere(error)
+        }
+        if (verdict === 'unclear' && brandNew) throw pending ?? error
+      }
+      state.refused = accessToken
+      state.lastRead = undefined
+      if (brandNew) throw await recordRefusal(deps, { account: state.account, seen: held })
+      ;({ held, brandNew } = await renew(deps, state, held, signal).catch(async (reason: unknown) => {
+        const verdict = await tryElsewhere(state, call, { accessToken, signal })
+        throw verdict === 'accepted' ? (pending ?? refusedHere(error)) : reason
+      }))
+    }
+  }
+}
+
+/** Resets the count of refused tokens. Only logs a failure, because the request has succeeded. */
+async function acceptTokens(deps: RefreshDeps, state: LoginState, accepted: Credentials): Promise<void> {
+  if (accepted.refusals === 0) return
+  const { accountId, name: account } = state.account
+  state.lastRead = undefined
+  const ending = deps.vault.locked(accountId, async ({ credentials, recordRefusals }) => {
+    if (!credentials?.refusals || !isSamePair(credentials, accepted)) return
+    const none = { refusals: 0, refusedSince: undefined, notBefore: undefined }
+    await recordRefusals({ ...none, needsLogin: false, reason: null })
+    deps.log.info({ account }, 'the service accepts tokens again')
+  })
+  await ending.catch((error: unknown) => {
+    deps.log.warn(
+      { account, code: errorCode(error) },
+      'could not record that the service accepts tokens again',
+    )
+  })
+}
+
+/** Tells whether another endpoint accepts a token that was refused; `unclear` when that request fails for another reason. */
+async function tryElsewhere(
+  state: LoginState,
+  call: Pick<TokenCall<unknown>, 'sendElsewhere'>,
+  { accessToken, signal }: { accessToken: string; signal: AbortSignal | undefined },
+): Promise<'accepted' | 'refused' | 'unclear'> {
+  try {
+    signal?.throwIfAborted()
+    await call.sendElsewhere(accessToken)
+  } catch (error) {
+    signal?.throwIfAborted()
+    return isUnauthorized(error) ? 'refused' : 'unclear'
+  }
+  state.accepted = accessToken
+  if (state.refused === accessToken) state.refused = undefined
+  return 'accepted'
+}
+
+function refusedHere(error: RejectedError): RejectedError {
+  const message = `${error.message}, and accepts it elsewhere: the login is good`
+  return new RejectedError('refused_here', message, { status: 401, cause: error })
+}
+
+/**
+ * Refreshes the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old token
+ * is usable until the next attempt.
+ */
+export async function refreshIfDue(deps: RefreshDeps, state: LoginState, signal?: AbortSignal) {
+  const stored = await deps.vault.read(state.account.accountId)
+  if (!stored || stored.needsLogin) return 'parked'
+  assertOrigin(state.account, stored)
+  if (isUsable(deps, state, stored) && !isDue(deps, state, stored)) return 'fresh'
+  const result = await refreshOnce(deps, state, stored, signal)
+  if (result.kind === 'refreshed' || result.kind === 'parked') return result.kind
+  if (result.kind === 'newer' || isUsable(deps, state, stored)) return 'fresh'
+  throw pendingError(state, result)
+}
+
+async function usableCredentials(
+  deps: RefreshDeps,
+  state: LoginState,
+  { signal, maxAgeMs }: { signal: AbortSignal | undefined; maxAgeMs: number },
+): Promise<Held> {
+  const { account } = state
+  const stored = await readCredentials(deps, state, maxAgeMs)
+  if (!stored) throw loginEnded(account)
+  assertOrigin(account, stored)
+  const usable = isUsable(deps, state, stored)
+  const held = { held: stored, brandNew: false }
+  if (isEnded(stored)) {
+    if (usable) return held
+    throw loginEnded(account)
+  }
+  const mustWait = isPaused(deps, stored) && !state.mayTryNow
+  if (stored.refusals > 0 && mustWait) throw tokensRefused(account, stored)
+  // During an outage the token that was refused is tried before another one is made.
+  if (usable && (stored.refusals > 0 || isPaused(deps, stored) || !isDue(deps, state, stored))) return held
+  if (mustWait) throw refreshPending(account, { until: stored.notBefore })
+  return renew(deps, state, stored, signal)
+}
+
+/**
+ * Reads the vault, or returns what was read less than `maxAgeMs` ago; calls of one moment share a read. A login that has ended
+ * is read again each time.
+ */
+async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: number) {
+  const at = now(deps).getTime()
+  const last = state.lastRead
+  const age = last ? at - last.at : Number.NaN
+  if (last && age >= 0 && (age < maxAgeMs || (age === 0 && last.pending))) return last.found
+  const found = deps.vault.read(state.account.accountId)
+  const mine = { at, found, pending: true }
+  state.lastRead = mine
+  try {
+    const credentials = await found
+    if ((!credentials || credentials.needsLogin) && state.lastRead === mine) state.lastRead = undefined
+    return credentials
+  } catch (error) {
+    if (state.lastRead === mine) state.lastRead = undefined
+    throw error
+  } finally {
+    mine.pending = false
+  }
+}
+
+/** Refreshes, and keeps the tokens when that fails and they are usable. */
+async function renew(
+  deps: RefreshDeps,
+  state: LoginState,
+  seen: Credentials,
+  signal: AbortSignal | undefined,
+): Promise<Held> {
+  const result = await refreshOnce(deps, state, seen, signal)
+  if ('credentials' in result) return { held: result.credentials, brandNew: result.kind === 'refreshed' }
+  if (isUsable(deps, state, seen)) return { held: seen, brandNew: false }
+  throw pendingError(state, result)
+}
+
+function pendingError({ account }: LoginState, result: Exclude<RefreshResult, { credentials: object }>) {
+  if (result.kind === 'parked') return loginEnded(account)
+  if (result.kind === 'failed' && result.cause instanceof RateLimitedError) return result.cause
+  return refreshPending(account, result)
+}
+
+/** Runs one refresh at a time in this process. It continues when its callers stop waiting: a new pair must be stored. */
+function refreshOnce(deps: RefreshDeps, state: LoginState, seen: Credentials, signal?: AbortSignal) {
+  if (!state.inFlight) {
+    const respectPause = !state.mayTryNow
+    state.mayTryNow = false
+    const refreshing = refreshTokens(deps, { account: state.account, seen, respectPause })
+    state.inFlight = refreshing
+    const done = (): void => {
+      state.inFlight = undefined
+      state.lastRead = undefined
+    }
+    refreshing.then(done, done)
+  }
+  return waitFor(state.inFlight, signal)
+}
+
+function isUsable(deps: RefreshDeps, state: LoginState, credentials: Credentials): boolean {
+  const { accessToken, expiresAt } = credentials
+  return accessToken !== '' && accessToken !== state.refused && expiresAt > now(deps)
+}
+
+function isDue(deps: RefreshDeps, state: LoginState, credentials: Credentials): boolean {
+  if (credentials.failures > 0) return true
+  const begun = credentials.obtainedAt.getTime()
+  // A row of an earlier version may have a longer life than is accepted now.
+  const life = Math.min(credentials.expiresAt.getTime() - begun, MAX_LIFETIME_MS)
+  return now(deps).getTime() >= begun + life * state.refreshAfter
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof RejectedError && [403, 404, 410].includes(error.status ?? 0)
+}
+
+function isUnauthorized(error: unknown): error is RejectedError {
+  return error instanceof RejectedError && error.status === 401
+}
+
+function now(deps: RefreshDeps): Date {
+  return deps.calls.transport.now()
+}
+
+/**
+ * Compares tokens with their account before their first use: the service must list at least one of the account's newest activities (service
+ * document, endpoint 9). An account without activities passes. For another rider it parks the account and throws CredentialsRejectedError
+ * `other_rider`. Throws TransientError `rider_pending` when the list cannot be fetched, and passes on a 401, a rate limit and an abort.
+ */
+async function assertRider(
+  deps: RefreshDeps,
+  { account, held, signal }: { account: LoginAccount; held: Credentials; signal: AbortSignal | undefined },
+): Promise<void> {
+  if (held.isRiderCompared) return
+  const evidence = await deps.vault.findEvidence(account.accountId)
+  const list = { ...account, accessToken: held.accessToken, evidence, signal }
+  const isSame = await listsOneOf(deps.calls, list).catch((error: unknown) => {
+    const is401 = error instanceof RejectedError && error.status === 401
+    if (is401 || error instanceof RateLimitedError || isAbort(error, signal)) throw error
+    // The caller's request was not sent, so its error must not be thrown.
+    throw riderPending(account, error)
+  })
+  const error = otherRider(account.name, 'nothing of it was written')
+  const reason = isSame ? null : error.message
+  await deps.vault.locked(account.accountId, async ({ credentials, recordRider }) => {
+    if (credentials && isSamePair(credentials, held)) await recordRider({ isOther: !isSame, reason })
+  })
+  if (isSame) return
+  deps.log.error({ account: account.name }, error.message)
+  throw error
+}
+
+export type Comparison = { baseUrl: string; queue: string; accessToken: string; evidence: RiderEvidence }
+
+/** Requests the list once and tells whether it contains one of an account's newest activities; true for an account without any. */
+export async function listsOneOf(
+  deps: CallDeps,
+  { baseUrl, queue, accessToken, evidence, signal }: Comparison & { signal: AbortSignal | undefined },
+): Promise<boolean> {
+  if (evidence.paths.length === 0) return true
+  const [from = '', to = ''] = [evidence.from, evidence.to].map((at) => String(Math.floor(Number(at) / 1000)))
+  const what = 'comparison of the rider'
+  const target = { method: 'GET', endpoint: 'GET /oauth/activity', what } as const
+  const url = endpointUrl(baseUrl, '/oauth/activity', { from, to })
+  const { tokenMs: totalMs } = deps.transport.options.timeouts
+  const request: ServiceRequest = { ...target, url, authorization: `Bearer ${accessToken}`, totalMs }
+  const parsed = parseActivityList(parseJsonObject(await callOnce(deps, { request, queue }, signal), what))
+  if (!parsed.ok) throw badShape(what, parsed.reason)
+  return parsed.value.entries.some(({ path }) => evidence.paths.includes(path))
+}
+
+/** Makes the error of an account whose tokens could not be compared with it. */
+function riderPending(account: { name: string }, cause: unknown): TransientError {
+  const text = `the tokens of account "${account.name}" could not be compared with it (${errorLine(cause)}); the next attempt comes by itself`
+  return new TransientError('rider_pending', text, { cause })
+}
+
+/** Makes the error of a login as another rider than the one of the account's activities. */
+export function otherRider(account: string, done: string): CredentialsRejectedError {
+  const login = commandFor('login', account)
+  const text = `account "${account}" has the activities of another rider than this login, and ${done}; for an account of its own run: musette login NAME --username …, with a new NAME; for the rider of these activities run: ${login}, and with --same-rider if it is the same one after all`
+  return new CredentialsRejectedError('other_rider', text)
+}

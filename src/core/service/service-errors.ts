@@ -1,0 +1,256 @@
+import {
+  CredentialsRejectedError,
+  describeCertificate,
+  errorCode,
+  errorLine,
+  RateLimitedError,
+  RejectedError,
+  TransientError,
+  UnexpectedResponseError,
+} from '../../kit/errors.ts'
+import { decodeUtf8, excessOfText, isObject, parseIfJson } from '../../kit/json.ts'
+import { type RawAnswer, retryAfterMs } from './http-message.ts'
+
+// The one place that turns a status or a content into an error of the kit. `what` names the request (`activity ab12`). No message contains
+// a URL's query or a token; of a body it contains only the result of quoteRefusal.
+
+/** OAuth error words that refuse the access token, with any status (RFC 6750 section 3.1). */
+const TOKEN_ERRORS: readonly string[] = ['invalid_token', 'expired_token', 'invalid_grant']
+/** OAuth error words that concern the client or the request, not the login. */
+const CLIENT_ERRORS: readonly string[] = [
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]
+
+/** The parts of an answer from which its content is read. */
+export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
+
+/** Turns a failure below HTTP (connecting, sending, reading) into a TransientError whose cause has only the code. */
+export function networkError(
+  error: unknown,
+  what: string,
+  at: { requestSent: boolean; answered: boolean; origin: string },
+): TransientError {
+  const code = networkCodeOf(error)
+  const kind = networkKind(code, at)
+  const requestSent = at.requestSent && !BEFORE_SENDING.includes(kind.code)
+  return new TransientError(kind.code, `${what}: ${kind.text}`, {
+    cause: plainCause(error),
+    requestSent,
+  })
+}
+
+/** Codes of failures before anything was sent. */
+const BEFORE_SENDING: readonly string[] = ['connect_failed', 'certificate_refused']
+
+function networkKind(code: string, { answered, origin }: { answered: boolean; origin: string }) {
+  if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
+    const cause = CAUSES[code] ? `, because ${CAUSES[code]}` : ''
+    return { code: 'connect_failed', text: `the service at ${origin} cannot be reached${cause} (${code})` }
+  }
+  if (/TIMEOUT|ETIMEDOUT/.test(code))
+    return { code: 'timeout', text: `the service did not answer in time (${code})` }
+  const refused = describeCertificate({ code }, origin, 'MUSETTE_BASE_URL', 'NODE_EXTRA_CA_CERTS')
+  if (refused) return { code: 'certificate_refused', text: refused }
+  if (answered) return { code: 'cut_answer', text: `the answer was cut off (${code})` }
+  const seen = /SSL|EPROTO/.test(code) ? 'what answers does not speak TLS' : 'the connection was lost'
+  return { code: 'connection_lost', text: `${seen} (${code})` }
+}
+
+/** Why a connection failed, by the code of the system. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'no program answers at its address',
+  ENOTFOUND: 'there is no machine of that name',
+  EAI_AGAIN: 'its name cannot be looked up at the moment',
+  EHOSTUNREACH: 'no way leads to its address',
+  ENETUNREACH: 'this machine has no network',
+}
+
+/** Makes the error of an answer's status; undefined for 200 to 299. `words` is the result of quoteRefusal. */
+export function statusError(answer: RawAnswer, what: string, now: Date, words = '') {
+  const { status, requestSent } = answer
+  if (status >= 200 && status <= 299) return undefined
+  if (status === 429) {
+    const wait = retryAfterMs(answer, now)
+    const text = `${what}: the service asks to wait ${Math.ceil(wait / 1000)} s`
+    return new RateLimitedError('rate_limited', text, wait)
+  }
+  const transient = (code: string, text: string) =>
+    new TransientError(code, `${what}: the service ${text} (status ${status})`, { requestSent })
+  if (status === 408) return transient('timeout', 'waited too long for the request')
+  if (status >= 500) return transient('server_error', 'failed')
+  if (status < 400) return redirectError(what, `it was answered with a redirect (status ${status})`)
+  const word = parseOAuthError(parseQuietly(answer))
+  if (status === 401 || (word !== undefined && TOKEN_ERRORS.includes(word))) return unauthorized(what)
+  const message = `${what}: the service refused the request (status ${status})${words}`
+  return new RejectedError('rejected', message, { status })
+}
+
+/**
+ * Reads the JSON object of an answer with a good status. Throws UnexpectedResponseError `not_json` (HTML, other text)
+ * or `cut_json`, RejectedError `success_false`, and RejectedError 401 when an OAuth error hides behind a 200.
+ */
+export function parseJsonObject(answer: AnswerContent, what: string, words = ''): Record<string, unknown> {
+  const excess = excessOfText(answer.body)
+  if (excess !== undefined) throw badShape(what, `the answer ${excess}`)
+  const text = decodeUtf8(answer.body)
+  const start = text.trimStart()[0]
+  if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
+    throw new UnexpectedResponseError(
+      'not_json',
+      `${what}: the answer is not JSON but ${describeContent(answer, text)}`,
+    )
+  }
+  const wire = parseIfJson(text)
+  // JSON.parse quotes the text in its message, so its error is not kept as cause.
+  if (wire === undefined)
+    throw new UnexpectedResponseError('cut_json', `${what}: the answer is cut or broken JSON`)
+  if (!isObject(wire)) throw badShape(what, 'the answer is not an object')
+  const word = parseOAuthError(wire)
+  if (isSuccess(wire.success)) return wire
+  if (word !== undefined && TOKEN_ERRORS.includes(word)) throw unauthorized(what)
+  if (word !== undefined || isFailure(wire.success)) {
+    const message = `${what}: the service answered that the request failed${words}`
+    throw new RejectedError('success_false', message, { status: answer.status })
+  }
+  throw badShape(what, 'the answer does not say whether the request succeeded')
+}
+
+/** Reads the text of a workout file. Throws UnexpectedResponseError for HTML or nothing, RejectedError for a JSON failure. */
+export function parseFileText(answer: AnswerContent, what: string): string {
+  const text = decodeUtf8(answer.body)
+  if (isHtml(answer, text)) {
+    throw new UnexpectedResponseError('not_a_file', `${what}: the answer is an HTML page, not a workout file`)
+  }
+  if (text.trim() === '') throw badShape(what, 'the file is empty')
+  const wire = parseQuietly(answer)
+  if (isObject(wire) && (isFailure(wire.success) || parseOAuthError(wire) !== undefined)) {
+    parseJsonObject(answer, what)
+  }
+  return text
+}
+
+/** Reads the JSON of a token answer whatever its status; undefined when there is none. */
+export function parseQuietly(answer: AnswerContent): unknown {
+  return excessOfText(answer.body) === undefined ? parseIfJson(decodeUtf8(answer.body)) : undefined
+}
+
+/**
+ * Makes the error of a token answer without a token (service document, endpoint 1). The content decides first: `invalid_grant` and a
+ * refused password become a CredentialsRejectedError, a refused client a RejectedError; else the status decides.
+ */
+export function tokenError(answer: RawAnswer, what: string, now: Date, grant: 'password' | 'other') {
+  const word = parseOAuthError(parseQuietly(answer))
+  const { status } = answer
+  const byStatus = statusError(answer, what, now)
+  if (byStatus instanceof RateLimitedError || byStatus instanceof TransientError) return byStatus
+  if (word === 'invalid_grant') {
+    const reason =
+      grant === 'password' ? 'the user name or the password was refused' : 'this login is no longer valid'
+    return new CredentialsRejectedError('invalid_grant', `${reason}; run: musette login`)
+  }
+  if (word !== undefined && CLIENT_ERRORS.includes(word)) {
+    return new RejectedError(word, `${what}: the service refused the client (${word})`, { status })
+  }
+  if (grant === 'password' && (status === 400 || status === 401)) {
+    const text = 'the service refused this user name and password; run: musette login'
+    return new CredentialsRejectedError('login_refused', text)
+  }
+  if (byStatus) return byStatus
+  if (word !== undefined)
+    return new RejectedError('rejected', `${what}: the service refused the request`, { status })
+  return badShape(what, 'the answer of the service has no token')
+}
+
+/** Makes the error of an answer that lacks its main content. */
+export function badShape(what: string, reason: string): UnexpectedResponseError {
+  return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
+}
+
+/** Makes the error of a redirect that is not followed. */
+export function redirectError(what: string, reason: string): UnexpectedResponseError {
+  return new UnexpectedResponseError('redirect_refused', `${what}: ${reason}`)
+}
+
+/** Makes the error of an answer above the body limit, in bytes after decompression. */
+export function tooLarge(what: string, limit: number): UnexpectedResponseError {
+  return new UnexpectedResponseError('too_large', `${what}: the answer is larger than ${limit} bytes`)
+}
+
+function unauthorized(what: string): RejectedError {
+  return new RejectedError('unauthorized', `${what}: the service refused the login`, { status: 401 })
+}
+
+function isSuccess(success: unknown): boolean {
+  return success === true || success === 1 || success === '1' || success === 'true'
+}
+
+function isFailure(success: unknown): boolean {
+  return success === false || success === 0 || success === '0' || success === 'false'
+}
+
+function isHtml(answer: AnswerContent, text: string): boolean {
+  if (/^\s*(<!doctype\s+html|<html)/i.test(text.slice(0, 500))) return true
+  return /\bhtml\b/i.test(answer.headers['content-type'] ?? '') && text.trimStart().startsWith('<')
+}
+
+function describeContent(answer: AnswerContent, text: string): string {
+  if (text.trim() === '') return 'empty'
+  return isHtml(answer, text) ? 'an HTML page' : 'other text'
+}
+
+/** Chains of causes are short; the limit only guards against a circular one. */
+const MAX_DEPTH = 5
+
+/** Finds the first stable code in an error's chain: undici wraps the socket's error, and Happy Eyeballs makes an AggregateError. */
+function networkCodeOf(error: unknown, depth = 0): string {
+  const code = errorCode(error)
+  if (code !== 'unexpected' || depth >= MAX_DEPTH || !(error instanceof Error)) return code
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return networkCodeOf(error.errors[0], depth + 1)
+  return error.cause === undefined ? code : networkCodeOf(error.cause, depth + 1)
+}
+
+/**
+ * Makes a cause that is safe to log: the code and the kind of a library's error, without its text or fields, because undici's
+ * parser errors contain bytes of the answer, and an answer may contain tokens.
+ */
+function plainCause(error: unknown): Error {
+  const code = networkCodeOf(error)
+  return Object.assign(new Error(`${error instanceof Error ? error.name : 'Error'} ${code}`), { code })
+}
+
+/** Reads the `error` word of an OAuth error body (RFC 6749 section 5.2); undefined when there is none. */
+export function parseOAuthError(wire: unknown): string | undefined {
+  if (!isObject(wire) || typeof wire.error !== 'string' || wire.error === '') return undefined
+  return wire.error
+}
+
+/** The members of an answer that may contain the reason, the most detailed first. */
+const MEMBERS = ['error_description', 'message', 'reason', 'error'] as const
+/** Enough for a sentence; a longer text was not written for a person. */
+const MAX_CHARACTERS = 200
+/** A longer run of characters that is not a plain word may be an encoded token. */
+const LONG_RUN = /[^\s"'(),;<>[\]{}]{16,}/g
+const PLAIN_WORD = /^\p{Lu}?\p{Ll}{0,30}[.:!?]?$/u
+
+/**
+ * Quotes the service's reason for a refusal from a JSON answer, for the end of a message: one line of at most 200 characters,
+ * without anything that may be a secret. Empty when there is no reason, or it repeats the request's token. Only for requests with
+ * no other secret than their access token.
+ */
+export function quoteRefusal(answer: RawAnswer, authorization: string | undefined): string {
+  const wire = parseQuietly(answer)
+  if (!isObject(wire)) return ''
+  const text = MEMBERS.map((member) => wire[member]).find(
+    (value) => typeof value === 'string' && value !== '',
+  )
+  if (typeof text !== 'string') return ''
+  const token = authorization?.split(' ').at(-1)
+  if (/bearer|authorization/i.test(text) || (token && text.includes(token))) return ''
+  const plain = text.replace(LONG_RUN, (run) => (PLAIN_WORD.test(run) ? run : '…'))
+  const line = errorLine(plain, MAX_CHARACTERS)
+  return line === '' ? '' : `: "${line}"`
+}

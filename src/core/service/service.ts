@@ -1,0 +1,326 @@
+import type { Logger } from 'pino'
+import type { Dispatcher } from 'undici'
+import { makeAgent, type Proxies } from '../../kit/http-agent.ts'
+import { type Hold, makeSemaphore } from '../../kit/semaphore.ts'
+import { shorten } from '../../kit/text.ts'
+import { type Clock, type Sleep, systemClock, sleep as systemSleep } from '../../kit/time.ts'
+import {
+  type Comparison,
+  type LoginState,
+  listsOneOf,
+  makeLoginState,
+  refreshIfDue,
+  SHARED_READ_MS,
+  withToken,
+} from './account-login.ts'
+import {
+  type CallDeps,
+  callOnce,
+  callRead,
+  endpointUrl,
+  fileUrl,
+  makePacer,
+  type OnPause,
+  objectUrl,
+} from './calls.ts'
+import type { LoginAccount, TokenVault } from './credentials.ts'
+import {
+  DEFAULT_MAX_BODY_BYTES,
+  DEFAULT_TIMEOUTS,
+  type Endpoint,
+  type RawAnswer,
+  type ServiceRequest,
+  type Timeouts,
+} from './http-message.ts'
+import type { RefreshDeps } from './refresh-tokens.ts'
+import {
+  type AnswerContent,
+  badShape,
+  parseFileText,
+  parseJsonObject,
+  quoteRefusal,
+} from './service-errors.ts'
+import {
+  type Application,
+  type ClientCredentials,
+  fetchAuthorizeRefusal,
+  type Grant,
+  makeAuthorizeUrl,
+  requestLogin,
+} from './token-grants.ts'
+import type { OnAnswer } from './transport.ts'
+import type { Parsed, WithDrift } from './wire/lenient.ts'
+import { scanSamples, seekMember } from './wire/scan-samples.ts'
+import { parseActivity, parseActivityList, type WireActivity } from './wire/wire-activity.ts'
+import { encodeUpload, parseUpload, type UploadFile, type WireUpload } from './wire/wire-upload.ts'
+import { parseTrainingInfo, parseWorkout, parseWorkoutList } from './wire/wire-workouts.ts'
+
+export { parseUploadedPath } from './wire/wire-upload.ts'
+
+export type ServiceObserver = { onAnswer: OnAnswer; onPause: OnPause }
+
+export type Service = ReturnType<typeof openService>
+
+export type ServiceOptions = {
+  /** requests at a time, over all accounts */
+  concurrency: number
+  /** requests in any 60 s, over all accounts */
+  requestsPerMinute: number
+  /** longest pause of a rate limit, in ms, that a call waits for; a longer one throws RateLimitedError. Default: no limit */
+  longestPauseMs?: number | undefined
+  userAgent: string
+  /** the HTTP proxies towards the service; undefined: none */
+  proxies?: Proxies | undefined
+  /** a person waits: the first refresh ignores the pause after a failure */
+  byHand?: boolean
+  timeouts?: Partial<Timeouts>
+  /** the largest answer that is read, after decompression; 60 MB */
+  maxBodyBytes?: number
+}
+
+/** Opens the client of the service, with one pacer for all calls of all accounts. The caller closes its own `dispatcher`. */
+export function openService(
+  deps: {
+    vault: TokenVault
+    log: Logger
+    now?: Clock
+    sleep?: Sleep
+    random?: () => number
+    dispatcher?: Dispatcher
+    /** called for every request and every rate limit, for metrics */
+    observer?: ServiceObserver | undefined
+  },
+  options: ServiceOptions,
+) {
+  const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
+  const { byHand = false } = options
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
+  const connections = openConnections(timeouts, options.proxies, deps.dispatcher)
+  const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause }, options)
+  const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  const transport = {
+    dispatchers: connections,
+    now,
+    large: { read: makeSemaphore(1), held: makeSemaphore(1) },
+    options: { timeouts, maxBodyBytes, userAgent: options.userAgent },
+    onAnswer: deps.observer?.onAnswer,
+  }
+  const calls: CallDeps = { transport, pacer, sleep, random }
+  const logins = new Map<string, LoginState>()
+
+  const runLogin = <T>({ baseUrl }: { baseUrl: string }, work: () => Promise<T>, signal?: AbortSignal) =>
+    pacer.run({ queue: 'login', origin: new URL(baseUrl).origin }, work, signal)
+
+  return {
+    /** Makes the endpoints that need a token; an account has one login, however often this is called. */
+    forAccount({ accountId, name, baseUrl }: Omit<LoginAccount, 'queue'>): AccountService {
+      const key = JSON.stringify([accountId, name, baseUrl])
+      const queue = String(accountId)
+      const state = logins.get(key) ?? makeLoginState({ accountId, name, baseUrl, queue }, { random, byHand })
+      logins.set(key, state)
+      return makeAccountService({ calls, vault, log }, state)
+    },
+    /** Requests a token pair and stores nothing (service document, endpoint 1). */
+    requestLogin: (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
+      runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal),
+    authorizeUrl: makeAuthorizeUrl,
+    /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
+    fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>
+      runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
+    /** See listsOneOf. */
+    listsOneOf: (input: Omit<Comparison, 'queue'>, signal?: AbortSignal) =>
+      listsOneOf(calls, { ...input, queue: 'login', signal }),
+    listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) =>
+      listDefaultWorkouts(calls, baseUrl, signal),
+    /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
+    async close() {
+      pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
+      await Promise.allSettled([...logins.values()].map((state) => state.inFlight))
+      await connections.close()
+    },
+  }
+}
+
+function openConnections(
+  { connectMs }: Timeouts,
+  proxies: Proxies | undefined,
+  handedIn: Dispatcher | undefined,
+) {
+  if (handedIn) return { get: handedIn, post: handedIn, close: async () => undefined }
+  const get = makeAgent(proxies, { connectMs })
+  // Each POST has a new connection: a token or an upload would be lost on one that the service has just closed.
+  const post = makeAgent(proxies, { connectMs, pipelining: 0 })
+  return {
+    get,
+    post,
+    async close() {
+      await Promise.all([get.destroy(), post.destroy()])
+    },
+  }
+}
+
+/**
+ * A parsed answer: its decoded bytes (and the gzipped ones, when they came in gzip), the time of the request by our clock, and
+ * the time of the answer by the service's clock (undefined without a Date header).
+ */
+export type Answer<T> = {
+  value: T
+  body: Buffer
+  gzipped?: Buffer | undefined
+  requestedAt: Date
+  serviceTime: Date | undefined
+}
+
+type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /oauth/workouts'
+
+/** Characters of an object's name in a message, at most. */
+const MAX_NAME = 80
+
+export type AccountService = ReturnType<typeof makeAccountService>
+
+/** Makes the endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
+function makeAccountService(deps: RefreshDeps, state: LoginState) {
+  const { baseUrl, queue } = state.account
+
+  /** Makes the target of an endpoint whose path is fixed. */
+  const fixed = (endpoint: FixedEndpoint, what: string, query: Record<string, string> = {}) => {
+    return { endpoint, what, url: endpointUrl(baseUrl, endpoint.slice('GET '.length), query) }
+  }
+  const sendElsewhere = (endpoint: Endpoint, signal: AbortSignal | undefined) => async (token: string) => {
+    const isInfo = endpoint === 'GET /oauth/training_info'
+    const target = fixed(isInfo ? 'GET /oauth/workouts' : 'GET /oauth/training_info', 'check of the login')
+    const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+    parseJsonObject(await callRead(deps.calls, { request, queue }, signal), target.what)
+  }
+
+  const read = <T>(
+    target: Pick<ServiceRequest, 'endpoint' | 'url' | 'what' | 'hasSamples' | 'hold'>,
+    interpret: (answer: RawAnswer, what: string) => T,
+    signal: AbortSignal | undefined,
+    maxAgeMs?: number,
+  ): Promise<Answer<T>> =>
+    withToken(
+      deps,
+      state,
+      {
+        send: async (token) => {
+          const request: ServiceRequest = { ...target, method: 'GET', authorization: `Bearer ${token}` }
+          const answer = await callRead(deps.calls, { request, queue }, signal)
+          return makeAnswer(answer, interpret(answer, target.what))
+        },
+        sendElsewhere: sendElsewhere(target.endpoint, signal),
+      },
+      { signal, maxAgeMs },
+    )
+
+  return {
+    /** Lists activities started in `from` to `to`, with `updatedFrom` only those changed since (endpoint 9). */
+    async listActivities(input: { from: Date; to: Date; updatedFrom?: Date }, signal?: AbortSignal) {
+      const query = {
+        from: unixSeconds(input.from, Math.floor),
+        to: unixSeconds(input.to, Math.ceil),
+        ...(input.updatedFrom && { updated_from: unixSeconds(input.updatedFrom, Math.floor) }),
+      }
+      return read(fixed('GET /oauth/activity', 'activity list', query), jsonBy(parseActivityList), signal)
+    },
+    /** Fetches one activity, with `samples` also its samples (endpoint 8); no other caller gets a large answer until `hold` is released. */
+    async fetchActivity(
+      path: string,
+      input: { samples: boolean; hold?: Hold | undefined },
+      signal?: AbortSignal,
+    ) {
+      const query = { include_session_data: input.samples ? '1' : '0' }
+      const url = objectUrl(baseUrl, '/oauth/activity', path, query)
+      const what = `activity ${shorten(path, MAX_NAME)}`
+      const { samples: hasSamples, hold } = input
+      const target = { endpoint: 'GET /oauth/activity/<id>', url, what, hasSamples, hold } as const
+      return read(target, readActivity, signal, SHARED_READ_MS)
+    },
+    /** Fetches signature, status, loads and the workout of the day (endpoint 3). */
+    async fetchTrainingInfo(input: { format?: 'erg' | 'zwo' }, signal?: AbortSignal) {
+      const target = fixed('GET /oauth/training_info', 'training info', { ...input })
+      return read(target, jsonBy(parseTrainingInfo), signal)
+    },
+    /** Downloads a workout file as text, from the service's own origin only (endpoint 4). */
+    async downloadWorkout(address: string, signal?: AbortSignal) {
+      const what = 'file of the workout of the day'
+      const url = fileUrl(baseUrl, address, what)
+      const endpoint = 'GET /oauth/workout-download/<workout_id>.<ext>'
+      return read({ endpoint, url, what }, parseFileText, signal)
+    },
+    /** Lists the rider's workouts (endpoint 6). */
+    async listWorkouts(signal?: AbortSignal) {
+      return read(fixed('GET /oauth/workouts', 'workout list'), jsonBy(parseWorkoutList), signal)
+    },
+    /** Fetches a workout resolved for the rider's signature (endpoint 7). */
+    async fetchWorkout(path: string, signal?: AbortSignal) {
+      const url = objectUrl(baseUrl, '/oauth/workout', path)
+      const what = `workout ${shorten(path, MAX_NAME)}`
+      return read({ endpoint: 'GET /oauth/workout/<path>', url, what }, jsonBy(parseWorkout), signal)
+    },
+    /** Uploads a FIT file once, without a retry (endpoint 10); TransientError.requestSent says whether it may have arrived. */
+    async uploadFit(file: UploadFile, signal?: AbortSignal) {
+      const what = `upload of ${shorten(file.fileName, MAX_NAME)}`
+      const endpoint = 'POST /oauth/upload'
+      const url = endpointUrl(baseUrl, '/oauth/upload')
+      const send = async (token: string): Promise<Answer<WireUpload>> => {
+        const body = await encodeUpload(file)
+        const authorization = `Bearer ${token}`
+        const request: ServiceRequest = { method: 'POST', endpoint, url, what, authorization, body }
+        const answer = await callOnce(deps.calls, { request, queue }, signal)
+        const words = quoteRefusal(answer, authorization)
+        return makeAnswer(answer, jsonBy(parseUpload, words)(answer, what))
+      }
+      return withToken(deps, state, { send, sendElsewhere: sendElsewhere(endpoint, signal) }, { signal })
+    },
+    /** Renews the token when it is past half its life. */
+    refreshTokenIfDue: (signal?: AbortSignal) => refreshIfDue(deps, state, signal),
+  }
+}
+
+/** Lists the default workouts, without a token (service document, endpoint 5). */
+export async function listDefaultWorkouts(deps: CallDeps, baseUrl: string, signal?: AbortSignal) {
+  const what = 'default workouts'
+  const url = endpointUrl(baseUrl, '/oauth/workout')
+  const target = { endpoint: 'GET /oauth/workout', url, what } as const
+  const request: ServiceRequest = { ...target, method: 'GET', authorization: undefined }
+  const answer = await callRead(deps, { request, queue: what }, signal)
+  return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
+}
+
+function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {
+  return (answer: RawAnswer, what: string): T & WithDrift =>
+    parsedOrThrow(parse(parseJsonObject(answer, what, words)), what)
+}
+
+function makeAnswer<T>(answer: RawAnswer, value: T): Answer<T> {
+  const { body, gzipped, requestedAt, serviceTime } = answer
+  return { value, body, gzipped, requestedAt, serviceTime }
+}
+
+function unixSeconds(moment: Date, round: (seconds: number) => number): string {
+  return String(round(moment.getTime() / 1000))
+}
+
+/**
+ * Reads an answer of endpoint 8 (service document, "Activity detail"), new or stored. The samples, nearly all of the answer, are read from
+ * the bytes into columns, and the rest as JSON; when the samples are not flat objects, JSON.parse reads everything. Throws the errors of
+ * parseJsonObject, and UnexpectedResponseError `bad_shape`.
+ */
+export function readActivity(answer: AnswerContent, what: string): WireActivity & WithDrift {
+  const { body } = answer
+  const start = seekMember(body, 'session_data')
+  const scanned = start === undefined ? undefined : scanSamples(body, start)
+  if (start !== undefined && scanned) {
+    const rest = Buffer.concat([body.subarray(0, start), Buffer.from('null'), body.subarray(scanned.end)])
+    const wire = parseJsonObject({ ...answer, body: rest }, what)
+    // JSON.parse keeps the last of two members of one name.
+    if (wire.session_data === null) return parsedOrThrow(parseActivity(wire, scanned.data), what)
+  }
+  return parsedOrThrow(parseActivity(parseJsonObject(answer, what)), what)
+}
+
+function parsedOrThrow<T>(parsed: Parsed<T>, what: string): T & WithDrift {
+  if (!parsed.ok) throw badShape(what, parsed.reason)
+  return { ...parsed.value, drift: parsed.drift }
+}

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { CredentialsRejectedError, TransientError } from '../../kit/errors.ts'
+import type { Clock } from '../../kit/time.ts'
+import { applyRetryAfter, type CallDeps, endpointUrl } from './calls.ts'
+import type { TokenPair } from './credentials.ts'
+import type { RawAnswer, RequestBody, ServiceRequest } from './http-message.ts'
+import { badShape, parseOAuthError, parseQuietly, tokenError } from './service-errors.ts'
+import { send } from './transport.ts'
+import { parseToken } from './wire/wire-token.ts'
+
+export type ClientCredentials = { baseUrl: string; clientId: string; clientSecret: string }
+/** The client in the address of a login page. */
+export type Application = Omit<ClientCredentials, 'clientSecret'>
+
+export type Grant =
+  | { type: 'password'; username: string; password: string }
+  | { type: 'refresh_token'; refreshToken: string }
+  | { type: 'authorization_code'; code: string; redirectUri: string }
+
+const WHAT: Readonly<Record<Grant['type'], string>> = {
+  password: 'signing in',
+  refresh_token: 'renewing the login',
+  authorization_code: 'signing in',
+}
+
+/**
+ * Requests tokens (service document, endpoint 1), with the client's id and secret by HTTP Basic, and stores nothing; pacer and lock are
+ * the caller's. Throws CredentialsRejectedError when the service refuses the login, RejectedError when it refuses the client, and the
+ * errors of `send`.
+ */
+export async function requestTokens(
+  deps: Pick<CallDeps, 'transport' | 'pacer'>,
+  { client, grant }: { client: ClientCredentials; grant: Grant },
+  signal?: AbortSignal,
+): Promise<TokenPair> {
+  const { transport } = deps
+  const request: ServiceRequest = {
+    ...{ method: 'POST', endpoint: 'POST /oauth/token', url: endpointUrl(client.baseUrl, '/oauth/token') },
+    ...{ what: WHAT[grant.type], authorization: basicHeader(client), body: formBody(grant) },
+    totalMs: transport.options.timeouts.tokenMs,
+  }
+  const answer = await send(transport, request, signal)
+  applyRetryAfter(deps, answer, request.url.origin)
+  return interpretTokenAnswer(answer, grant, transport.now)
+}
+
+/** Requests tokens for a login and stores nothing; refreshes a pair without a usable access token once. Throws as requestTokens. */
+export async function requestLogin(
+  deps: Pick<CallDeps, 'transport' | 'pacer'>,
+  { client, grant }: { client: ClientCredentials; grant: Grant },
+  signal?: AbortSignal,
+): Promise<TokenPair> {
+  const pair = await requestTokens(deps, { client, grant }, signal)
+  if (pair.accessToken !== '') return pair
+  const { refreshToken } = pair
+  const again = { client, grant: { type: 'refresh_token', refreshToken } } as const
+  return requestTokens(deps, again, signal).catch((error: unknown) => {
+    signal?.throwIfAborted()
+    if (error instanceof CredentialsRejectedError) throw error
+    return pair
+  })
+}
+
+/**
+ * Reads a token answer by its content: an empty access token or an error word with status 200 is a refusal. With a refresh token and no
+ * error word, a missing or odd access token becomes '' and counts as expired.
+ */
+function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): TokenPair {
+  const what = WHAT[grant.type]
+  const good = answer.status >= 200 && answer.status <= 299
+  // A token that is a number is kept with all of its digits.
+  const text = answer.body.toString('utf8').replace(/("refresh_token"\s*:\s*)(\d+)(?=\s*[,}])/, '$1"$2"')
+  const wire = parseQuietly({ ...answer, body: Buffer.from(text) })
+  const token = good ? parseToken(wire) : undefined
+  if (!token || (token.access_token === undefined && parseOAuthError(wire) !== undefined))
+    throw tokenError(answer, what, now(), grant.type === 'password' ? 'password' : 'other')
+  // RFC 6749 section 6: the old refresh token stays valid when the answer has no new one.
+  const refreshToken =
+    token.refresh_token ?? (grant.type === 'refresh_token' ? grant.refreshToken : undefined)
+  if (refreshToken === undefined) throw badShape(what, 'the answer holds no refresh token')
+  const obtainedAt = answer.requestedAt
+  if (token.access_token === undefined)
+    return { accessToken: '', refreshToken, obtainedAt, expiresAt: obtainedAt }
+  const expiresAt = new Date(obtainedAt.getTime() + Math.round(token.expires_in * 1000))
+  return { accessToken: token.access_token, refreshToken, obtainedAt, expiresAt }
+}
+
+/** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
+export function makeAuthorizeUrl(client: Application, input: { redirectUri: string; state: string }): string {
+  const url = endpointUrl(client.baseUrl, '/oauth/authorize')
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: input.redirectUri,
+    state: input.state,
+  }).toString()
+  return url.href
+}
+
+function formBody(grant: Grant): RequestBody {
+  const { type, ...fields } = grant
+  const form = new URLSearchParams({ grant_type: type })
+  // `redirectUri` is `redirect_uri` in a form.
+  for (const [name, value] of Object.entries(fields))
+    form.append(name.replace(/[A-Z]/, '_$&').toLowerCase(), value)
+  return { contentType: 'application/x-www-form-urlencoded', content: form.toString() }
+}
+
+/** RFC 6749 section 2.3.1: id and secret are form-encoded before they are joined. */
+function basicHeader(client: ClientCredentials): string {
+  const pair = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+/**
+ * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a
+ * service that refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section
+ * 4.1.2.1). Returns the refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError
+ * `connect_failed` or `proxy_failed`.
+ */
+export async function fetchAuthorizeRefusal(
+  deps: Pick<CallDeps, 'transport'>,
+  input: { client: Application; redirectUri: string },
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { client, redirectUri } = input
+  // A separate state: the login's state is valid for one answer only.
+  const state = randomBytes(24).toString('base64url')
+  const request: ServiceRequest = {
+    ...{ method: 'GET', endpoint: 'GET /oauth/authorize', what: 'the sign-in page' },
+    url: new URL(makeAuthorizeUrl(client, { redirectUri, state })),
+    ...{ authorization: undefined, redirects: 'manual' },
+    totalMs: deps.transport.options.timeouts.tokenMs,
+  }
+  try {
+    return refusalOf(await send(deps.transport, request, signal), redirectUri)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof TransientError && /^(connect|proxy)_failed$/.test(error.code)) throw error
+    return undefined
+  }
+}
+
+/** Only 400 with an OAuth error is a refusal: a 403 may be meant for programs that are not browsers. */
+function refusalOf(answer: RawAnswer, redirectUri: string): string | undefined {
+  const { location } = answer.headers
+  const sentBack = location?.startsWith(redirectUri) && URL.canParse(location) ? new URL(location) : undefined
+  const word = sentBack?.searchParams.get('error') ?? parseOAuthError(parseQuietly(answer))
+  if (word !== undefined && answer.status < 500) return /^[a-z_]{1,60}$/.test(word) ? word : 'an error'
+  return answer.status === 400 ? 'status 400' : undefined
+}

@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
+import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-activity.ts'
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c] as const
+const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d] as const
+
+/** The highest estimate of the number of samples: a day and a half of seconds. */
+const MAX_EXPECTED = 131_072
+/** The margin of a column's length over the estimate, and the least growth. */
+const [MARGIN, GROWTH] = [1.05, 1.25] as const
+
+/** Loaded at the first list; shared, because it keeps no data between lists. */
+let scanner: ReturnType<typeof loadScanner> | undefined
+
+/**
+ * Reads a JSON list of samples from its bytes into columns (service document, "session_data entry fields"), without an object for each
+ * sample: the objects were most of the cost of an activity. Numbers equal those of JSON.parse. Returns undefined for a list of anything but
+ * flat objects in plain JSON; the caller then uses JSON.parse and reports the fault.
+ */
+export function scanSamples(body: Buffer, start: number): { data: WireSamples; end: number } | undefined {
+  if (body[start] !== LIST) return undefined
+  let at = skipSpace(body, start + 1)
+  if (body[at] === LIST_END) return { data: { count: 0, fields: new Map() }, end: at + 1 }
+  scanner ??= loadScanner()
+  scanner.reset()
+  const columns: Column[] = []
+  const others: Others[] = []
+  let count = 0
+  let capacity = 0
+  for (;;) {
+    const window = body.subarray(at, at + scanner.windowBytes)
+    const scanned = scanner.scan(window, makeReadOther(window, others, count))
+    if (scanned.rows === 0) return undefined
+    const { rows } = scanned
+    if (count + rows > capacity) {
+      // Estimates the number of samples by their mean length so far, with a margin, because growing copies.
+      const estimate = (MARGIN * (count + rows) * (body.length - start)) / (at + scanned.next - start)
+      const more = Math.ceil(Math.max(Math.min(estimate, MAX_EXPECTED), GROWTH * capacity))
+      capacity = scanned.ended ? count + rows : Math.max(count + rows, more)
+    }
+    if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined
+    for (let index = 0; index < scanned.columns; index++) {
+      // A field that the first samples do not have is NaN in them.
+      const before = () => new Float64Array(count).fill(Number.NaN)
+      const column = columns[index] ?? { name: scanner.nameOf(index), numbers: before() }
+      columns[index] = column
+      if (column.numbers.length < capacity) {
+        const longer = new Float64Array(capacity)
+        longer.set(column.numbers)
+        column.numbers = longer
+      }
+      column.numbers.set(scanner.numbersOf(index, rows), count)
+    }
+    count += rows
+    at += scanned.next
+    if (scanned.ended) break
+  }
+  const fields = columns.map(
+    ({ name, numbers }, index) => [name, { numbers, others: others[index] ?? NO_OTHERS }] as const,
+  )
+  const data = { count, fields: new Map(fields) }
+  // Two invalid names may decode to the same text.
+  return data.fields.size === columns.length ? { data, end: at } : undefined
+}
+
+type Column = { name: string; numbers: Float64Array }
+/** The values that are neither null nor numbers, by sample. */
+type Others = Map<number, unknown>
+
+const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
+
+/**
+ * Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object. `count` samples come
+ * before it.
+ */
+function makeReadOther(window: Buffer, others: Others[], count: number): ReadOther {
+  return (column, row, at) => {
+    const end = skipValue(window, at)
+    if (end === NOT_JSON) return undefined
+    const value = parseSlice(window, at, end)
+    if (value === undefined) return undefined
+    if (typeof value === 'number') return { end, number: value }
+    others[column] ??= new Map()
+    others[column].set(count + row, value)
+    return { end, number: Number.NaN }
+  }
+}
+
+/** Parses a slice of bytes as a JSON value; undefined when it is not one. */
+function parseSlice(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Compiled from src/core/service/scanner; read from there also when the program runs from its sources. */
+const PROGRAM = join(PROGRAM_FOLDER, 'dist/scan-rows.wasm')
+/** Bytes behind the window that the scanner may read too: a word and the end of a label. */
+const MARGIN_BYTES = 16
+
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
+}
+
+type Global<T = number> = { readonly value: T }
+
+/** What src/core/service/scanner/scan-rows.ts exports; numbers without a unit are addresses in `memory`. */
+type Exports = {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  readonly WINDOW: Global
+  readonly WINDOW_BYTES: Global
+  readonly CELLS: Global
+  readonly MAX_COLUMNS: Global
+  readonly MAX_ROWS: Global
+  readonly columns: Global
+  readonly next: Global
+  readonly ended: Global
+  reset(): void
+  scanRows(bytes: number): number
+  nameStart(column: number): number
+  nameEnd(column: number): number
+}
+
+/**
+ * Reads a value that is not a plain number; `at` is its offset in the window. Returns the offset behind it, and its number if it is one;
+ * undefined when it is not JSON or does not end in the window.
+ */
+type ReadOther = (column: number, row: number, at: number) => { end: number; number: number } | undefined
+
+/**
+ * Compiles the scanner of samples. It is WebAssembly for its 64-bit integers and because V8 compiles it at once. Its memory is always 8 MB,
+ * of which it touches only what the columns of a window need.
+ */
+function loadScanner() {
+  let onOther: ReadOther = () => undefined
+  const program = new WebAssembly.Module(readFileSync(PROGRAM))
+  const { exports } = new WebAssembly.Instance(program, { 'scan-rows': { readOther } })
+  const wasm = exports as Exports
+  const { buffer } = wasm.memory
+  const windowBytes = wasm.WINDOW_BYTES.value
+  const rowsAColumn = wasm.MAX_ROWS.value
+  const window = new Uint8Array(buffer, wasm.WINDOW.value, windowBytes + MARGIN_BYTES)
+  const cells = new Float64Array(buffer, wasm.CELLS.value, wasm.MAX_COLUMNS.value * rowsAColumn)
+
+  function readOther(column: number, row: number, at: number): number {
+    const other = onOther(column, row, at)
+    if (!other) return 0
+    cells[column * rowsAColumn + row] = other.number
+    return other.end
+  }
+  return {
+    /** the most bytes that one call of `scan` accepts */
+    windowBytes,
+    /** Begins another list. */
+    reset: () => wasm.reset(),
+    /**
+     * Reads the complete samples of `bytes`, which begin with a sample. Returns their number, the number of columns so far, the
+     * offset of the next sample, and whether the list ended.
+     */
+    scan(bytes: Uint8Array, readOther: ReadOther) {
+      onOther = readOther
+      window.set(bytes)
+      window.fill(0, bytes.length, bytes.length + MARGIN_BYTES)
+      const rows = wasm.scanRows(bytes.length)
+      return { rows, columns: wasm.columns.value, next: wasm.next.value, ended: wasm.ended.value !== 0 }
+    },
+    nameOf: (column: number) =>
+      Buffer.from(buffer).toString('utf8', wasm.nameStart(column), wasm.nameEnd(column)),
+    /** Returns the numbers of a column after the last call, valid until the next one; NaN where there is none. */
+    numbersOf: (column: number, rows: number) =>
+      cells.subarray(column * rowsAColumn, column * rowsAColumn + rows),
+  }
+}
+
+/**
+ * Finds where the value of a member of the body's outermost object begins; undefined without that member or when it is not an object.
+ * `name` must need no escapes.
+ */
+export function seekMember(body: Buffer, name: string): number | undefined {
+  const quoted = Buffer.from(JSON.stringify(name))
+  let at = skipSpace(body, 0)
+  if (body[at] !== OBJECT) return undefined
+  at = skipSpace(body, at + 1)
+  while (body[at] === QUOTE) {
+    const end = skipText(body, at)
+    if (end === NOT_JSON) return undefined
+    const found = quoted.equals(body.subarray(at, end))
+    const value = skipSpace(body, skipSpace(body, end) + 1)
+    if (found) return value
+    const next = skipValue(body, value)
+    if (next === NOT_JSON) return undefined
+    at = skipSpace(body, next)
+    if (body[at] !== COMMA) return undefined
+    at = skipSpace(body, at + 1)
+  }
+  return undefined
+}
+
+/** Returned instead of an offset when the bytes are not plain JSON. */
+const NOT_JSON = -1
+
+const SPACES = [0x20, 0x09, 0x0a, 0x0d]
+
+/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
+function skipSpace(body: Buffer, at: number): number {
+  let end = at
+  while (SPACES.includes(body[end] as number)) end++
+  return end
+}
+
+/** Returns the end of the JSON value that begins at `start`. Its content is not checked. */
+function skipValue(body: Buffer, start: number): number {
+  const first = body[start]
+  if (first === QUOTE) return skipText(body, start)
+  if (first !== LIST && first !== OBJECT) return skipWord(body, start)
+  let depth = 0
+  for (let at = start; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === QUOTE) {
+      const end = skipText(body, at)
+      if (end === NOT_JSON) return NOT_JSON
+      at = end - 1
+    } else if (byte === LIST || byte === OBJECT) depth++
+    else if ((byte === LIST_END || byte === OBJECT_END) && --depth === 0) return at + 1
+  }
+  return NOT_JSON
+}
+
+function skipText(body: Buffer, start: number): number {
+  for (let at = start + 1; at < body.length; at++) {
+    if (body[at] === BACKSLASH) at++
+    else if (body[at] === QUOTE) return at + 1
+  }
+  return NOT_JSON
+}
+
+function skipWord(body: Buffer, start: number): number {
+  let at = start
+  while (at < body.length) {
+    const byte = body[at] as number
+    if (byte === COMMA || byte === LIST_END || byte === OBJECT_END || byte <= 0x20) break
+    at++
+  }
+  return at === start ? NOT_JSON : at
+}

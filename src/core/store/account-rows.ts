@@ -1,0 +1,133 @@
+import { asc, eq, lt, sql } from 'drizzle-orm'
+import { clockOf } from '../../kit/time.ts'
+import { cleanText } from './clean.ts'
+import { accounts, credentials, endedSessions, syncCursors } from './schema/index.ts'
+import type { Tx } from './store.ts'
+
+export type Account = Readonly<typeof accounts.$inferSelect>
+
+/**
+ * Creates the account, or updates the base URL of the account of that name. A new account needs a login. When the base URL
+ * changes, the account's cursors are deleted, because they belong to the old service.
+ */
+export async function upsertAccount(tx: Tx, input: { name: string; baseUrl: string }): Promise<Account> {
+  const known = await findAccount(tx, input.name)
+  if (known && known.baseUrl !== input.baseUrl) await forgetCursors(tx, known.accountId)
+  const [row] = await tx.db
+    .insert(accounts)
+    .values({ name: cleanText(input.name), baseUrl: input.baseUrl })
+    .onConflictDoUpdate({ target: accounts.name, set: { baseUrl: input.baseUrl } })
+    .returning()
+  if (!row) throw new Error('an upsert returns its row')
+  return row
+}
+
+/** Deletes an account's cursors, so that the next poll lists everything. */
+export async function forgetCursors(tx: Tx, accountId: number): Promise<void> {
+  await tx.db.delete(syncCursors).where(eq(syncCursors.accountId, accountId))
+}
+
+/** Finds the account of that name; undefined when there is none. */
+export async function findAccount(tx: Tx, name: string): Promise<Account | undefined> {
+  const [row] = await tx.db
+    .select()
+    .from(accounts)
+    .where(eq(accounts.name, cleanText(name)))
+  return row
+}
+
+/** Finds the account of that key; undefined when there is none. */
+export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
+  const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))
+  return row
+}
+
+/**
+ * Sets the home time zone of an account, or clears it with null. Returns false and changes nothing for a zone that Postgres does
+ * not know.
+ */
+export async function recordHomeOfAccount(
+  tx: Tx,
+  { accountId, timezone }: { accountId: number; timezone: string | null },
+): Promise<boolean> {
+  const known = timezone && (await findZone(tx, timezone))
+  if (known === undefined) return false
+  const timezoneSetBy = timezone === null ? null : 'account'
+  await tx.db
+    .update(accounts)
+    .set({ timezone: known, timezoneSetBy })
+    .where(eq(accounts.accountId, accountId))
+  return true
+}
+
+/** Heart rates of an account's rider, 1/min; null where not set. */
+export type HeartRates = Pick<Account, 'restingHr' | 'maxHr'>
+
+/** Sets the heart rates of an account's rider. */
+export async function recordHeartRates(
+  tx: Tx,
+  { accountId, restingHr, maxHr }: HeartRates & { accountId: number },
+): Promise<void> {
+  await tx.db.update(accounts).set({ restingHr, maxHr }).where(eq(accounts.accountId, accountId))
+}
+
+/**
+ * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed,
+ * undefined for a zone that Postgres does not know.
+ */
+export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[] | undefined> {
+  const timezone = await findZone(tx, zone)
+  if (timezone === undefined) return undefined
+  const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
+  const rows = await tx.db
+    .update(accounts)
+    .set({ timezone, timezoneSetBy: 'environment' })
+    .where(isOthers)
+    .returning({ accountId: accounts.accountId })
+  return rows.map(({ accountId }) => accountId)
+}
+
+/** Finds the name by which Postgres knows a time zone: the same one, or another of a zone with the same clock, as Kolkata for Calcutta. */
+async function findZone(tx: Tx, timezone: string): Promise<string | undefined> {
+  const { rows } = await tx.client.query<{ name: string }>(
+    'SELECT name FROM pg_timezone_names ORDER BY lower(name) <> lower($1), name',
+    [timezone],
+  )
+  const names = rows.map(({ name }) => name)
+  if (names[0]?.toLowerCase() === timezone.toLowerCase()) return names[0]
+  const clock = clockOf(timezone)
+  return clock && names.find((name) => clockOf(name) === clock)
+}
+
+/** Finds every account, oldest first. */
+export async function findAccounts(tx: Tx): Promise<Account[]> {
+  return await tx.db.select().from(accounts).orderBy(asc(accounts.accountId))
+}
+
+/** Finds by account when its tokens were issued, ms since 1970; null where it needs a login. A login and a refresh both change it. */
+export async function findLoginTimes(tx: Tx): Promise<Map<number, number | null>> {
+  const rows = await tx.db
+    .select({
+      accountId: accounts.accountId,
+      needsLogin: accounts.needsLogin,
+      obtainedAt: credentials.obtainedAt,
+    })
+    .from(accounts)
+    .leftJoin(credentials, eq(credentials.accountId, accounts.accountId))
+    .orderBy(asc(accounts.accountId))
+  return new Map(
+    rows.map((row) => [row.accountId, row.needsLogin ? null : (row.obtainedAt?.getTime() ?? null)]),
+  )
+}
+
+/** Records a signed-out session of a browser, and deletes expired ones. */
+export async function recordEndedSession(tx: Tx, session: { id: string; endsAt: Date }): Promise<void> {
+  await tx.db.delete(endedSessions).where(lt(endedSessions.endsAt, sql`clock_timestamp()`))
+  await tx.db.insert(endedSessions).values(session).onConflictDoNothing()
+}
+
+/** Finds the ids of the sessions that were signed out before their time. */
+export async function findEndedSessions(tx: Tx): Promise<ReadonlySet<string>> {
+  const rows = await tx.db.select({ id: endedSessions.id }).from(endedSessions)
+  return new Set(rows.map(({ id }) => id))
+}

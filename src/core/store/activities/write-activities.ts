@@ -1,0 +1,309 @@
+import { isDeepStrictEqual } from 'node:util'
+import { MusetteError } from '../../../kit/errors.ts'
+import { cleanJson, cleanText } from '../clean.ts'
+import {
+  compareMembers,
+  type Difference,
+  findContentDifferences,
+  holdsSamples,
+} from '../samples/compare-content.ts'
+import { replaceContent } from '../samples/content.ts'
+import type { Samples } from '../samples/encode-samples.ts'
+import { activityRevisions } from '../schema/index.ts'
+import type { Tx } from '../store.ts'
+import {
+  type ActivityChange,
+  type Changes,
+  columnsToWrite,
+  type DerivedDetail,
+  type DetailFields,
+  findChanges,
+  KNOWN_ROW,
+  type KnownRow,
+  updateActivities,
+} from './activity-changes.ts'
+import { type PackedDocument, replaceRawDocuments } from './raw-documents.ts'
+import { fieldsOfEntry, type ListedActivity } from './upsert-listed.ts'
+
+/**
+ * The activity of an answer, and when the answer was requested and recorded, by the same clock. Times of the row that lie
+ * after `recordedAt` were written while that clock was ahead, and do not count as newer.
+ */
+type AnswerKey = { activityId: number; requestedAt: Date; recordedAt?: Date }
+
+/** One answer about one activity. It is dropped when it was requested before the row's own. */
+export type AnsweredDetail = AnswerKey &
+  Omit<DerivedDetail, 'samples'> & {
+    /** undefined: the answer had no session data; the samples and everything derived from them stay */
+    samples?: Samples | undefined
+    rawDocument?: PackedDocument | undefined
+    detailState: 'mirrored' | 'awaiting_samples'
+    nextFetchAt: Date | null
+    /** fetches since the last complete one; 0 by default */
+    fetchAttempts?: number
+    /** what a comparison with the tables found in the samples and what is derived from them, for the revision */
+    contentChanges?: Changes
+  }
+
+/** What was derived from the stored answer of an activity, and the checksum of that answer. */
+export type StoredDetail = DerivedDetail & { readonly activityId: number; readonly sha256: string }
+
+/**
+ * `written` and `replaced` count samples: those that were written, and those that the row counted before; 0 when all were right.
+ * `older`: the row holds an answer that was requested later. `newer`: the activity has another stored answer by now, or none, or is
+ * gone. `locked`: another transaction holds its row. Nothing was written in these cases.
+ */
+export type Written = { result: 'written' | 'older' | 'newer' | 'locked'; written: number; replaced: number }
+
+/**
+ * Writes different activities (service document, "Activity detail") with their samples, everything derived from them, raw documents and
+ * revisions, all in the transaction of `tx`; several together cost much less than one at a time. Samples of a stored answer that are right are
+ * not written again. An answer without samples does not delete existing ones, and a change that was listed after `requestedAt` keeps an activity
+ * wanted. A stored answer tells nothing about the service: there is no revision, and states, times of fetches and names that the list
+ * changed stay. Throws MusetteError `activity_unknown` for one answer. For several activities it does not wait for a locked row, because
+ * two batches that wait for each other would deadlock, and throws `activity_busy` for an answer when a row is locked or does not exist.
+ */
+export async function writeActivities(
+  tx: Tx,
+  inputs: ReadonlyArray<AnsweredDetail | StoredDetail>,
+): Promise<Written[]> {
+  const known = await lockRows(tx, inputs)
+  const rows: Array<ActivityChange & { activityId: number }> = []
+  const contents: Array<Parameters<typeof replaceContent>[1][number]> = []
+  const documents: AnsweredDetail[] = []
+  const ends: Written[] = []
+  for (const input of inputs) {
+    const before = known.get(input.activityId)
+    const end: Written = { result: 'written', written: 0, replaced: 0 }
+    ends.push(end)
+    const isStored = 'sha256' in input
+    if (isStored && before?.sha256 !== input.sha256) {
+      // One by itself has waited for its row, so it does not exist any more.
+      end.result = inputs.length > 1 && !before ? 'locked' : 'newer'
+      continue
+    }
+    if (!before) throw unavailable(input.activityId, inputs.length)
+    if (!isStored && before.older) {
+      end.result = 'older'
+      continue
+    }
+    const { samples, place } = input
+    const count = before.sample_count ?? 0
+    // An answer without samples does not delete existing ones.
+    const content = samples && (isStored || samples.count > 0 || count === 0) ? { samples, place } : undefined
+    rows.push(columnsOf(input, before, columnsToWrite(input.row, { before, content })))
+    if (!isStored) await recordContentChanges(tx, input)
+    if (!content) continue
+    if (!isStored) documents.push(input)
+    // The count may be damaged. Before the first fetch there are none to delete.
+    const hasContent = isStored || count > 0 || (before.fetched && content.samples.count > 0)
+    const keepsSamples = isStored && (await holdsSamples(tx, input))
+    contents.push({ ...input, ...content, hasContent, keepsSamples })
+    if (!keepsSamples) Object.assign(end, { written: content.samples.count, replaced: count })
+  }
+  await updateActivities(tx, rows)
+  await replaceContent(tx, contents)
+  await replaceRawDocuments(tx, documents)
+  return ends
+}
+
+type Before = KnownRow & {
+  activity_id: number
+  fetched: boolean
+  /** has an answer that was requested later */
+  older: boolean
+  /** listed since with a change */
+  wanted_since: boolean
+  listed_since: boolean
+  sample_count: number | null
+  /** of the stored answer; null without one */
+  sha256: string | null
+  document_at: Date | null
+  /** an answer came after the stored one: without samples, or with an unchanged summary */
+  answered_since: boolean
+  listed_at: Date
+  summary: unknown
+  summary_hash: string | null
+}
+
+const LOCK = 'SELECT activity_id FROM training.activities WHERE activity_id = ANY ($1) FOR UPDATE'
+
+// A statement of its own: the one above, when it waits for a lock, still sees the stored answers of before. Postgres compares the times,
+// which it holds to the microsecond; one after `recordedAt` was written by a clock that was ahead.
+const FIND = `
+  SELECT a.activity_id, a.fetched_at IS NOT NULL AS fetched, a.sample_count, a.summary_hash, ${KNOWN_ROW},
+    coalesce(a.fetched_at > asked.at AND a.fetched_at <= coalesce(asked.recorded_at, 'infinity'), false) AS older,
+    coalesce(a.wanted_at > asked.at AND a.wanted_at <= coalesce(asked.recorded_at, 'infinity'), false) AS wanted_since,
+    coalesce(a.listed_at > asked.at AND a.listed_at <= coalesce(asked.recorded_at, 'infinity'), false) AS listed_since,
+    a.listed_at, a.summary, r.sha256, r.fetched_at AS document_at,
+    coalesce(a.fetched_at > r.fetched_at, false) AS answered_since
+  FROM unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) AS asked (activity_id, at, recorded_at)
+    JOIN training.activities a USING (activity_id) LEFT JOIN training.raw_documents r USING (activity_id)`
+
+/** Locks the rows of activities until the transaction ends, for several only those that are not locked, and finds what they hold. */
+async function lockRows(
+  tx: Tx,
+  inputs: ReadonlyArray<{ activityId: number; requestedAt?: Date; recordedAt?: Date }>,
+): Promise<Map<number, Before>> {
+  const ids = inputs.map(({ activityId }) => activityId)
+  const { rows: locked } = await tx.client.query<{ activity_id: number }>(
+    ids.length > 1 ? `${LOCK} SKIP LOCKED` : LOCK,
+    [ids],
+  )
+  const held = new Set(locked.map((row) => row.activity_id))
+  const found = inputs.filter(({ activityId }) => held.has(activityId))
+  const { rows } = await tx.client.query<Before>(FIND, [
+    found.map(({ activityId }) => activityId),
+    found.map(({ requestedAt }) => requestedAt ?? null),
+    found.map(({ recordedAt }) => recordedAt ?? null),
+  ])
+  return new Map(rows.map((row) => [row.activity_id, row]))
+}
+
+/** Makes the columns that an input sets, from those that it shows (`after`). */
+function columnsOf(
+  input: AnsweredDetail | StoredDetail,
+  before: Before,
+  { fields, after }: ReturnType<typeof columnsToWrite>,
+): ActivityChange & { activityId: number } {
+  const { activityId, samples, place, run, summaryHash } = input
+  const isStored = 'sha256' in input
+  const ofSamples = samples &&
+    samples.count > 0 && { samplesAt: isStored ? before.document_at : input.requestedAt, ...run }
+  if (isStored && !isShown(input, fields, before)) {
+    const elapsedS = input.row.elapsedS ?? null
+    return { activityId, ...ofSamples, sampleCount: input.samples.count, elapsedS, ...place }
+  }
+  const shown = {
+    activityId,
+    ...ofSamples,
+    ...after,
+    detailFields: fields,
+    summary: cleanJson(input.summary),
+  }
+  // Without a hash the activity is to be fetched again with its samples, which a stored answer must not prevent.
+  if (isStored) return before.summary_hash === null ? shown : { ...shown, summaryHash }
+  const verified = samples && { verifiedAt: input.requestedAt }
+  return { ...shown, summaryHash, ...verified, ...bookkeeping(input, before) }
+}
+
+/** Makes the columns about the fetch. An activity that was listed meanwhile keeps its next fetch: the answer may be older. */
+function bookkeeping(
+  input: Pick<AnsweredDetail, 'requestedAt' | 'detailState' | 'nextFetchAt' | 'fetchAttempts'>,
+  before: Before,
+): ActivityChange {
+  const listedAgain = before.listed_since && input.nextFetchAt === null
+  return {
+    fetchedAt: input.requestedAt,
+    detailState: before.wanted_since ? 'wanted' : input.detailState,
+    ...(before.wanted_since ? { nextFetchAt: null } : !listedAgain && { nextFetchAt: input.nextFetchAt }),
+    fetchAttempts: input.fetchAttempts ?? 0,
+    fetchError: null,
+  }
+}
+
+/**
+ * Tells whether the row shows the stored answer and not a later one without samples, which changed the summary and kept the samples.
+ * The summary is compared too, because the hash may be missing, damaged, or computed otherwise by an older version.
+ */
+function isShown(input: StoredDetail, fields: DetailFields, before: Before): boolean {
+  if (!before.answered_since || before.summary_hash === input.summaryHash) return true
+  if (before.summary_hash === null && before.summary === null) return true
+  const { name, description } = before.detail_fields ?? {}
+  const sameNames = name === fields.name && description === fields.description
+  return sameNames && isDeepStrictEqual(before.summary, cleanJson(input.summary))
+}
+
+/** Begins the revision of an answer by what differs in the samples; the trigger that writes revisions adds the columns of the activity. */
+async function recordContentChanges(
+  tx: Tx,
+  { activityId, requestedAt, contentChanges = {} }: AnsweredDetail,
+) {
+  if (Object.keys(contentChanges).length === 0) return
+  await tx.db
+    .insert(activityRevisions)
+    .values({ activityId, observedAt: requestedAt, changes: contentChanges })
+}
+
+function unavailable(activityId: number, together: number): MusetteError {
+  const what = `store, record ${together === 1 ? 'a detail' : 'details'}`
+  if (together === 1) return new MusetteError('activity_unknown', `${what}: no activity ${activityId}`)
+  return new MusetteError('activity_busy', `${what}: activity ${activityId} is locked or does not exist`)
+}
+
+/**
+ * Records that the summary requested at `requestedAt` is the mirrored one. Only for an activity that has its samples. The
+ * activity stays wanted when a change was listed since. An answer older than the row's own changes nothing.
+ */
+export async function recordUnchanged(tx: Tx, answer: AnswerKey): Promise<void> {
+  const { requestedAt } = answer
+  await updateUnlessOlder(tx, answer, (before) =>
+    bookkeeping({ requestedAt, detailState: 'mirrored', nextFetchAt: null }, before),
+  )
+}
+
+/**
+ * Records that a fetch failed; the next one begins at `nextFetchAt` (null: when the activity is listed again). `attempts`
+ * counts the fetches since the last successful one. A failure older than the row's own answer changes nothing.
+ */
+export async function recordFetchFailure(
+  tx: Tx,
+  input: AnswerKey & { error: string; nextFetchAt: Date | null; attempts: number },
+): Promise<void> {
+  const { nextFetchAt, attempts, error } = input
+  const failed = {
+    detailState: 'failed',
+    nextFetchAt,
+    fetchAttempts: attempts,
+    fetchError: cleanText(error),
+  } as const
+  await updateUnlessOlder(tx, input, () => failed)
+}
+
+/** Records that the answer of `requestedAt`, samples and all, is what the tables hold. An answer older than the row's changes nothing. */
+export async function recordVerified(tx: Tx, answer: AnswerKey): Promise<void> {
+  await updateUnlessOlder(tx, answer, () => ({ verifiedAt: answer.requestedAt }))
+}
+
+async function updateUnlessOlder(tx: Tx, answer: AnswerKey, change: (before: Before) => ActivityChange) {
+  const { activityId } = answer
+  const before = (await lockRows(tx, [answer])).get(activityId)
+  if (before && !before.older) await updateActivities(tx, [{ activityId, ...change(before) }])
+}
+
+/**
+ * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns,
+ * summary, every sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was
+ * listed after that. Returns undefined when the row has a newer answer. The row is locked against changes until the transaction
+ * ends; nothing is written.
+ */
+export async function findDifferences(
+  tx: Tx,
+  input: DerivedDetail & AnswerKey & { entry?: { activity: ListedActivity; listedAt: Date } | undefined },
+): Promise<{ ofRow: Difference[]; ofContent: Difference[] } | undefined> {
+  const { activityId, row, samples, place, run, entry } = input
+  const held = (await lockRows(tx, [input])).get(activityId)
+  if (!held || held.older) return undefined
+  const list = {
+    ...held.list_fields,
+    ...(entry && entry.listedAt >= held.listed_at && fieldsOfEntry(entry.activity)),
+  }
+  const content = samples.count > 0 || (held.sample_count ?? 0) === 0 ? { samples, place } : undefined
+  const { after, fields } = columnsToWrite(row, { before: { ...held, list_fields: list }, content })
+  const changes = await findChanges(tx, activityId, { ...after, ...(content && run) })
+  const ofRow = [
+    ...Object.entries(changes).map(([field, [mirrored, service]]) => ({
+      field,
+      mirrored,
+      service,
+      cells: 1,
+    })),
+    ...compareMembers('list_fields', held.list_fields, list),
+    ...compareMembers('detail_fields', held.detail_fields, fields),
+    // A differing column already shows the difference of the summary.
+    ...(Object.keys(changes).length > 0
+      ? []
+      : compareMembers('summary', held.summary, cleanJson(input.summary))),
+  ]
+  return { ofRow, ofContent: content ? await findContentDifferences(tx, input) : [] }
+}

@@ -1,0 +1,165 @@
+import type pg from 'pg'
+import { type CopyStreamQuery, from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { dropConnection } from '../../kit/postgres-client.ts'
+
+// The signature, four bytes of flags, and four bytes for the length of the header's extension.
+const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
+export const HEADER_BYTES = HEADER.length
+const TRAILER = Buffer.from([0xff, 0xff])
+const END_OF_ROWS = -1
+/** From 1970 to 2000, where the times of Postgres begin. */
+export const MS_TO_2000 = 946_684_800_000
+const TWO_POW_32 = 2 ** 32
+
+/** Writes encoded rows by copyIn, which must have neither the header nor the trailer of the format, and returns their number. */
+export async function copyRows(client: pg.ClientBase, target: string, chunks: Iterable<Buffer>) {
+  return await copyIn(client, `${target} FROM STDIN (FORMAT binary)`, withEnds(chunks))
+}
+
+/**
+ * Runs `COPY <command>` with chunks in Postgres's binary COPY format and returns the number of rows. `command` names the table
+ * with its columns; a chunk may end anywhere. The next chunk is requested only after the socket has accepted the one before.
+ * The first error of Postgres, of the connection or of `chunks` ends the copy.
+ */
+export async function copyIn(
+  client: pg.ClientBase,
+  command: string,
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<number> {
+  const stream = client.query(copyFrom(`COPY ${command}`))
+  let refused: { error: unknown } | undefined
+  const failed = new Promise<never>((_, reject) => {
+    stream.on('error', (error) => {
+      refused ??= { error }
+      reject(error)
+    })
+  })
+  // The connection may fail while nothing awaits this promise; the next await throws the error.
+  failed.catch(() => undefined)
+  const finished = new Promise<void>((resolve) => stream.once('finish', resolve))
+  try {
+    for await (const chunk of chunks) {
+      if (refused) break
+      await Promise.race([write(stream, chunk), failed])
+    }
+  } catch (error) {
+    if (!refused) await abandon(stream)
+    throw error
+  }
+  if (!refused) stream.end()
+  await Promise.race([finished, failed])
+  return stream.rowCount
+}
+
+/**
+ * Reads a table, given with its columns, in Postgres's binary COPY format. A chunk may end anywhere; `rows` resolves with the number
+ * of rows after the last chunk. A reader that stops early loses the connection, because a COPY cannot be left.
+ */
+export function copyOut(client: pg.ClientBase, source: string) {
+  const stream = copyTo(`COPY ${source} TO STDOUT (FORMAT binary)`)
+  async function* readChunks(): AsyncGenerator<Buffer> {
+    let ended = false
+    try {
+      for await (const chunk of client.query(stream)) yield chunk
+      ended = true
+    } finally {
+      if (!ended) dropConnection(client)
+    }
+  }
+  const countRows = async () => {
+    // The number comes after the last row; an empty statement ends after it.
+    await client.query('')
+    return stream.rowCount
+  }
+  return { chunks: readChunks(), rows: countRows }
+}
+
+/** Reads the rows of a query without parameters by copyOut: the bytes of each field, undefined for NULL. */
+export async function copyRowsOut(client: pg.ClientBase, query: string) {
+  return [...decodeRows(await readBytes(client, query))]
+}
+
+/** Reads the whole answer of copyOut to a query without parameters. */
+export async function readBytes(client: pg.ClientBase, query: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of copyOut(client, `(${query})`).chunks) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Compares what COPY reads of a query without parameters with the bytes that it should read; `bytes` is how many it read. */
+export async function compareRows(client: pg.ClientBase, query: string, expected: Buffer) {
+  let same = true
+  let bytes = 0
+  for await (const chunk of copyOut(client, `(${query})`).chunks) {
+    same &&= chunk.equals(expected.subarray(bytes, bytes + chunk.length))
+    bytes += chunk.length
+  }
+  return { same: same && bytes === expected.length, bytes }
+}
+
+/** Adds the header and the trailer of Postgres's binary COPY format to encoded rows. */
+export function* withEnds(chunks: Iterable<Buffer>): Generator<Buffer> {
+  yield HEADER
+  yield* chunks
+  yield TRAILER
+}
+
+/** Decodes the rows of a whole answer in Postgres's binary COPY format: the bytes of each field, undefined for NULL. */
+export function* decodeRows(bytes: Buffer): Generator<Array<Buffer | undefined>> {
+  let at = HEADER_BYTES
+  for (let fields = bytes.readInt16BE(at); fields !== END_OF_ROWS; fields = bytes.readInt16BE(at)) {
+    at += 2
+    const row: Array<Buffer | undefined> = []
+    for (; row.length < fields; at += 4 + Math.max(0, bytes.readInt32BE(at))) {
+      const length = bytes.readInt32BE(at)
+      row.push(length === NULL ? undefined : bytes.subarray(at + 4, at + 4 + length))
+    }
+    yield row
+  }
+}
+
+/** Converts a time in ms since 1970 to microseconds since 2000, the resolution of `timestamptz`. */
+export function microsOf(ms: number): number {
+  return Math.round((ms - MS_TO_2000) * 1000)
+}
+
+/** The length of a field that is NULL. */
+export const NULL = -1
+
+/** Writes a double as a field of a row, its length before it, and returns where it ends; NaN becomes NULL. */
+export function writeDouble(view: DataView, at: number, value: number): number {
+  if (Number.isNaN(value)) {
+    view.setInt32(at, NULL)
+    return at + 4
+  }
+  view.setInt32(at, 8)
+  view.setFloat64(at + 4, value)
+  return at + 12
+}
+
+/** Writes a time in ms since 1970 as the eight bytes of a `timestamptz`: microseconds since 2000. */
+export function writeMoment(view: DataView, at: number, ms: number): void {
+  // Two halves, because a BigInt for each sample would cost more than the rest of its encoding.
+  const micros = microsOf(ms)
+  const high = Math.floor(micros / TWO_POW_32)
+  view.setInt32(at, high)
+  view.setUint32(at + 4, micros - high * TWO_POW_32)
+}
+
+/** Reads a `timestamptz` as ms since 1970, with its microseconds as a fraction. */
+export function momentOf(field: Buffer): number {
+  return MS_TO_2000 + Number(field.readBigInt64BE()) / 1000
+}
+
+async function write(stream: CopyStreamQuery, chunk: Buffer): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    stream.write(chunk, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+// Ends the COPY at the server: it would wait for more rows, and the rollback would wait for it.
+async function abandon(stream: CopyStreamQuery): Promise<void> {
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve))
+  stream.destroy(new Error('the rows could not be made'))
+  await closed
+}

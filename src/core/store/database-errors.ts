@@ -1,0 +1,178 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
+import pg from 'pg'
+import {
+  ConfigError,
+  connectReason,
+  describeCertificate,
+  errorCode,
+  errorLine,
+  MusetteError,
+  TransientError,
+} from '../../kit/errors.ts'
+import { isWithoutTls } from '../../kit/postgres-url.ts'
+
+/** The step that failed: after `commit` the changes may be in the database, after the others they are not. */
+export type DatabaseStep = 'connect' | 'query' | 'commit'
+
+/**
+ * An error of Postgres without any values: no parameters, no `detail`, no `where`. It is the `cause` of every error that
+ * leaves the store.
+ */
+class PostgresCause extends Error {
+  override readonly name = 'PostgresCause'
+  readonly sqlstate: string
+  readonly constraint: string | undefined
+  readonly query: string | undefined
+
+  constructor(error: pg.DatabaseError, query: string | undefined) {
+    super(speakableMessage(error))
+    this.sqlstate = error.code ?? ''
+    this.constraint = error.constraint
+    this.query = query?.replace(/\s+/g, ' ').slice(0, 300)
+  }
+}
+
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+
+// serialization_failure, deadlock_detected, lock_not_available, query_canceled (a timeout), and the same in prepared form
+const BUSY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04'])
+const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
+/** The driver's error for a URL without a password; it has no code. */
+const WITHOUT_PASSWORD = 'SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
+const NO_SUCH_TABLE: ReadonlySet<string> = new Set(['42P01', '3F000', '42703'])
+
+/**
+ * Maps everything that is thrown while a connection to Postgres is used to an error that may leave the store. MusetteErrors
+ * and errors that do not come from the database stay as they are. `broken` means that the connection is lost, which the driver
+ * reports only in the message.
+ */
+export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = false): unknown {
+  if (error instanceof MusetteError) return error
+  const query = error instanceof DrizzleQueryError ? error.query : undefined
+  const inner = error instanceof DrizzleQueryError ? error.cause : error
+  if (inner instanceof MusetteError) return inner
+  if (inner instanceof pg.DatabaseError) return mapSqlstate(inner, query, step)
+  if (inner instanceof Error && inner.message.endsWith(WITHOUT_PASSWORD)) {
+    const message =
+      'the database wants a password, and its URL has none; write it there as postgres://user:password@host:5432/database'
+    return new ConfigError('database_login_refused', message)
+  }
+  if (broken || step === 'connect' || NETWORK_CODES.has(errorCode(inner))) return unreachable(inner, step)
+  if (!(error instanceof DrizzleQueryError)) return error
+  // The driver throws a plain Error for a lost connection, and TypeError or RangeError for a value that it cannot send.
+  if (!(inner instanceof TypeError || inner instanceof RangeError)) return unreachable(inner, step)
+  const cause = new Error(`${inner.name} in: ${query?.slice(0, 300)}`)
+  return new MusetteError('database_query', 'a query has a value that cannot be sent to the database', {
+    cause,
+  })
+}
+
+/** Returns the SQLSTATE of an error that left the store; undefined when the error does not come from Postgres. */
+export function sqlstateOf(error: unknown): string | undefined {
+  if (error instanceof PostgresCause) return error.sqlstate
+  return error instanceof Error && error.cause !== undefined ? sqlstateOf(error.cause) : undefined
+}
+
+function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: DatabaseStep): MusetteError {
+  const sqlstate = error.code ?? ''
+  const cause = new PostgresCause(error, query)
+  const requestSent = step === 'commit'
+  if (BUSY.has(sqlstate)) {
+    return new TransientError('database_busy', `the database is busy: ${cause.message}`, {
+      cause,
+      requestSent,
+    })
+  }
+  if (sqlstate === '53300') {
+    const message = `the database takes no more connections: ${cause.message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
+    return new TransientError('database_full', message, { cause, requestSent })
+  }
+  if (/^(57P0|53|08|58)/.test(sqlstate)) {
+    return new TransientError(
+      'database_unreachable',
+      `the database does not work at the moment: ${cause.message}`,
+      {
+        cause,
+        requestSent,
+      },
+    )
+  }
+  if (sqlstate === '25006') {
+    const message = `the database accepts no writes at the moment (${cause.message}); musette goes on when it does`
+    return new TransientError('database_read_only', message, { cause, requestSent })
+  }
+  // data_corrupted (the checksum of a page is wrong) and index_corrupted
+  if (/^XX00[12]$/.test(sqlstate))
+    return new MusetteError('database_damaged', `the database is damaged: ${cause.message}`, { cause })
+  if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
+  if (LOGIN_REFUSED.has(sqlstate)) {
+    const message = `the database refused the connection: ${cause.message}; ${mendLogin(cause.message)}`
+    return new ConfigError('database_login_refused', message, { cause })
+  }
+  if (sqlstate === '42501') {
+    const message = `the database refused a statement: ${cause.message}; give the user of DATABASE_URL that right`
+    return new ConfigError('database_forbidden', message, { cause })
+  }
+  return new MusetteError(
+    'database_error',
+    `the database reported an error: ${cause.message} (SQLSTATE ${sqlstate})`,
+    {
+      cause,
+    },
+  )
+}
+
+/** Makes the error for a database without tables; verbs that write set it up. */
+export function empty(cause?: unknown): ConfigError {
+  const message = 'the database is empty; run: musette login'
+  return new ConfigError('database_empty', message, { cause })
+}
+
+/** Makes the error for a database behind this version. */
+export function outdated(): ConfigError {
+  const message = 'the database is older than this version of musette; run: musette migrate'
+  return new ConfigError('database_unmigrated', message)
+}
+
+/** Makes the error for a query of a missing table. */
+function unmigrated(cause: unknown): ConfigError {
+  const message = 'the database is empty or older than this version; run: musette migrate'
+  return new ConfigError('database_unmigrated', message, { cause })
+}
+
+function unreachable(error: unknown, step: DatabaseStep): MusetteError {
+  if (errorCode(error) === 'ERR_INVALID_URL') {
+    return new ConfigError('database_url_invalid', 'DATABASE_URL is not a URL; correct it')
+  }
+  const options = { cause: new Error(connectReason(error)), requestSent: step === 'commit' }
+  if (step !== 'connect')
+    return new TransientError('database_unreachable', 'the connection to the database was lost', options)
+  const refused = isWithoutTls(error)
+    ? 'the database offers no encryption, and sslmode in DATABASE_URL requires it; ask its administrator, or write sslmode=prefer'
+    : describeCertificate(error, 'the database', 'DATABASE_URL', 'sslrootcert of DATABASE_URL')
+  if (refused) return new TransientError('database_certificate', refused, options)
+  const sentence = `the database cannot be reached (${connectReason(error)})`
+  return new TransientError('database_unreachable', sentence, options)
+}
+
+function mendLogin(message: string): string {
+  return message.includes('no encryption') ? 'add sslmode=require to DATABASE_URL' : 'correct DATABASE_URL'
+}
+
+// Messages of these classes quote names only; those of class 22 and of unknown classes may quote a value.
+function speakableMessage(error: pg.DatabaseError): string {
+  const sqlstate = error.code ?? ''
+  return /^(08|23|25|28|3D|3F|40|42|53|55|57|58|XX00[12])/.test(sqlstate)
+    ? errorLine(error)
+    : 'Postgres refused a value'
+}

@@ -1,0 +1,94 @@
+import { errorLine, MusetteError } from '../../kit/errors.ts'
+import type { DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
+import type { Store, Tx } from './store.ts'
+
+/** Facts that a Postgres server reports about itself and this database. */
+export type DatabaseFacts = {
+  version: string
+  /** 150004 for 15.4 */
+  version_number: number
+  /** connections that may be open at once, without those reserved for superusers */
+  connections: number
+  /** connections that other programs hold now */
+  connections_of_others: number
+  size_bytes: number
+  autovacuum: boolean
+  /** whether the login may change settings of the server */
+  is_superuser: boolean
+  /** the source of a read-only setting in pg_settings; null when none */
+  read_only_by: string | null
+  /** statements of an administrator that raise the limits of the login and of the database below the connections that are needed */
+  limits: string[]
+  /** other roles than superusers that may create functions in schema public */
+  creators_in_public: string[]
+  /** pages with a wrong checksum since the statistics began, and the last time */
+  checksum_failures: number
+  checksum_last_failure: Date | null
+}
+
+/** A slow server must not block the doctor, which looks for the cause. */
+const ANSWER_WITHIN_MS = 10_000
+
+/** Finds the facts about the server; `needed` connections may be open at once. */
+export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFacts> {
+  await tx.client.query(`SET LOCAL statement_timeout = ${ANSWER_WITHIN_MS}`)
+  const { rows } = await tx.client.query<DatabaseFacts>(
+    `SELECT current_setting('server_version') AS version,
+           current_setting('server_version_num')::int AS version_number,
+           current_setting('max_connections')::int
+             - current_setting('superuser_reserved_connections')::int AS connections,
+           (SELECT count(*)::int FROM pg_stat_activity
+            WHERE backend_type = 'client backend' AND application_name NOT LIKE 'musette%') AS connections_of_others,
+           pg_database_size(current_database())::float8 AS size_bytes,
+           current_setting('autovacuum')::bool AS autovacuum, current_setting('is_superuser')::bool AS is_superuser,
+           (SELECT source FROM pg_settings WHERE name = 'default_transaction_read_only' AND setting = 'on') AS read_only_by,
+           ARRAY(SELECT format('ALTER ROLE %I CONNECTION LIMIT -1', rolname) FROM pg_roles
+                 WHERE rolname = current_user AND NOT rolsuper AND rolconnlimit BETWEEN 0 AND $1 - 1 UNION ALL
+                 SELECT format('ALTER DATABASE %I CONNECTION LIMIT -1', datname) FROM pg_database
+                 WHERE datname = current_database() AND datconnlimit BETWEEN 0 AND $1 - 1) AS limits,
+           ARRAY(SELECT rolname::text FROM pg_roles
+                 WHERE NOT rolsuper AND rolname !~ '^pg_' AND rolname <> current_user
+                   AND has_schema_privilege(oid, to_regnamespace('public'), 'CREATE') ORDER BY 1) AS creators_in_public,
+           coalesce(checksum_failures, 0)::int AS checksum_failures, checksum_last_failure
+    FROM pg_stat_database WHERE datname = current_database()`,
+    [needed],
+  )
+  const [facts] = rows
+  if (!facts) throw new Error('a query without FROM returns its row')
+  return facts
+}
+
+/** Reads each of our tables with its TOAST, for at most `withinMs`; returns those that fail, with the reason. */
+export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
+  const { rows } = await store.read(({ client }) =>
+    client.query<{ name: string; relation: string }>(`
+      SELECT coalesce(t.oid, c.oid)::regclass::text AS name, c.oid::regclass::text AS relation
+      FROM pg_class c LEFT JOIN pg_class t ON t.reltoastrelid = c.oid
+      WHERE c.relkind IN ('r', 't') AND coalesce(t.relnamespace, c.relnamespace)::regnamespace::text IN ('training', 'musette', 'bullmq')
+        AND has_schema_privilege(c.relnamespace, 'USAGE') ORDER BY 1, 2`),
+  )
+  const read = (relation: string) =>
+    store.read(({ client }) =>
+      client.query(
+        `SET LOCAL statement_timeout = ${withinMs}; SET LOCAL enable_indexonlyscan = off; SELECT count(*) FROM ${relation}`,
+      ),
+    )
+  const failed = rows.map(({ name, relation }) =>
+    read(relation).then(
+      () => [],
+      (error: unknown) => [`${name} (${errorLine(error)})`],
+    ),
+  )
+  return (await Promise.all(failed)).flat()
+}
+
+/** Finds the identity and the line of this database. */
+export async function findIdentity(tx: Tx): Promise<DatabaseIdentity & { lineBeganAt: Date }> {
+  const { rows } = await tx.client.query<DatabaseIdentity & { lineBeganAt: Date }>(
+    `SELECT identity, line, line_began_at AS "lineBeganAt", earlier_lines AS "earlierLines" FROM training.database`,
+  )
+  const [row] = rows
+  if (!row)
+    throw new MusetteError('identity_missing', 'store: training.database has no row; restore a backup')
+  return row
+}

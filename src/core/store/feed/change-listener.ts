@@ -1,0 +1,72 @@
+import type { Logger } from 'pino'
+import { errorLine } from '../../../kit/errors.ts'
+import { PostgresClient } from '../../../kit/postgres-client.ts'
+import { type JoinedSignal, joinSignals, MINUTE, sleep } from '../../../kit/time.ts'
+
+const CONNECT_AGAIN_MS = MINUTE
+
+/**
+ * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
+ * or sign in. While it is lost, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
+ * is made again within a minute.
+ */
+export function openChangeListener(
+  deps: { log: Logger },
+  options: { connectionString: string; channel: 'musette_changes' | 'musette_accounts'; silentMs?: number },
+) {
+  let waiting: JoinedSignal | undefined
+  let heard = false
+  let client: PostgresClient | undefined
+  let triedAt = Number.NEGATIVE_INFINITY
+
+  /** Ends this wait, or the next one, as a change does. */
+  const wake = () => {
+    heard = true
+    waiting?.abort()
+  }
+  const connect = async (): Promise<void> => {
+    if (client || performance.now() - triedAt < CONNECT_AGAIN_MS) return
+    triedAt = performance.now()
+    const made = new PostgresClient({
+      connectionString: options.connectionString,
+      application_name: options.channel.replace('_', ' '),
+      silentMs: options.silentMs,
+    })
+    const lose = (reason: unknown) => {
+      if (client === made) client = undefined
+      deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
+      made.end().catch(() => undefined)
+    }
+    made.on('error', lose)
+    made.on('end', () => lose(new Error('the server ended it')))
+    made.on('notification', wake)
+    try {
+      await made.connect()
+      await made.query(`LISTEN ${options.channel}`)
+      client = made
+      // What was committed before is found by the reader's next look.
+      heard = true
+    } catch (error) {
+      lose(error)
+    }
+  }
+  return {
+    /** Resolves when changes were committed since the last call, after `ms`, or when the signal aborts; it never throws. */
+    async wait(ms: number, signal: AbortSignal): Promise<void> {
+      await connect()
+      if (!heard) {
+        waiting = joinSignals([signal])
+        await sleep(ms, waiting.signal).catch(() => undefined)
+        waiting.clear()
+      }
+      heard = false
+    },
+    wake,
+    async close(): Promise<void> {
+      const last = client
+      client = undefined
+      last?.removeAllListeners('end')
+      await last?.end().catch(() => undefined)
+    },
+  }
+}

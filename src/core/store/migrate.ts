@@ -1,0 +1,180 @@
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
+import { checkServer } from './migration/check-server.ts'
+import { limitAgain } from './migration/one-account.ts'
+import {
+  assertNoForeignTables,
+  CREATE_JOURNAL,
+  findVersion,
+  JOURNAL,
+  migrationsFolder,
+  readJournal,
+} from './migration/schema-version.ts'
+import { disableTriggers } from './triggers.ts'
+
+// Long enough for a migration that rewrites a table of samples in another process.
+const LOCK_TIMEOUT_MS = 10 * MINUTE
+
+/** How soon the server ends the query of a gone client; otherwise the next migration would wait for it. */
+const CLIENT_CHECK_MS = 5 * SECOND
+const DEADLOCK_DETECTED = '40P01'
+/** More than one comes only while others lock the tables again and again. */
+const MAX_ATTEMPTS = 5
+
+/** A database, and the signal that ends the work on it; the server rolls back unfinished work. */
+export type MigrationInput = {
+  connectionString: string
+  log: Logger
+  signal?: AbortSignal
+  /** the folder of the migrations, for tests */
+  folder?: string
+}
+
+/** The names of the last migrations before and after, and how many ran; `from` is undefined for a database that was empty. */
+export type Migrated = Readonly<{ from: string | undefined; to: string; applied: number }>
+
+/**
+ * Brings the database at `connectionString` to this version, all of it or nothing. Two at once are safe: the second waits for
+ * the first and finds nothing to do. One that loses a deadlock with a query of others begins again. With `onlyEmpty` it makes the
+ * tables in an empty database, and throws ConfigError `database_unmigrated` for one of an older version. Throws ConfigError or
+ * TransientError as the store does, ConfigError `database_newer` for a database that a newer version has made, and ConfigError
+ * `database_unknown` for one with migrations that this version does not have, or with tables of others in our place.
+ */
+export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): Promise<Migrated> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const migrated = await withMigrationLock(input, (client) => applyAll(client, input))
+      if (migrated.applied > 0) input.log.info(migrated, migrated.from ? 'migrated the database' : SET_UP)
+      return migrated
+    } catch (error) {
+      if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error
+      input.log.warn({ attempt }, 'the migration met a deadlock with another query and begins again')
+    }
+  }
+}
+
+const SET_UP = 'set up the empty database'
+
+async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>[0]): Promise<Migrated> {
+  const { version, target } = await findVersion(client, input.folder)
+  if (version === 0) await assertNoForeignTables(client, { anywhere: input.onlyEmpty ?? false })
+  else if (input.onlyEmpty && version < target) throw outdated()
+  await applyMigrations(client, input)
+  if (version > 0 && version < target) await limitAgain(client)
+  const journal = await readJournal(input.folder)
+  const tagOf = (moment: number) => journal.find(({ when }) => when === moment)?.tag
+  const applied = journal.filter(({ when }) => when > version).length
+  return { from: tagOf(version), to: tagOf(target) ?? '', applied }
+}
+
+/**
+ * Runs work in a transaction of its own connection while no other process can migrate the database, and commits. What the
+ * work throws rolls everything back.
+ */
+export async function withMigrationLock<T>(
+  input: MigrationInput,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  const { connectionString } = input
+  const client = new PostgresClient({ connectionString, application_name: 'musette migrate' })
+  let broken = false
+  client.on('error', () => {
+    broken = true
+  })
+  const { signal } = input
+  const drop = () => dropConnection(client)
+  try {
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', drop, { once: true })
+    await client.connect()
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw mapDatabaseError(error, 'connect')
+  }
+  try {
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    // Some systems cannot check it and refuse the setting.
+    await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
+    await checkServer(client, connectionString)
+    await createMigrationLock(client)
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
+    await lockMigrations(client)
+    const result = await work(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw mapDatabaseError(error, 'query', broken)
+  } finally {
+    signal?.removeEventListener('abort', drop)
+    // The end of the session releases the lock and rolls back.
+    await client.end().catch(() => undefined)
+  }
+}
+
+/**
+ * Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. The rows that they
+ * write are no changes of the mirror: the triggers of our tables are off meanwhile.
+ */
+export async function applyMigrations(
+  client: pg.ClientBase,
+  options: { folder?: string; upTo?: number } = {},
+): Promise<void> {
+  const { folder = migrationsFolder(), upTo = Number.POSITIVE_INFINITY } = options
+  const { version } = await findVersion(client, folder)
+  const { readMigrationFiles } = await import('drizzle-orm/migrator')
+  const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
+    ({ folderMillis: moment }) => moment > version && moment <= upTo,
+  )
+  if (missing.length === 0) return
+  await client.query(CREATE_JOURNAL)
+  const enableTriggers = await disableTriggers(client)
+  for (const { folderMillis: moment, hash, sql } of missing) {
+    for (const statement of sql) await client.query(statement)
+    const applied = [hash, moment, VERSION]
+    await client.query(`INSERT INTO ${JOURNAL} (hash, created_at, musette) VALUES ($1, $2, $3)`, applied)
+  }
+  await enableTriggers()
+}
+
+/**
+ * Migrations lock a view, because the table of named locks does not exist before the first one. A `VACUUM` of the whole database
+ * would wait for the lock of a table; it does not touch views, and neither does pg_dump.
+ */
+const VIEW = 'musette.lock_migration'
+
+/** duplicate_schema, duplicate_table, duplicate_object and unique_violation of a catalog: another process made it at the same moment. */
+const MADE_MEANWHILE: ReadonlySet<string> = new Set(['42P06', '42P07', '42710', '23505'])
+
+/** Creates the lock of migrations, on an empty database too; not in a transaction. Throws pg's errors. */
+async function createMigrationLock(client: pg.ClientBase): Promise<void> {
+  const found = await client.query<{ schema: boolean; view: boolean }>(
+    `SELECT to_regnamespace('musette') IS NOT NULL AS schema, to_regclass('${VIEW}') IS NOT NULL AS view`,
+  )
+  if (!found.rows[0]?.schema) await unlessMadeMeanwhile(client.query('CREATE SCHEMA IF NOT EXISTS musette'))
+  if (found.rows[0]?.view) return
+  await unlessMadeMeanwhile(
+    client.query(
+      `CREATE VIEW ${VIEW} AS SELECT true AS lockable;
+       COMMENT ON VIEW ${VIEW} IS 'Locked by the process that migrates this database';
+       COMMENT ON COLUMN ${VIEW}.lockable IS 'Always true: the lock is what matters'`,
+    ),
+  )
+}
+
+/** Takes the lock to the end of the transaction, which must be allowed to write; waits for it as `lock_timeout` says. */
+async function lockMigrations(client: pg.ClientBase): Promise<void> {
+  await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)
+}
+
+async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
+  try {
+    await made
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && MADE_MEANWHILE.has(error.code ?? ''))) throw error
+  }
+}

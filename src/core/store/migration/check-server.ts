@@ -1,0 +1,79 @@
+import type pg from 'pg'
+import { ConfigError, TransientError } from '../../../kit/errors.ts'
+import { PostgresClient } from '../../../kit/postgres-client.ts'
+import { SECOND, within } from '../../../kit/time.ts'
+
+/** How long to wait for a connection: a busy pooler lets clients wait. */
+const SECOND_SESSION_WITHIN_MS = 5 * SECOND
+
+/**
+ * Checks what no query can work around: an encoding that has every letter, a server that takes writes, a login that may make what is
+ * not there, and a session that stays on its connection. Throws ConfigError `database_encoding`, `database_forbidden` and
+ * `database_pooled`, TransientError `database_read_only`, and pg's errors.
+ */
+export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
+  const { rows } = await client.query<{ encoding: string; standby: boolean; missing: string | null }>(
+    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
+       CASE WHEN to_regnamespace('training') IS NULL AND NOT has_database_privilege(current_database(), 'CREATE')
+         THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END AS missing`,
+  )
+  const { encoding = '', standby = false, missing } = rows[0] ?? {}
+  if (encoding !== 'UTF8') throw wrongEncoding(encoding)
+  if (standby) throw readOnly()
+  if (missing) {
+    const message = `this login may make nothing in the database; let its owner type in it: ${missing}`
+    throw new ConfigError('database_forbidden', message)
+  }
+  if (await isPooledByTransaction(client, connectionString)) throw pooled()
+}
+
+/** A pooler reports another process than the server. One that pools by transaction changes sessions between statements. */
+async function isPooledByTransaction(first: pg.ClientBase, connectionString: string): Promise<boolean> {
+  const before = await findPid(first)
+  if (before === (first as unknown as { processID: number }).processID) return false
+  // In a transaction a session stays where it is, whatever the mode.
+  const [one, two] = [new PostgresClient({ connectionString }), new PostgresClient({ connectionString })]
+  try {
+    await one.connect()
+    const pid = await findPid(one)
+    let other: number | undefined
+    const begun = beginAndFindPid(two).then((found) => {
+      other = found
+    })
+    if (!(await within(begun, SECOND_SESSION_WITHIN_MS))) return false
+    return other === pid || (await findPid(one)) !== pid
+  } finally {
+    for (const client of [one, two]) client.end().catch(() => undefined)
+  }
+}
+
+async function beginAndFindPid(client: pg.Client): Promise<number> {
+  await client.connect()
+  await client.query('BEGIN')
+  return findPid(client)
+}
+
+async function findPid(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return rows[0]?.pid ?? 0
+}
+
+function wrongEncoding(encoding: string): ConfigError {
+  const message =
+    `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
+    'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
+  return new ConfigError('database_encoding', message)
+}
+
+function readOnly(): TransientError {
+  const message =
+    'this Postgres is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
+  return new TransientError('database_read_only', message)
+}
+
+function pooled(): ConfigError {
+  const message =
+    'DATABASE_URL leads to a pooler that gives each transaction another connection, and musette needs settings, locks and ' +
+    'notifications that belong to one; write the address of Postgres itself, or set pool_mode = session'
+  return new ConfigError('database_pooled', message)
+}

@@ -1,0 +1,163 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { ConfigError, UnexpectedResponseError } from '../../../kit/errors.ts'
+import { PROGRAM_FOLDER, VERSION } from '../../../kit/program-folder.ts'
+import { empty, outdated } from '../database-errors.ts'
+import type { Tx } from '../store.ts'
+
+/** The table that names the migrations of a database. */
+export const JOURNAL = 'musette.migrations'
+
+/** Makes the table; the first migration comments on it. */
+export const CREATE_JOURNAL = `
+  CREATE TABLE IF NOT EXISTS ${JOURNAL} (
+    id serial PRIMARY KEY,
+    hash text NOT NULL,
+    created_at bigint
+  );
+  ALTER TABLE ${JOURNAL} ADD COLUMN IF NOT EXISTS musette text;
+  COMMENT ON COLUMN ${JOURNAL}.musette IS 'Version of musette that applied it; NULL where that is not recorded'`
+
+/**
+ * Throws ConfigError unless the database is at this version: `database_empty`, `database_unmigrated` for an older one, and
+ * `database_unknown` and `database_newer` as `migrate` does. A database without tables of ours but with those of others is unknown.
+ */
+export async function checkSchema(tx: Tx): Promise<void> {
+  const { version, target } = await findVersion(tx.client)
+  if (version === target) return
+  if (version > 0) throw outdated()
+  await assertNoForeignTables(tx.client, { anywhere: true })
+  throw empty()
+}
+
+type Version = {
+  /** the moment of the last migration of the database, ms since 1970; 0 without migrations */
+  version: number
+  /** the moment of the last migration of this program */
+  target: number
+  /** the version of musette that applied the last migration; undefined where none is recorded */
+  madeBy: string | undefined
+}
+
+/**
+ * Finds the version of the database and that of this program. A version is the moment its last migration was generated,
+ * ms since 1970; 0 is a database without migrations. Throws ConfigError unless this program has every migration of the database.
+ */
+export async function findVersion(client: pg.ClientBase, folder?: string): Promise<Version> {
+  return compareVersions(await findApplied(client), await readMigrations(folder))
+}
+
+/** Compares the migrations of a database with those of a program of any version. Throws as findVersion does. */
+export function compareVersions(applied: readonly AppliedMigration[], known: readonly number[]): Version {
+  const last = applied.reduce<AppliedMigration | undefined>(
+    (newest, each) => (each.moment > (newest?.moment ?? 0) ? each : newest),
+    undefined,
+  )
+  const [version, target, madeBy] = [last?.moment ?? 0, Math.max(...known), last?.musette]
+  if (version > target) throw newerDatabase(madeBy)
+  if (applied.some(({ moment }) => !known.includes(moment))) throw unknownDatabase()
+  return { version, target, madeBy }
+}
+
+/** A migration that a database has: the moment it was generated, ms since 1970, and the version of musette that applied it. */
+type AppliedMigration = { moment: number; musette: string | undefined }
+
+/** Selects the migrations of a database, also from a journal without versions. */
+export const APPLIED = `SELECT m.created_at, to_jsonb(m) ->> 'musette' AS musette FROM ${JOURNAL} m ORDER BY 1`
+
+/** Makes an applied migration of a row of APPLIED. */
+export function makeApplied(moment: string | null, musette: string | null): AppliedMigration {
+  return { moment: Number(moment), musette: musette ?? undefined }
+}
+
+/** Finds the migrations that the database has, each as the moment it was generated, ms since 1970. */
+export async function findMigrations(client: pg.ClientBase): Promise<number[]> {
+  return (await findApplied(client)).map(({ moment }) => moment)
+}
+
+async function findApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
+  const known = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
+    JOURNAL,
+  ])
+  if (!known.rows[0]?.found) return []
+  const { rows } = await client.query<{ created_at: string | null; musette: string | null }>(APPLIED)
+  return rows.map((row) => makeApplied(row.created_at, row.musette))
+}
+
+/**
+ * Tables, views and sequences that neither Postgres, an extension, the queue nor the lock of migrations has made; first those that
+ * stand where ours would be.
+ */
+const FOREIGN_TABLES = `
+  SELECT format('%I.%I', n.nspname, c.relname) AS name, n.nspname IN ('training', 'musette') AS in_our_place
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+    AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'bullmq')
+    AND (n.nspname, c.relname) NOT IN (('musette', 'lock_migration'), ('musette', 'migrations'), ('musette', 'migrations_id_seq'))
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+  ORDER BY in_our_place DESC, name LIMIT 1`
+
+/**
+ * Throws ConfigError `database_unknown` when a database without migrations has tables of others: in the schemas training and
+ * musette, or `anywhere`, because an address may be the one of another program's database by mistake.
+ */
+export async function assertNoForeignTables(client: pg.ClientBase, { anywhere }: { anywhere: boolean }) {
+  const { rows } = await client.query<{ name: string; in_our_place: boolean }>(FOREIGN_TABLES)
+  const [found] = rows
+  if (!found || !(found.in_our_place || anywhere)) return
+  const repair = found.in_our_place
+    ? 'use another database in DATABASE_URL'
+    : 'if it is the right one all the same, run: musette migrate'
+  throw new ConfigError(
+    'database_unknown',
+    `this database has tables that musette did not make, such as ${found.name}; ${repair}`,
+  )
+}
+
+/** Reads the migrations of this program, each as the moment it was generated, ms since 1970. */
+export async function readMigrations(folder?: string): Promise<number[]> {
+  return (await readJournal(folder)).map(({ when }) => when)
+}
+
+type JournalEntry = Readonly<{ when: number; tag: string }>
+
+/** Reads the migrations of this program with their names, the oldest first. */
+export async function readJournal(folder: string = migrationsFolder()): Promise<readonly JournalEntry[]> {
+  const text = await readFile(`${folder}/meta/_journal.json`, 'utf8')
+  const journal: unknown = JSON.parse(text)
+  const entries = isJournal(journal) ? journal.entries : []
+  if (entries.length > 0) return entries
+  throw new UnexpectedResponseError(
+    'migrations_missing',
+    'drizzle/meta/_journal.json has no entries; install musette again',
+  )
+}
+
+function isJournal(value: unknown): value is { entries: JournalEntry[] } {
+  return typeof value === 'object' && value !== null && 'entries' in value && Array.isArray(value.entries)
+}
+
+/** Returns the folder of the migrations. */
+export function migrationsFolder(): string {
+  return join(PROGRAM_FOLDER, 'drizzle')
+}
+
+/** Returns the version of musette that made a database when it differs from this one: two checkouts between releases have one number. */
+export function otherVersion(madeBy: string | undefined): string | undefined {
+  return madeBy === VERSION ? undefined : madeBy
+}
+
+function newerDatabase(madeBy: string | undefined): ConfigError {
+  const other = otherVersion(madeBy)
+  const message = `this database was made by a newer musette${other === undefined ? '' : `, ${other}`}; install that version`
+  return new ConfigError('database_newer', message)
+}
+
+function unknownDatabase(): ConfigError {
+  const message =
+    'an earlier musette made this database, and this version cannot migrate it; take files that ' +
+    'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
+    'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
+  return new ConfigError('database_unknown', message)
+}

@@ -1,0 +1,179 @@
+import type { Logger } from 'pino'
+import { errorLine } from '../../../kit/errors.ts'
+import type { Store } from '../store.ts'
+
+/** Keeps the table of samples small and quick to read while hundreds of activities are replaced. */
+export type SamplesVacuum = ReturnType<typeof makeSamplesVacuum>
+
+/** Fewer changed samples than this, 2 MB, are not worth the work. */
+const MIN_ROWS = 20_000
+/** The share of the table that may be replaced samples before a vacuum, or new samples before an analyze. */
+const SHARE = 0.1
+/** 10 MB of samples: they are still in Postgres's cache when the indexes are brought up to date. */
+const SUMMARIZE_EVERY = 100_000
+
+/**
+ * Makes the vacuum of `training.samples`. Autovacuum does most of the work, but runs once a minute at most: a history that is
+ * replaced as a whole would take twice its room, and until the table is analyzed, a query for one activity reads all of them.
+ * A failure is only logged, because it costs time or room and no data.
+ */
+export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
+  const { store } = deps
+  let idle = true
+  let newRows = 0
+  let replacedRows = 0
+  let replacedSinceAnalyze = 0
+  let limit: number | undefined
+  let running = false
+  let hasStatistics = false
+
+  const needsVacuum = async () => {
+    if (replacedRows < MIN_ROWS) return false
+    limit ??= Math.max(MIN_ROWS, SHARE * (await countSamples(store)).held)
+    return replacedRows >= limit
+  }
+
+  return {
+    /**
+     * Adds all samples to the summaries of the indexes; to be called before many are replaced. After a restore there are none, and
+     * each deletion would read the whole table.
+     */
+    beforeRewrite: () => attempt(deps, () => store.execute(SUMMARIZE_NEW)),
+    /**
+     * Counts the samples of a batch that were written in place of `replaced` others. When enough have come together, it vacuums the
+     * replaced ones or adds the new ones to the summaries of the indexes.
+     */
+    async afterWrite(batch: ReadonlyArray<{ written: number; replaced: number }>): Promise<void> {
+      for (const { written, replaced } of batch) {
+        if (written + replaced > 0) idle = false
+        newRows += written
+        replacedRows += replaced
+        replacedSinceAnalyze += replaced
+      }
+      if (idle || running) return
+      running = true
+      await attempt(deps, async () => {
+        if (!hasStatistics) {
+          // What fails is not tried at each write.
+          hasStatistics = true
+          hasStatistics = await keepStatistics(store)
+        }
+        const [toVacuum, toSummarize] = [await needsVacuum(), newRows >= SUMMARIZE_EVERY]
+        // When another vacuum runs, the next write tries again.
+        if (!(toVacuum || toSummarize) || (await isLocked(store))) return
+        newRows = 0
+        if (toVacuum) replacedRows = 0
+        await store.execute(toVacuum ? 'VACUUM (SKIP_LOCKED) training.samples' : SUMMARIZE_NEW)
+      })
+      running = false
+    },
+    /** Updates the planner's statistics of every table, and the indexes of samples, where much has changed; to be called when no work is left. */
+    async whenIdle(): Promise<void> {
+      if (idle) return
+      idle = true
+      await attempt(deps, async () => {
+        limit = undefined
+        for (const table of await findUnanalyzed(store)) await store.execute(`ANALYZE (SKIP_LOCKED) ${table}`)
+        const { held, known } = await countSamples(store)
+        const mostMoved = replacedSinceAnalyze >= Math.max(MIN_ROWS, held / 2)
+        if (!mostMoved && Math.abs(held - known) < Math.max(MIN_ROWS, SHARE * held)) return
+        await store.execute('ANALYZE training.samples (activity_id)')
+        await keepStatistics(store)
+        await store.execute(mostMoved ? SUMMARIZE_ALL : SUMMARIZE_NEW)
+        if (mostMoved) replacedSinceAnalyze = 0
+      })
+    },
+  }
+}
+
+// Every query reads the page ranges that have no summary in an index.
+// Autovacuum adds those of samples_t within minutes: no query of musette needs it.
+const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
+// A summary keeps the activities and times of its range and never drops one.
+const SUMMARIZE_ALL = `
+  SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
+  FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
+    generate_series(0, pg_relation_size(t.oid) / current_setting('block_size')::bigint, 32) AS page
+  WHERE i.indexrelid IN ('training.samples_activity'::regclass, 'training.samples_t'::regclass)`
+
+async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    log.warn(
+      { reason: errorLine(error) },
+      'tables could not be vacuumed or analyzed; queries are slower until the next try',
+    )
+  }
+}
+
+/** Tells whether autovacuum or another process holds the lock that a vacuum needs. */
+async function isLocked(store: Store): Promise<boolean> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query(
+      `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND granted
+         AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    ),
+  )
+  return rows.length > 0
+}
+
+/** Counts the samples by the activities' rows (`held`) and by the planner's statistics (`known`). */
+async function countSamples(store: Store): Promise<{ held: number; known: number }> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query<{ held: number; known: number }>(
+      `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
+         greatest(reltuples, 0)::float8 AS known
+       FROM pg_class WHERE oid = 'training.samples'::regclass`,
+    ),
+  )
+  return rows[0] ?? { held: 0, known: 0 }
+}
+
+/**
+ * Corrects the planner's statistics of `samples.activity_id`, and keeps ANALYZE from replacing them; does nothing before Postgres 18, which
+ * does not support it, and on a partitioned table. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an
+ * activity always lie together: after edits in random order it read all of 10 million samples to find those of ten activities, 1.4 s
+ * instead of 40 ms. Returns false while a vacuum holds the table: the next write tries again.
+ */
+async function keepStatistics(store: Store): Promise<boolean> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query<{ distinct: number }>(
+      `SELECT (-a.activities / a.held)::float8 AS distinct
+       FROM (SELECT sum(sample_count)::float8 AS held, (count(*) FILTER (WHERE sample_count > 0))::float8 AS activities
+             FROM training.activities) a, pg_class c
+       LEFT JOIN pg_stats s ON s.schemaname = 'training' AND s.tablename = c.relname AND s.attname = 'activity_id' AND NOT s.inherited
+       WHERE c.oid = 'training.samples'::regclass AND c.relkind = 'r' AND current_setting('server_version_num')::int >= 180000
+         AND a.held > 0
+         AND (s.correlation = 1 AND -s.n_distinct BETWEEN a.activities / a.held / 2 AND a.activities / a.held * 2) IS NOT TRUE`,
+    ),
+  )
+  const [outdated] = rows
+  if (!outdated) return true
+  // A lock of ours that waits would end an autovacuum, and keep others waiting.
+  if (await isLocked(store)) return false
+  const column = `'schemaname', 'training', 'relname', 'samples', 'attname', 'activity_id', 'inherited', false`
+  const { distinct } = outdated
+  await store.execute(`
+    ALTER TABLE training.samples ALTER activity_id SET STATISTICS 0;
+    SELECT pg_clear_attribute_stats('training', 'samples', 'activity_id', false);
+    SELECT pg_restore_attribute_stats(${column}, 'null_frac', 0::real, 'avg_width', 4, 'correlation', 1::real,
+      'n_distinct', ${distinct}::real)`)
+  return true
+}
+
+/** Rows that may change in a small table before an analyze. */
+const MIN_CHANGED = 500
+
+/** Finds the tables except samples with statistics older than a fifth of their rows: autovacuum may be slow or off. */
+async function findUnanalyzed(store: Store): Promise<string[]> {
+  const { rows } = await store.read((tx) =>
+    tx.client.query<{ name: string }>(
+      `SELECT relid::regclass::text AS name FROM pg_stat_user_tables
+       WHERE schemaname IN ('training', 'musette') AND relid <> 'training.samples'::regclass
+         AND n_mod_since_analyze >= ${MIN_CHANGED} + n_live_tup / 5`,
+    ),
+  )
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,231 @@
+import { eq } from 'drizzle-orm'
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { errorCode, errorLine, MusetteError } from '../../kit/errors.ts'
+import { endPool, makePool } from '../../kit/postgres-client.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
+import { locks } from './schema/index.ts'
+
+/** One connection inside one transaction. */
+export type Tx = { readonly db: NodePgDatabase; readonly client: pg.PoolClient }
+
+export type Store = ReturnType<typeof openStore>
+
+type StoreOptions = { connectionString: string; maxConnections?: number; silentMs?: number }
+
+// As long as a slow COPY may hold a lock.
+const LOCK_TIMEOUT_MS = MINUTE
+// A token refresh waits for the service inside a transaction, two minutes at most.
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5 * MINUTE
+const CONNECT_TIMEOUT_MS = 15 * SECOND
+// Longer than the pause between two sweeps: reconnecting for each would be most of the work of an idle daemon.
+const IDLE_TIMEOUT_MS = MINUTE
+const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+/**
+ * Opens the store on a pool of connections; it connects at the first use. Every error of the database
+ * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
+ * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
+ */
+export function openStore(deps: { log: Logger }, options: StoreOptions) {
+  const pool = makeStorePool(deps, options)
+  const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
+    const client = await connect(pool)
+    let broken = false
+    let step: DatabaseStep = 'query'
+    const onError = () => {
+      broken = true
+    }
+    client.on('error', onError)
+    try {
+      await client.query(begin)
+      const result = await fn({ db: drizzle(client), client })
+      step = 'commit'
+      await commit(client)
+      client.off('error', onError)
+      client.release()
+      return result
+    } catch (error) {
+      // The `end` and `error` events of a dead connection may come one tick after the query's error.
+      await new Promise((resolve) => setImmediate(resolve))
+      const healthy = !broken && (await rollback(client))
+      client.off('error', onError)
+      client.release(!healthy)
+      throw mapDatabaseError(error, step, !healthy)
+    }
+  }
+
+  return {
+    /** Runs `fn` in a read-only transaction that sees one moment. */
+    read: <T>(fn: (tx: Tx) => Promise<T>) => within(BEGIN_READ, fn),
+    /** Runs `fn` in a transaction and commits; what `fn` throws rolls it back. */
+    transaction: <T>(fn: (tx: Tx) => Promise<T>) => within('BEGIN', fn),
+    /** Runs a statement that may stand in no transaction, such as VACUUM. */
+    async execute(statement: string): Promise<void> {
+      try {
+        await pool.query(statement)
+      } catch (error) {
+        throw mapDatabaseError(error, 'query')
+      }
+    },
+    /** Waits for the transactions in flight and closes every connection. */
+    close: () => endPool(pool),
+  }
+}
+
+function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
+  const settings = [
+    `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  ].join('; ')
+  const pool = makePool({
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? 10,
+    application_name: 'musette',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    silentMs: options.silentMs,
+    // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
+    onConnect: (client) => client.query(settings),
+  })
+  pool.on('error', (error) => {
+    deps.log.warn({ reason: errorLine(error) }, 'lost an idle database connection')
+  })
+  return pool
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw mapDatabaseError(error, 'connect')
+  }
+}
+
+// Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error; that must not count as success.
+async function commit(client: pg.PoolClient): Promise<void> {
+  const answer = await client.query('COMMIT')
+  if (answer.command === 'ROLLBACK') {
+    throw new MusetteError('transaction_rolled_back', 'a query before the commit had failed; nothing is kept')
+  }
+}
+
+async function rollback(client: pg.PoolClient): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Work that one transaction at a time may do for one account, one service or one folder. */
+type LockedWork =
+  | 'activity list'
+  | 'logins'
+  | 'pass'
+  | 'training info'
+  | 'uploads'
+  | 'workout folder'
+  | 'workout list'
+  | 'workout sets'
+
+/**
+ * Waits until no other transaction holds the lock of that work for `owner`, and holds it until this transaction ends. The
+ * lock is a row of schema musette: every login of the database could take an advisory lock, also one that only reads.
+ */
+export async function acquireNamedLock(tx: Tx, work: LockedWork, owner: number | string): Promise<void> {
+  const name = `${work} ${owner}`
+  const found = await tx.db.select().from(locks).where(eq(locks.name, name)).for('update')
+  if (found.length > 0) return
+  // When two transactions insert the row at the same time, the second one waits here for the first.
+  await tx.db.insert(locks).values({ name }).onConflictDoUpdate({ target: locks.name, set: { name } })
+}
+
+/**
+ * Runs `action`, which may take long, while no other process does the same work, for which there is a view `musette.lock_<work>`. Returns
+ * undefined, and runs nothing, when another one does it at this moment; nothing is waited for. The lock ends with its connection, so a
+ * process that was killed holds none. `action` uses other connections; `held` aborts when the lock is lost with its connection.
+ */
+export async function withExclusiveWork<T>(
+  store: Store,
+  work: string,
+  action: (held: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  let locked = false
+  try {
+    // Locking a row would give this transaction a number, and vacuum would wait for its end.
+    return await store.transaction(async (tx) => {
+      await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+      await tx.client.query(`LOCK TABLE musette.lock_${work} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT`)
+      locked = true
+      const held = new AbortController()
+      const lose = (error: Error) => held.abort(error)
+      tx.client.once('error', lose)
+      return await action(held.signal).finally(() => tx.client.off('error', lose))
+    })
+  } catch (error) {
+    if (!locked && sqlstateOf(error) === '55P03') return undefined
+    throw error
+  }
+}
+
+const PASS_NAME = 'musette pass '
+
+/** Finds the accounts with a running or waiting pass in any process. */
+export async function findPasses(tx: Tx): Promise<number[]> {
+  const { rows } = await tx.client.query<{ account_id: number }>(
+    `SELECT DISTINCT substr(s.application_name, length($1) + 1)::int AS account_id
+     FROM pg_locks l JOIN pg_stat_activity s USING (pid) JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+     WHERE l.relation = to_regclass('musette.lock_pass') AND s.application_name LIKE $1 || '%'`,
+    [PASS_NAME],
+  )
+  return rows.map((row) => row.account_id)
+}
+
+/**
+ * Runs `action` as the one pass of an account, after those of other accounts have ended, so that together they keep one pace. Returns
+ * undefined, and runs nothing, while another process has a pass of this account. A pass is known by the name of a connection
+ * that holds a lock, which other logins cannot take and which ends with its process. Throws the signal's reason while it waits.
+ */
+export async function withPass<T>(
+  store: Store,
+  { accountId, signal, onWait }: { accountId: number; signal?: AbortSignal | undefined; onWait: () => void },
+  action: () => Promise<T>,
+): Promise<T | undefined> {
+  let pass: Promise<T> | undefined
+  await store.transaction(async (tx) => {
+    await acquireNamedLock(tx, 'pass', accountId)
+    if ((await findPasses(tx)).includes(accountId)) return
+    await new Promise<void>((resolve, reject) => {
+      pass = store.transaction(async ({ client }) => {
+        // No row is locked, see withExclusiveWork. A machine that is gone is noticed within two minutes.
+        await client.query(`SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL application_name = '${PASS_NAME}${accountId}';
+          SET LOCAL tcp_keepalives_idle = 60; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 6;
+          SET LOCAL lock_timeout = '1s'; LOCK TABLE musette.lock_pass IN ROW SHARE MODE`)
+        resolve()
+        while (!(await isTurn(client))) {
+          signal?.throwIfAborted()
+          onWait()
+        }
+        return action()
+      })
+      pass.catch(reject)
+    })
+  })
+  return pass
+}
+
+async function isTurn(client: pg.PoolClient): Promise<boolean> {
+  await client.query('SAVEPOINT turn')
+  try {
+    await client.query('LOCK TABLE musette.lock_pass IN SHARE UPDATE EXCLUSIVE MODE')
+    return true
+  } catch (error) {
+    if (errorCode(error) !== '55P03') throw error
+    await client.query('ROLLBACK TO turn')
+    return false
+  }
+}

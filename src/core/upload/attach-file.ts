@@ -1,0 +1,136 @@
+import { formatDuration, SECOND } from '../../kit/time.ts'
+import { readContents } from '../fit/fit-contents.ts'
+import type { WholeFit } from '../fit/judge.ts'
+import type { ReadFit } from '../fit/read-fit.ts'
+import type { Account } from '../store/account-rows.ts'
+import { findStoredSamples } from '../store/samples/stored-samples.ts'
+import { acquireNamedLock } from '../store/store.ts'
+import {
+  type ActivityAtStart,
+  findActivitiesAt,
+  recordUploadSeen,
+  recordUploadState,
+  type Upload,
+} from '../store/uploads/uploads.ts'
+import { normalizeRecords } from './fit-record-rows.ts'
+import { keepWhole, loadFit } from './keep-fit.ts'
+import { distanceTo } from './match-activity.ts'
+import type { UploadDeps } from './upload-deps.ts'
+
+/** Services round a start, or begin with the first record; no rider begins two activities within this time. */
+export const SAME_START_MS = 5 * SECOND
+/** A service may leave out seconds at both ends, and pauses that the device does not record; the larger limit counts. */
+const LENGTH_WITHIN_S = 60
+const LENGTH_WITHIN_SHARE = 0.02
+/** How far two values of one second may differ, 1/min or W: a service may smooth them. */
+const VALUE_WITHIN = 2
+/** Fewer values prove nothing; two riders of one ride often share a heart rate, so most values must be equal. */
+const [MIN_VALUES, MIN_SAME_SHARE] = [30, 0.8]
+
+/** A whole FIT activity and its account. */
+export type WholeFile = { account: Account; fit: ReadFit; whole: WholeFit }
+
+/** The activity of a file, or why there is none; `isAwaited`: a candidate is not fetched yet; `isUnknown`: no activity has its start. */
+type Found =
+  | { activity: ActivityAtStart }
+  | { activity?: undefined; reason: string; isAwaited?: true; isUnknown?: true }
+
+type Deps = Pick<UploadDeps, 'store' | 'log' | 'memory' | 'now' | 'keepFit'>
+
+/**
+ * Finds the mirrored activity that a file records: the only one that starts within 5 s of one of the file's starts (UTC or local time), has
+ * the same length within 60 s or 2 % and the same values in the same seconds, and has no other file. Several sports in one file are one
+ * ride. Throws the errors of the database and of reading.
+ */
+export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: WholeFile): Promise<Found> {
+  const { account, fit, whole } = input
+  const { starts, utcOffsetS, startedAt, endedAt, timerS } = whole
+  const local = starts.map((start) => new Date(start.getTime() + utcOffsetS * SECOND))
+  const wanted = { accountId: account.accountId, contentId: fit.contentId, starts: [...starts, ...local] }
+  const activities = await deps.store.read((tx) =>
+    findActivitiesAt(tx, { ...wanted, withinMs: SAME_START_MS }),
+  )
+  const names = (some: readonly ActivityAtStart[]) => some.map(({ path }) => path).join(', ')
+  if (activities.length === 0) return { reason: 'no activity here has its start', isUnknown: true }
+  if (activities.some(({ isAwaited, lengthsS }) => isAwaited && lengthsS.length === 0))
+    return { reason: `activity ${names(activities)} has its start and no length yet`, isAwaited: true }
+  const elapsedS = startedAt && endedAt ? (endedAt.getTime() - startedAt.getTime()) / SECOND : timerS
+  const isLong = (s: number) => isAsLong(s, elapsedS) || (timerS > 0 && isAsLong(s, timerS))
+  const long = activities.filter(({ lengthsS }) => lengthsS.some(isLong))
+  const length = formatDuration(elapsedS * SECOND)
+  if (long.length === 0)
+    return { reason: `activity ${names(activities)} has its start and does not last ${length}` }
+  const same: ActivityAtStart[] = []
+  for (const activity of long) {
+    const isUtc = distanceTo(activity.startedAt, starts) <= SAME_START_MS
+    if (await hasSameValues(deps, input, { activity, shiftS: isUtc ? 0 : utcOffsetS })) same.push(activity)
+  }
+  const [activity, another] = same
+  if (!activity)
+    return { reason: `activity ${names(long)} is of another device or rider: its values are others` }
+  if (another) return { reason: `it may be any of the activities ${names(same)}` }
+  if (activity.fileName !== null)
+    return { reason: `activity ${activity.path} has the file "${activity.fileName}" already` }
+  return { activity }
+}
+
+/**
+ * Joins a file to its activity, first in the ledger, then with the content of the file; sends nothing. Returns the ledger row, which is
+ * `attached` unless another process was faster, and whether the content is stored; a failure to store it is only logged. Throws the errors
+ * of the database.
+ */
+export async function attachFile(
+  deps: Deps,
+  input: WholeFile,
+  { activityId, path: activityPath, startedAt }: ActivityAtStart,
+): Promise<{ upload: Upload; isKept: boolean }> {
+  const seen = seenOf(input, deps.now())
+  const upload = await deps.store.transaction(async (tx) => {
+    const { upload: row } = await recordUploadSeen(tx, seen)
+    await acquireNamedLock(tx, 'uploads', seen.accountId)
+    const activities = await findActivitiesAt(tx, { ...seen, starts: [startedAt], withinMs: 1 })
+    const isFree = activities.some(
+      (activity) => activity.activityId === activityId && activity.fileName === null,
+    )
+    const end = { activityId, activityPath, reason: null, nextTryAt: null, resendAfter: null, checks: 0 }
+    const from = ['seen', 'refused', 'duplicate'] as const
+    return (isFree && (await recordUploadState(tx, seen, { ...end, state: 'attached' }, { from }))) || row
+  })
+  if (upload.state === 'attached')
+    deps.log.info({ file: seen.fileName, contentId: seen.contentId, path: activityPath }, 'file attached')
+  return { upload, isKept: await keepWhole(deps, input) }
+}
+
+/** Makes the ledger row of a new file. */
+export function seenOf({ account, fit, whole: { startedAt, otherStarts } }: WholeFile, seenAt: Date) {
+  const { contentId, name: fileName, sizeBytes } = fit
+  return { accountId: account.accountId, contentId, fileName, sizeBytes, startedAt, otherStarts, seenAt }
+}
+
+function isAsLong(a: number, b: number): boolean {
+  return Math.abs(a - b) <= Math.max(LENGTH_WITHIN_S, LENGTH_WITHIN_SHARE * Math.max(a, b))
+}
+
+/** Whether the activity has the file's sensor values, or none can be compared. */
+async function hasSameValues(
+  deps: Pick<Deps, 'store' | 'memory'>,
+  { fit }: WholeFile,
+  { activity, shiftS }: { activity: ActivityAtStart; shiftS: number },
+): Promise<boolean> {
+  const { t, columns: there } = await deps.store.read((tx) => findStoredSamples(tx, activity.activityId))
+  const read = async () => normalizeRecords(readContents(await loadFit(fit)).records).columns
+  const { t: times = [], hr, power } = await deps.memory(fit.sizeBytes, read)
+  const rowAt = new Map([...t].map((time, row) => [Math.round(time / SECOND), row]))
+  const rows = [...times].map((time) => rowAt.get(Math.round(time / SECOND) + shiftS) ?? -1)
+  const shareOf = (here: Float64Array | undefined, others: Float64Array) => {
+    const both = [...(here ?? [])].map(
+      (value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN] as const,
+    )
+    // Every rider who coasts has the same power.
+    const known = both.filter(([value, other]) => value > 0 && !Number.isNaN(other))
+    const same = known.filter(([value, other]) => Math.abs(value - other) <= VALUE_WITHIN)
+    return known.length < MIN_VALUES ? [] : [same.length / known.length]
+  }
+  const shares = [...shareOf(hr, there.hr), ...shareOf(power, there.p_raw)]
+  return shares.length === 0 || shares.some((share) => share >= MIN_SAME_SHARE)
+}

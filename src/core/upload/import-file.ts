@@ -1,0 +1,266 @@
+import {
+  CredentialsRejectedError,
+  commandFor,
+  errorCode,
+  errorLine,
+  isAbort,
+  MusetteError,
+  RateLimitedError,
+  TransientError,
+} from '../../kit/errors.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../kit/time.ts'
+import type { ByteSource, Fault } from '../fit/archive.ts'
+import { contentIdOf, type ReadFit, readFit, unpackDropped } from '../fit/read-fit.ts'
+import type { Account } from '../store/account-rows.ts'
+import { recordUploadCopies, type Upload } from '../store/uploads/uploads.ts'
+import { OTHER_VERSION, recordRefused, sendFile } from './send-file.ts'
+import type { UploadDeps } from './upload-deps.ts'
+import { OPEN_STATES } from './upload-outcome.ts'
+
+/** How long a file may be incomplete before it is reported; a writer pauses for seconds. */
+const WAITS_AFTER_MS = 1 * MINUTE
+/** How long a file may be incomplete before it is refused: longer than a stop during a ride. */
+const GIVEN_UP_AFTER_MS = 1 * HOUR
+/** A file that was last changed longer ago is not being written. */
+const OLD_AFTER_MS = 1 * DAY
+/** A file whose records end longer before its last change was copied or converted, not just recorded. */
+const RECORDED_WITHIN_MS = 10 * MINUTE
+/** The contents of an archive that the text lists; `training.uploads` has all. */
+const MAX_LINES = 20
+/** The pause before the next attempt after a problem of database or service. */
+const RETRY_MS = 15 * SECOND
+/** The key of the problem that all files share while the database or the service is unavailable. */
+const OUTAGE = 'outage'
+
+/** A file on disk; `check` throws TransientError `file_changed` when it is no longer the opened one. */
+type FileSource = ByteSource & { check(): Promise<void> }
+
+type ImportInput = {
+  account: Account
+  name: string
+  open: () => Promise<FileSource>
+  /** since when the file has been unchanged in its place */
+  restingSince: Date
+  /** when the file was last changed; it may be years ago */
+  changedAt: Date
+  signal?: AbortSignal
+}
+
+/** What to do with the file on disk; `dueAt`: when to import it again, if known; `reason`: why it waits. */
+export type ImportOutcome =
+  | { action: 'done' }
+  | { action: 'failed'; text: string }
+  | { action: 'wait'; dueAt?: Date; reason?: string; code?: string }
+
+/**
+ * Imports one file at rest from the drop folder: reads it, sends each FIT file in it through the ledger, and returns what to do with it. It
+ * is `done` when the service accepted everything, `failed` when something was refused or is a duplicate, else it waits. An incomplete file
+ * waits until it has rested for an hour and is then refused. After a crash at any step, importing again has the same result. Throws only
+ * the errors of the disk.
+ */
+export async function importFile(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
+  try {
+    const outcome = await importContents(deps, input)
+    // The judgement of an incomplete file needed neither database nor service.
+    if (outcome.action !== 'wait' || outcome.reason === undefined) deps.problems.over(OUTAGE)
+    deps.problems.over(input.name)
+    return outcome
+  } catch (error) {
+    if (isAbort(error, input.signal)) return { action: 'wait' }
+    if (isOfDisk(error)) throw error
+    const reason = errorLine(error)
+    // An outage is one problem, however many files wait for its end.
+    if (isOutage(error)) deps.problems.say('warn', OUTAGE, `uploads wait: ${reason}`)
+    else deps.problems.say('error', input.name, `${input.name} waits: ${reason}`, { err: error })
+    return { action: 'wait', dueAt: new Date(deps.now().getTime() + RETRY_MS) }
+  }
+}
+
+async function importContents(deps: UploadDeps, input: ImportInput): Promise<ImportOutcome> {
+  const { account, name } = input
+  const source = await input.open()
+  const givenUpAt = giveUpAt(input)
+  const isGivenUp = givenUpAt <= deps.now()
+  const waitFor = (reason: string): ImportOutcome => ({
+    action: 'wait',
+    dueAt: givenUpAt,
+    reason: `not whole: ${reason}`,
+  })
+  const unpacked = await unpackDropped(name, source)
+  if (unpacked.verdict !== 'files') {
+    if (unpacked.verdict === 'unready' && !isGivenUp) return waitFor(unpacked.reason)
+    return conclude(deps, input, [await recordFault(deps, input, { source, fault: unpacked })])
+  }
+  // A file that is incomplete inside an archive stays so.
+  const settled = isGivenUp || unpacked.isPacked
+  const fits: ReadFit[] = []
+  const faults: Fault[] = []
+  for (const file of unpacked.files) {
+    const read = await readFit(file, { settled })
+    if ('fault' in read) faults.push({ ...read.fault, reason: `${read.name}: ${read.fault.reason}` })
+    else if (read.verdict.verdict === 'unready') return waitFor(read.verdict.reason)
+    else fits.push(read)
+  }
+  const cut = faults.find(({ verdict }) => verdict === 'unready')
+  if (cut && !isGivenUp) return waitFor(cut.reason)
+  const dueAt = new Date(input.changedAt.getTime() + deps.settleMs)
+  if (dueAt > deps.now() && fits.some((fit) => isRecording(fit, input.changedAt))) {
+    const reason = `it was just being recorded; it is sent when nothing was added until ${dueAt.toISOString()}`
+    return { action: 'wait', dueAt, reason, code: 'settling' }
+  }
+  await source.check()
+  const results: ContentResult[] = []
+  for (const fit of fits) {
+    const { signal, restingSince: since } = input
+    const sending = { account, fit, again: 'refused' as const, since, ...(signal && { signal }) }
+    try {
+      const { upload, known, paused } = await sendFile(deps, sending)
+      results.push({ upload, known, paused, fileName: fit.name, cut: fit.cut })
+    } catch (error) {
+      const [code, reason] = [errorCode(error), errorLine(error)]
+      if (code !== OTHER_VERSION) throw error
+      if (unpacked.files.length === 1) return { action: 'wait', reason, code }
+      faults.push({ verdict: 'refused', code, reason: `${fit.name}: ${reason}` })
+    }
+  }
+  const fault = cut ?? faults[0]
+  if (fault) {
+    const reason = shortenList(faults.map((each) => each.reason)).join('; ')
+    results.unshift(await recordFault(deps, input, { source, fault: { ...fault, reason } }))
+  }
+  return conclude(deps, input, results)
+}
+
+/** Records the whole file as refused, because its contents cannot be read. */
+async function recordFault(
+  deps: UploadDeps,
+  { account, name }: ImportInput,
+  { source, fault }: { source: FileSource; fault: Fault },
+): Promise<ContentResult> {
+  const contentId = await contentIdOf(source.open())
+  await source.check()
+  const reason = fault.verdict === 'refused' ? fault.reason : `not whole: ${fault.reason}`
+  const file = { fileName: name, sizeBytes: source.sizeBytes, reason }
+  const { upload, isNew } = await recordRefused(deps, { accountId: account.accountId, contentId, ...file })
+  return { upload, fileName: name, known: !isNew, paused: false, cut: fault.verdict === 'unready' }
+}
+
+async function conclude(
+  deps: UploadDeps,
+  { account }: ImportInput,
+  results: readonly ContentResult[],
+): Promise<ImportOutcome> {
+  const open = results.filter(({ paused, upload }) => paused || OPEN_STATES.includes(upload.state))
+  if (open.length > 0) {
+    const due = open.flatMap(({ upload }) => (upload.nextTryAt ? [upload.nextTryAt.getTime()] : []))
+    const first = due.reduce((least, each) => Math.min(least, each), Number.POSITIVE_INFINITY)
+    return due.length > 0 ? { action: 'wait', dueAt: new Date(first) } : { action: 'wait' }
+  }
+  const copies = results.filter(({ upload, fileName, known }) => known && upload.fileName !== fileName)
+  if (copies.length > 0) {
+    const rows = copies.map(({ upload: { accountId, contentId }, fileName }) => ({
+      accountId,
+      contentId,
+      fileName,
+      seenAt: deps.now(),
+    }))
+    await deps.store.transaction((tx) => recordUploadCopies(tx, rows))
+  }
+  if (results.every(isUploaded)) return { action: 'done' }
+  return { action: 'failed', text: describeFailedFile(results, account.name) }
+}
+
+/** When an incomplete file is final: an hour after it came to rest, or soon when its last change is a day old. */
+function giveUpAt({ restingSince, changedAt }: ImportInput): Date {
+  const rest = restingSince.getTime()
+  const old = Math.max(rest + WAITS_AFTER_MS, changedAt.getTime() + OLD_AFTER_MS)
+  return new Date(Math.min(rest + GIVEN_UP_AFTER_MS, old))
+}
+
+/** Whether the recording ended shortly before the last change of the file; without an end the answer is yes. */
+function isRecording({ verdict }: ReadFit, changedAt: Date): boolean {
+  if (verdict.verdict !== 'whole') return false
+  const { endedAt } = verdict
+  return endedAt === null || changedAt.getTime() - endedAt.getTime() < RECORDED_WITHIN_MS
+}
+
+/** Node's file errors name a system call; network errors arrive as MusetteErrors of store and service. */
+function isOfDisk(error: unknown): boolean {
+  if (error instanceof MusetteError) return DISK_CODES.includes(error.code)
+  return error instanceof Error && 'syscall' in error
+}
+
+const DISK_CODES: readonly string[] = ['file_changed', 'outside_folder']
+
+function isOutage(error: unknown): boolean {
+  return (
+    error instanceof TransientError ||
+    error instanceof RateLimitedError ||
+    error instanceof CredentialsRejectedError
+  )
+}
+
+/**
+ * The result for one content of a file. `known`: the ledger had its result before; `paused`: it is sent again later; `cut`: it was not
+ * sent, because bytes are missing or wrong.
+ */
+type ContentResult = {
+  upload: Upload
+  fileName: string
+  known: boolean
+  paused: boolean
+  cut: boolean
+}
+
+/**
+ * Whether this file uploaded the content: a known content of the same name comes from an interrupted move, of another name from a
+ * duplicate.
+ */
+function isUploaded({ upload, fileName, known }: ContentResult): boolean {
+  if (upload.state === 'attached') return true
+  if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false
+  return !known || upload.fileName === fileName
+}
+
+/** Writes the text for a file in failed/: the result for each content and advice. */
+function describeFailedFile(results: readonly ContentResult[], account: string): string {
+  const failed = results.filter((result) => !isUploaded(result))
+  const uploaded = results.filter(isUploaded)
+  const refused = failed.filter(({ upload }) => upload.state === 'refused')
+  const unsent = refused.filter(({ upload }) => upload.attempts === 0)
+  const advice: string[] = []
+  if (refused.length > unsent.length) {
+    advice.push('The service refused it. To try again, move the file back into the drop folder.')
+  }
+  if (unsent.some(({ cut }) => cut)) {
+    advice.push(
+      'Put a whole copy of the file into the drop folder. If a program still writes to this one, move it back when that is done.',
+    )
+  }
+  if (unsent.some(({ cut }) => !cut)) {
+    advice.push('It was not sent: only FIT activities are, and the same file would be refused again.')
+  }
+  if (failed.length > refused.length) {
+    if (refused.length === 0) advice.push('Nothing needs to be done: the service has it.')
+    advice.push(`To send a duplicate all the same: ${commandFor('upload --force', account)} FILE`)
+  }
+  const lines = [...shortenList(failed.map(describeContent)), ...shortenList(uploaded.map(describeContent))]
+  return `${lines.join('\n')}\n\n${advice.join('\n')}\n`
+}
+
+/** Limits a list to a readable number of lines. */
+function shortenList(lines: readonly string[]): string[] {
+  const more = lines.length - MAX_LINES
+  return more > 0 ? [...lines.slice(0, MAX_LINES), `${more} more like these`] : [...lines]
+}
+
+function describeContent(result: ContentResult): string {
+  const { fileName, upload } = result
+  const { state, reason, activityPath, acceptedAt } = upload
+  if (state === 'attached') return `${fileName}: attached to activity ${activityPath}, which came another way`
+  if (isUploaded(result)) return `${fileName}: uploaded: activity ${activityPath ?? 'not named yet'}`
+  if (state === 'refused') return `${fileName}: not uploaded: ${reason ?? 'the service refused it'}`
+  if (state === 'duplicate') return `${fileName}: duplicate: ${reason ?? `activity ${activityPath}`}`
+  const day = acceptedAt ? `, on ${acceptedAt.toISOString().slice(0, 10)}` : ''
+  return `${fileName}: duplicate: the same bytes were uploaded as "${upload.fileName}"${day}; activity ${activityPath ?? 'not named yet'}`
+}

@@ -1,0 +1,62 @@
+import { MINUTE } from '../../kit/time.ts'
+import type { Listed } from './upload-deps.ts'
+
+/** A session's start, its first record and the service's own start can differ by a minute. */
+export const START_WITHIN_MS = 2 * MINUTE
+/** Starts that differ by less than this count as equal: services cut or round to seconds. */
+const SAME_MS = 1_500
+
+export type Match = { kind: 'found'; path: string } | { kind: 'none' } | { kind: 'unclear'; paths: string[] }
+
+/**
+ * Chooses the listed activity of a FIT file: the one that starts nearest to the file's start, within two minutes, and not nearer to a
+ * rival's. Without one, an activity that starts exactly at another start of the file, and not at a rival's. Among equally near ones, the
+ * one with the file's name. Pure.
+ */
+export function matchActivity(input: {
+  startedAt: Date | null
+  otherStarts?: readonly Date[]
+  fileName: string
+  candidates: readonly Listed[]
+  rivals: readonly Date[]
+}): Match {
+  const { startedAt, otherStarts = [], candidates, rivals } = input
+  const near = candidates
+    .flatMap(({ path, name, startedAt: start }) => {
+      const away = distanceTo(start, startedAt ? [startedAt] : [])
+      return away <= START_WITHIN_MS && away <= distanceTo(start, rivals) + SAME_MS
+        ? [{ path, name, away }]
+        : []
+    })
+    .sort((a, b) => a.away - b.away)
+  const exact = candidates
+    .filter(({ startedAt: start }) => distanceTo(start, otherStarts) < SAME_MS)
+    .filter(({ startedAt: start }) => distanceTo(start, rivals) >= SAME_MS)
+    .map(({ path, name }) => ({ path, name, away: 0 }))
+  return choose(near.length > 0 ? near : exact, input.fileName)
+}
+
+/** Computes the distance of a start from the nearest of some times, ms. */
+export function distanceTo(start: Date | null, moments: readonly Date[]): number {
+  const away = (moment: Date) => Math.abs((start?.getTime() ?? Number.NaN) - moment.getTime())
+  return moments.reduce((least, moment) => Math.min(least, away(moment)), Number.POSITIVE_INFINITY)
+}
+
+function choose(
+  near: ReadonlyArray<{ path: string; name: string | null; away: number }>,
+  fileName: string,
+): Match {
+  const [nearest] = near
+  if (!nearest) return { kind: 'none' }
+  const alike = near.filter(({ away }) => away - nearest.away < SAME_MS)
+  if (alike.length === 1) return { kind: 'found', path: nearest.path }
+  const named = alike.filter(({ name }) => name !== null && isNameOf(name, fileName))
+  const [one] = named
+  if (one && named.length === 1) return { kind: 'found', path: one.path }
+  return { kind: 'unclear', paths: alike.map(({ path }) => path) }
+}
+
+/** An activity without its own name has the file's; services differ in whether the extension stays. */
+function isNameOf(name: string, fileName: string): boolean {
+  return name === fileName || name === fileName.replace(/\.fit$/i, '')
+}

@@ -1,0 +1,340 @@
+import { commandFor, errorLine, RejectedError, TransientError } from '../../kit/errors.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+import { readContents } from '../fit/fit-contents.ts'
+import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
+import { parseUploadedPath } from '../service/service.ts'
+import type { Account } from '../store/account-rows.ts'
+import { findCursor } from '../store/cursors.ts'
+import { findSentFiles } from '../store/uploads/kept-fit.ts'
+import {
+  findClaims,
+  findUpload,
+  findUploadSentAs,
+  recordUploadAlive,
+  recordUploadSeen,
+  recordUploadState,
+  type Upload,
+  type UploadKey,
+} from '../store/uploads/uploads.ts'
+import { holdsRecords } from '../store/uploads/write-fit-records.ts'
+import { attachFile, findRecorded, SAME_START_MS, seenOf, type WholeFile } from './attach-file.ts'
+import { checkRefusal, checkUpload, listNear } from './check-upload.ts'
+import { normalizeFit } from './fit-rows.ts'
+import { keepFit, keepWhole, loadFit } from './keep-fit.ts'
+import { distanceTo } from './match-activity.ts'
+import type { UploadDeps } from './upload-deps.ts'
+import { judgeFailure, OPEN_STATES, recordAccepted } from './upload-outcome.ts'
+
+/** A sender counts as dead after this time; a living one renews its lease four times as often. */
+const LEASE_MS = 1 * MINUTE
+const LEASE_RENEW_MS = 15 * SECOND
+/** The pause before a file is checked again whose activity is not fetched yet: a fetch takes seconds, a whole history minutes. */
+const AWAITED_MS = 1 * MINUTE
+
+type SendInput = {
+  account: Account
+  /** a file with its final verdict: whole, or refused with the reason */
+  fit: ReadFit
+  name?: string
+  /** what to do with a content whose result the ledger has: leave it, send it if it was refused, send it in any case */
+  again: 'never' | 'refused' | 'always'
+  /** since when the file is in its place; a content refused after that is not sent again */
+  since?: Date
+  /** a person uploads it: pauses between attempts are skipped */
+  byHand?: boolean
+  signal?: AbortSignal
+}
+
+/** The ledger row after an attempt; `error`: why nothing was accepted, undefined also when nothing was sent. */
+type Attempt = { upload: Upload; error: unknown }
+/** `known`: the ledger had its result before; `paused`: it is sent again after a pause. */
+type SendResult = Attempt & { known: boolean; paused: boolean }
+
+/**
+ * Sends one FIT content to the service through the ledger (service document, endpoint 10). Records a file that is not a whole FIT activity
+ * as `refused` without sending it; sends a known content again only if `again` says so; checks the status of a lost answer when that is
+ * due; attaches the file of a ride that the mirror already has (see findRecorded). Its bytes are in memory only while they are read or
+ * sent, within the shared budget. Throws RejectedError `other_version` for another version of a sent ride, TransientError `file_changed`,
+ * and the errors of the database, of reading, and of the client during a check.
+ */
+export async function sendFile(deps: UploadDeps, input: SendInput): Promise<SendResult> {
+  const { account, fit, signal } = input
+  const { name: fileName, contentId, sizeBytes, verdict } = fit
+  const key = { accountId: account.accountId, contentId }
+  if (verdict.verdict !== 'whole') {
+    const { reason } = verdict
+    const refused = await recordRefused(deps, { ...key, fileName, sizeBytes, reason })
+    if (fit.cut) await keepWhole(deps, input)
+    return { known: !refused.isNew, paused: false, upload: refused.upload, error: undefined }
+  }
+  let before = await deps.store.read((tx) => findUpload(tx, key))
+  const longer = before ? undefined : await deps.store.read((tx) => findUploadSentAs(tx, key))
+  const sent = longer && input.again !== 'always' ? await checkSent(deps, input, longer) : undefined
+  if (sent) return sent
+  if (!before && input.again !== 'always') await rejectOtherVersion(deps, input, verdict.startedAt)
+  const resend = before ? judgeResend(before, input, deps.now()) : 'no'
+  if (before && resend === 'now') before = await reopen(deps, before)
+  if (before?.state === 'sending' || before?.state === 'unconfirmed') {
+    before = (await checkUpload(deps, { account, contentId, ...(signal && { signal }) })) ?? before
+  }
+  const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
+  if (before && (before.state !== 'seen' || isPaused)) {
+    await keepWhole(deps, input)
+    return { known: before.state !== 'seen', paused: resend === 'later', upload: before, error: undefined }
+  }
+  const known = deps.knownActivities === 'attach' && (await settleKnown(deps, { ...input, whole: verdict }))
+  if (known) return { known: false, paused: false, ...known }
+  const attempt = await deps.memory(sizeBytes, async () => {
+    const bytes = await loadFit(fit)
+    return sendOnce(deps, { ...input, bytes, whole: verdict })
+  })
+  return { known: false, paused: false, ...attempt }
+}
+
+/** The error code for another version of a sent ride: a person decides whether to send it as well. */
+export const OTHER_VERSION = 'other_version'
+/** Two files of one device with the same start and so many equal first records are versions of one ride. */
+const ALIKE_RECORDS = 10
+
+/** Throws RejectedError `other_version` when another version of the ride was sent; recorders save several. */
+async function rejectOtherVersion(
+  deps: UploadDeps,
+  { account: { accountId, name }, fit }: SendInput,
+  startedAt: Date | null,
+): Promise<void> {
+  const key = { accountId, contentId: fit.contentId }
+  const sent = startedAt ? await deps.store.read((tx) => findSentFiles(tx, { ...key, startedAt })) : []
+  if (sent.length === 0) return
+  const { file, records } = await deps.memory(fit.sizeBytes, async () =>
+    normalizeFit(readContents(await loadFit(fit)), { sizeBytes: fit.sizeBytes, readAt: deps.now() }),
+  )
+  const device = [file.manufacturer, file.productNumber, file.serialNumber].filter((part) => part != null)
+  for (const other of sent) {
+    const first = { ...records, count: Math.min(ALIKE_RECORDS, records.count, other.records) }
+    if (first.count === 0 || other.device !== device.join(' ')) continue
+    if (!(await deps.store.read((tx) => holdsRecords(tx, other.fileId, first, 'first')))) continue
+    const size = records.count > other.records ? 'a longer' : 'another'
+    const what = `it is ${size} version (${records.count} records) of the ride that was sent as "${other.fileName}"`
+    const sentAs = `${other.records} records, activity ${other.path ?? 'not named yet'}`
+    const run = `to send it as well, run: ${commandFor('upload --force', name)} FILE`
+    throw new RejectedError(OTHER_VERSION, `${what} (${sentAs}); ${run}; else remove it`)
+  }
+}
+
+/**
+ * Settles the file of a ride that the service already has, so that it is not sent: joins it to the activity, lets it wait for the activity,
+ * or makes it a `duplicate` with the reason why it cannot be joined. Returns undefined when no activity has its start: it is to be sent.
+ */
+async function settleKnown(deps: UploadDeps, input: SendInput & WholeFile): Promise<Attempt | undefined> {
+  const found = await findRecorded(deps, input)
+  if (found.activity)
+    return { upload: (await attachFile(deps, input, found.activity)).upload, error: undefined }
+  const listed = found.isUnknown ? await findListedOnly(deps, input) : undefined
+  if (found.isUnknown && !listed) return undefined
+  const reason = listed ? `activity ${listed} has its start, and is not here yet` : found.reason
+  const waits = found.isAwaited === true || listed !== undefined
+  const { account, fit } = input
+  const seen = seenOf(input, deps.now())
+  const change = waits
+    ? { state: 'seen' as const, nextTryAt: new Date(seen.seenAt.getTime() + AWAITED_MS) }
+    : { state: 'duplicate' as const, nextTryAt: null, activityId: null, activityPath: null }
+  const upload = await deps.store.transaction(async (tx) => {
+    const { upload: row } = await recordUploadSeen(tx, seen)
+    return (await recordUploadState(tx, seen, { ...change, reason }, { from: ['seen'] })) ?? row
+  })
+  deps.log[waits ? 'debug' : 'warn']({ file: fit.name, reason }, 'file not sent')
+  await keepWhole(deps, input)
+  const message = `upload: ${fit.name}: ${reason}; run: ${commandFor('sync', account.name)}`
+  return { upload, error: waits ? new TransientError('ride_awaited', message) : undefined }
+}
+
+/** Finds an activity with the file's start in the list of the service, unless the mirror was polled after the ride. */
+async function findListedOnly(
+  deps: UploadDeps,
+  { account, whole: { starts, endedAt }, signal }: SendInput & WholeFile,
+): Promise<string | undefined> {
+  const key = { accountId: account.accountId, resource: 'activities' }
+  const cursor = await deps.store.read((tx) => findCursor(tx, key))
+  if (cursor && (endedAt?.getTime() ?? 0) < cursor.advancedAt.getTime()) return undefined
+  const listed = await listNear(deps, { account, starts, ...(signal && { signal }) })
+  return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
+}
+
+/** Checks whether the same ride was sent before as a longer file, with bytes behind its end; undefined when not. */
+async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
+  const { contentId } = longer
+  const isOpen = longer.state === 'sending' || longer.state === 'unconfirmed'
+  const checked = isOpen && (await checkUpload(deps, { account, contentId, ...(signal && { signal }) }))
+  const upload = checked || longer
+  if (upload.state === 'seen' || upload.state === 'refused') return undefined
+  return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
+}
+
+/** Records a content that is not a FIT activity as refused, without sending it; a known result stays. */
+export async function recordRefused(
+  deps: UploadDeps,
+  input: { accountId: number; contentId: string; fileName: string; sizeBytes: number; reason: string },
+): Promise<{ upload: Upload; isNew: boolean }> {
+  const { reason, ...seen } = input
+  const recorded = await deps.store.transaction(async (tx) => {
+    const row = await recordUploadSeen(tx, { ...seen, startedAt: null, seenAt: deps.now() })
+    const upload = await recordUploadState(tx, row.upload, { state: 'refused', reason }, { from: ['seen'] })
+    return { upload: upload ?? row.upload, isNew: row.isNew }
+  })
+  // A file that stays in its place is read again after each restart.
+  const level = recorded.isNew ? 'warn' : 'debug'
+  deps.log[level]({ file: input.fileName, contentId: input.contentId, reason }, 'file refused')
+  return recorded
+}
+
+/** Whether to send a known content again: now, or after its pause. */
+function judgeResend(upload: Upload, input: SendInput, now: Date): 'no' | 'now' | 'later' {
+  if (upload.state === 'sending') return 'no'
+  if (upload.state === 'seen') return input.byHand ? 'now' : 'no'
+  if (input.again === 'always') return 'now'
+  if (upload.state !== 'refused' || input.again !== 'refused') return 'no'
+  if (input.byHand) return 'now'
+  // A refused file is sent again only after a person has moved it back.
+  if (input.since && input.since <= (upload.sentAt ?? upload.seenAt)) return 'no'
+  return upload.nextTryAt === null || upload.nextTryAt <= now ? 'now' : 'later'
+}
+
+/** Makes a row ready to be sent again. It counts as seen now, so that older activities of the service do not match it. */
+async function reopen(deps: UploadDeps, upload: Upload): Promise<Upload> {
+  const seenAt = upload.state === 'seen' ? upload.seenAt : deps.now()
+  const change = { state: 'seen' as const, seenAt, nextTryAt: null, resendAfter: null, checks: 0 }
+  const reopened = await deps.store.transaction((tx) =>
+    recordUploadState(tx, upload, change, { from: [upload.state], attempts: upload.attempts }),
+  )
+  return reopened ?? upload
+}
+
+type OnceInput = SendInput & WholeFile & { bytes: Buffer }
+
+/**
+ * Sends a content once: writes the row, sends the request, writes the row again and marks the new activity as wanted. Only the process that
+ * claims the row sends it, and only a row that is `seen` and due; any other row is returned unchanged. When the answer is lost after the
+ * whole body left, the row is `unconfirmed` and checked before it is sent again. Throws only the errors of the database and MusetteErrors.
+ */
+async function sendOnce(deps: UploadDeps, input: OnceInput): Promise<Attempt> {
+  const seen = seenOf(input, deps.now())
+  // The row is committed separately, before anything else.
+  const { upload } = await deps.store.transaction((tx) => recordUploadSeen(tx, seen))
+  const now = seen.seenAt
+  const claimed = await deps.store.transaction((tx) =>
+    recordUploadState(tx, seen, { ...sendingFrom(now), sentContentId: null }, { from: ['seen'], dueAt: now }),
+  )
+  if (!claimed) return { upload, error: undefined }
+  // The content of the file is in SQL even while the service is slow or away.
+  const kept = keepFit(deps, { key: claimed, fileName: seen.fileName, load: async () => input.bytes })
+  try {
+    return await sendClaimed(deps, input, claimed)
+  } finally {
+    await kept
+  }
+}
+
+async function sendClaimed(deps: UploadDeps, input: OnceInput, upload: Upload): Promise<Attempt> {
+  const { account, fit, bytes, name, signal } = input
+  let bodySent = false
+  const onSent = () => {
+    bodySent = true
+  }
+  const file = { fileName: fit.name, bytes, onSent, ...(name !== undefined && { name }) }
+  let path: string | null
+  try {
+    const answer = await withLease(deps, upload, () => deps.serviceOf(account).uploadFit(file, signal))
+    path = parseUploadedPath(answer.value) ?? null
+  } catch (error) {
+    return recordFailure(deps, input, { upload, error, bodySent })
+  }
+  return { upload: await accept(deps, upload, path), error: undefined }
+}
+
+async function accept(deps: UploadDeps, upload: Upload, path: string | null): Promise<Upload> {
+  const { accountId, contentId, fileName } = upload
+  const now = deps.now()
+  const accepted = await deps.store.transaction(async (tx) => {
+    const claims = await findClaims(tx, upload, path === null ? [] : [path])
+    return recordAccepted(tx, { upload, path, claims, now })
+  })
+  if (!accepted) throw new Error('the ledger row of an accepted upload is there')
+  deps.log.info({ file: fileName, contentId, path, state: accepted.state }, 'file uploaded')
+  const { activityId } = accepted
+  if (activityId !== null && accepted.state === 'accepted') {
+    await deps.onWanted?.({ accountId, activityId }).catch(() => undefined)
+  }
+  return accepted
+}
+
+async function recordFailure(
+  deps: UploadDeps,
+  input: OnceInput,
+  failed: { upload: Upload; error: unknown; bodySent: boolean },
+): Promise<Attempt> {
+  const { upload, error } = failed
+  const known = error instanceof RejectedError && (await checkRefusal(deps, input, { upload, error }))
+  if (known) return { upload: known, error }
+  const shorter = error instanceof RejectedError && (await claimShorter(deps, input, upload))
+  if (shorter) return sendClaimed(deps, shorter.input, shorter.upload)
+  const change = judgeFailure({ ...failed, now: deps.now() })
+  const recorded = await deps.store.transaction((tx) =>
+    recordUploadState(tx, upload, change, { from: ['sending'], attempts: upload.attempts }),
+  )
+  // A long outage is logged once.
+  const level = change.state === 'refused' ? 'error' : change.reason === upload.reason ? 'debug' : 'warn'
+  const { state, reason } = change
+  const fields = { file: upload.fileName, state, reason, attempts: upload.attempts, err: error }
+  deps.log[level](fields, 'file not uploaded')
+  return { upload: recorded ?? upload, error }
+}
+
+/**
+ * Claims a row again for its file without the bytes behind the end, which the service has refused; undefined when there are none, or
+ * another process has the row. The ledger records the shorter content before it is sent, so that the same bytes are recognized later.
+ */
+async function claimShorter(deps: UploadDeps, input: OnceInput, { attempts, ...key }: Upload) {
+  const { sizeBytes } = input.whole
+  if (input.bytes.length === sizeBytes) return undefined
+  const bytes = input.bytes.subarray(0, sizeBytes)
+  const behind = input.bytes.length - sizeBytes
+  const change = { ...sendingFrom(deps.now()), sentContentId: await contentIdOf([bytes]) }
+  const upload = await deps.store.transaction((tx) =>
+    recordUploadState(tx, key, change, { from: ['sending'], attempts }),
+  )
+  if (upload)
+    deps.log.warn({ file: key.fileName, behind }, 'file refused; sent without the bytes behind its end')
+  return upload && { input: { ...input, bytes }, upload }
+}
+
+/**
+ * Runs `work` and renews the row's lease meanwhile. After a lease without renewal, another process takes the row over and checks it before
+ * anything is sent again.
+ */
+async function withLease<T>(
+  deps: UploadDeps,
+  upload: UploadKey & { attempts: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  const { accountId, contentId, attempts } = upload
+  const renew = () => {
+    const until = leaseEnd(deps.now())
+    deps.store
+      .transaction((tx) => recordUploadAlive(tx, { accountId, contentId }, { attempts, until }))
+      .catch((error: unknown) => deps.log.debug({ reason: errorLine(error) }, 'upload: lease not renewed'))
+  }
+  const timer = setInterval(renew, LEASE_RENEW_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+function sendingFrom(now: Date) {
+  return { state: 'sending' as const, sentAt: now, nextTryAt: leaseEnd(now), countAttempt: true }
+}
+
+function leaseEnd(now: Date): Date {
+  return new Date(now.getTime() + LEASE_MS)
+}

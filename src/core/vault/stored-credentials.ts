@@ -1,0 +1,322 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { asc, eq, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { TransientError } from '../../kit/errors.ts'
+import { orMissing, orNone, writeDurably } from '../../kit/files.ts'
+import { parseIfJson } from '../../kit/json.ts'
+import { SECOND } from '../../kit/time.ts'
+import type { Credentials } from '../service/credentials.ts'
+import { cleanText } from '../store/clean.ts'
+import { accounts, credentials, riders } from '../store/schema/index.ts'
+import type { Store, Tx } from '../store/store.ts'
+import {
+  type Keyring,
+  orUnreadable,
+  reseal,
+  type SealedCredentials,
+  type Sealer,
+  spoolName,
+  UnreadableLoginError,
+  unsealCredentials,
+  unsealFields,
+} from './seal.ts'
+
+/** The dependencies of the vault's functions. */
+export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
+
+// Stands in for the row while the database is unreachable.
+const UNKNOWN_STATE = {
+  ...{ needsLogin: false, failures: 0, notBefore: null, refusals: 0, refusedSince: null },
+  isRiderCompared: false,
+}
+
+/**
+ * Reads an account's credentials. Writes newer tokens of a spool file to the table first. While the database is unreachable, returns the
+ * tokens of the file, and without one throws the TransientError. Ends a parking for unreadable tokens when they can be read again.
+ */
+export async function readCredentials(parts: VaultParts, accountId: number) {
+  const spooled = await parts.spool.read(accountId)
+  try {
+    if (spooled) {
+      const restored = await parts.store.transaction(async (tx) => {
+        await lockCredentials(tx, accountId)
+        return await restoreSpooledTokens(tx, parts.keys, spooled)
+      })
+      if (restored) parts.log.warn({ accountId }, 'put spooled tokens in place')
+      await parts.spool.remove(accountId, spooled.obtainedAt)
+    }
+    const found = await parts.store.read((tx) => findCredentials(tx, parts.keys, accountId))
+    if (!found?.unreadable) return found?.credentials
+    return await parts.store.transaction(async (tx) => {
+      await lockCredentials(tx, accountId)
+      return await findCredentialsAndUnpark(tx, parts, accountId)
+    })
+  } catch (error) {
+    if (!spooled || !(error instanceof TransientError)) throw error
+    const sealer = parts.keys.sealerOf(spooled)
+    // Without the account's row only the tokens name the origin to which they may be sent.
+    const { origin } = unsealSpooled(sealer, spooled)
+    return unsealCredentials(sealer, spooled, { ...UNKNOWN_STATE, baseUrl: origin })
+  }
+}
+
+/** Finds and opens the credentials of a locked row. Ends a parking for unreadable tokens. Throws UnreadableLoginError. */
+export async function findCredentialsAndUnpark(
+  tx: Tx,
+  { keys, log }: Pick<VaultParts, 'keys' | 'log'>,
+  accountId: number,
+): Promise<Credentials | undefined> {
+  const found = await findCredentials(tx, keys, accountId)
+  if (!found?.unreadable) return found?.credentials
+  await recordLogin(tx, accountId, { unreadable: false, needsLogin: false, reason: null })
+  log.info({ accountId }, 'the tokens of an account can be read again')
+  return { ...found.credentials, needsLogin: false }
+}
+
+/** Tells whether the tokens of a locked row can be read; writes newer readable tokens of the spool to the table. */
+export async function isReadable(tx: Tx, parts: VaultParts, accountId: number): Promise<boolean> {
+  const found = await orUnreadable(async () => {
+    const spooled = await parts.spool.read(accountId)
+    if (spooled) await restoreSpooledTokens(tx, parts.keys, spooled)
+    return findCredentials(tx, parts.keys, accountId)
+  })
+  return !(found instanceof UnreadableLoginError)
+}
+
+async function findCredentials(tx: Tx, keys: Keyring, accountId: number) {
+  const row = await findSealed(tx, accountId)
+  return row && { credentials: unsealRow(keys, row), unreadable: row.unreadable }
+}
+
+/** Opens the sealed credentials of a row. Throws UnreadableLoginError. */
+export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
+  const { sealed, ...state } = row
+  return unsealCredentials(keys.sealerOf(sealed), sealed, { ...sealed, ...state })
+}
+
+/**
+ * Opens the logins of all accounts with one query. Returns how many open, and the accounts that readCredentials must check: those with a
+ * spool file, with the mark of an unreadable login, or with a login that does not open.
+ */
+export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
+  const rows = await store.read(findEverySealed)
+  const spooled = await spool.list().catch(() => rows.map(({ sealed }) => sealed.accountId))
+  const doubtful = new Set(spooled)
+  for (const row of rows) {
+    const opened = await orUnreadable(() => unsealRow(keys, row))
+    if (row.unreadable || opened instanceof UnreadableLoginError) doubtful.add(row.sealed.accountId)
+  }
+  const readable = rows.filter(({ sealed }) => !doubtful.has(sealed.accountId)).length
+  return { readable, doubtful: [...doubtful].sort((a, b) => a - b) }
+}
+
+/**
+ * Writes spooled tokens to the table, sealed with the row's key, when they are newer than the locked row's. Throws UnreadableLoginError for
+ * tokens that cannot be opened. Returns false without a change for an account that was signed out and for tokens of another service.
+ */
+export async function restoreSpooledTokens(tx: Tx, keys: Keyring, spooled: SealedCredentials) {
+  const row = await findSealed(tx, spooled.accountId)
+  if (!row || row.sealed.obtainedAt >= spooled.obtainedAt) return false
+  const sealers = { from: keys.sealerOf(spooled), to: keys.sealerOf(row.sealed) }
+  if (unsealSpooled(sealers.from, spooled).origin !== new URL(row.baseUrl).origin) return false
+  await upsertSealed(tx, reseal(sealers, spooled))
+  return true
+}
+
+/** Opens the tokens of a spool file; when their key does not open them, the file is damaged (`spool_damaged`). */
+export function unsealSpooled(sealer: Sealer, spooled: SealedCredentials) {
+  try {
+    return unsealFields(sealer, spooled)
+  } catch (error) {
+    if (!(error instanceof UnreadableLoginError)) throw error
+    throw new UnreadableLoginError('spool_damaged', spooled)
+  }
+}
+
+/** One file for each account: its newest tokens, sealed, until they are in the database. */
+type Spool = ReturnType<typeof makeSpool>
+
+const sealedBytes = z.base64().transform((text) => Buffer.from(text, 'base64'))
+const moment = z.iso.datetime().transform((text) => new Date(text))
+
+const spoolFile = z
+  .object({
+    accountId: z.int(),
+    clientId: z.string(),
+    clientSecret: sealedBytes,
+    accessToken: sealedBytes,
+    refreshToken: sealedBytes,
+    username: z.string().nullable(),
+    password: sealedBytes.nullable(),
+    keyId: z.string(),
+    obtainedAt: moment,
+    expiresAt: moment.nullable().catch(null),
+  })
+  // Tokens with an unreadable end, or one after the year 9999, count as expired and are refreshed.
+  .transform((file) => ({ ...file, expiresAt: file.expiresAt ?? file.obtainedAt }))
+
+/**
+ * Makes the spool of the database with this identity in `directory`. The first write creates it with mode 0700; files have mode 0600.
+ * Throws UnreadableLoginError `spool_unreadable` when the disk fails, `spool_damaged` for invalid content.
+ */
+export function makeSpool(directory: string, identity: string) {
+  const pathOf = (accountId: number) => join(directory, spoolName(accountId, identity))
+  const read = async (accountId: number): Promise<SealedCredentials | undefined> => {
+    const text = await onDisk(accountId, () => readFile(pathOf(accountId), 'utf8').catch(orMissing))
+    if (text === undefined) return undefined
+    const parsed = spoolFile.safeParse(parseIfJson(text))
+    if (parsed.success && parsed.data.accountId === accountId) return parsed.data
+    throw new UnreadableLoginError('spool_damaged', { accountId })
+  }
+  const clear = (accountId: number) => rm(pathOf(accountId), { force: true, recursive: true })
+  return {
+    read,
+    /** Writes the complete file; it is on the disk when this resolves. */
+    async write(sealed: SealedCredentials): Promise<void> {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await writeDurably(pathOf(sealed.accountId), toText(sealed))
+    },
+    /** Lists the accounts that have a file. */
+    async list(): Promise<number[]> {
+      const names = await readdir(directory).catch(orNone)
+      return names.flatMap((name) => {
+        const accountId = Number(/^tokens-(\d+)\b/.exec(name)?.[1])
+        return name === spoolName(accountId, identity) ? [accountId] : []
+      })
+    },
+    /** Removes the file with any content. */
+    clear: (accountId: number) => onDisk(accountId, () => clear(accountId)),
+    /** Removes the file unless it holds tokens newer than `obtainedAt`. */
+    async remove(accountId: number, obtainedAt: Date): Promise<void> {
+      const found = await read(accountId)
+      if (found && found.obtainedAt <= obtainedAt) await clear(accountId)
+    },
+  }
+}
+
+async function onDisk<T>(accountId: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new UnreadableLoginError('spool_unreadable', { accountId }, { cause })
+  }
+}
+
+function toText(sealed: SealedCredentials): string {
+  const texts = Object.entries(sealed).map(([name, value]) => [
+    name,
+    Buffer.isBuffer(value) ? value.toString('base64') : value,
+  ])
+  return JSON.stringify(Object.fromEntries(texts))
+}
+
+// A refresh takes two requests of 40 s at most; a longer holder of the lock hangs.
+const LOCK_TIMEOUT_MS = 90 * SECOND
+
+/** Runs work in a transaction that waits at most 90 s for each lock. */
+export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return store.transaction(async (tx) => {
+    await tx.client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    return await work(tx)
+  })
+}
+
+/** Locks the credentials row of an account until the transaction ends. Must run before a change of the account's own row. */
+export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
+  await tx.db
+    .select({ one: sql`1` })
+    .from(credentials)
+    .where(eq(credentials.accountId, accountId))
+    .for('update')
+}
+
+/** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */
+export async function findSealed(tx: Tx, accountId: number) {
+  const [row] = await selectSealed(tx).where(eq(credentials.accountId, accountId))
+  return row
+}
+
+export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
+
+/** Finds all sealed credentials, those of the oldest account first. */
+export async function findEverySealed(tx: Tx): Promise<SealedRow[]> {
+  return await selectSealed(tx).orderBy(asc(credentials.accountId))
+}
+
+function selectSealed(tx: Tx) {
+  return tx.db
+    .select({
+      accountId: accounts.accountId,
+      name: accounts.name,
+      sealed: credentials,
+      isRiderCompared: sql<boolean>`coalesce(${riders.pair} = sha256(${credentials.accessToken}) and not ${riders.isOther}, false)`,
+      isOther: riders.isOther,
+      unreadable: credentials.unreadable,
+      needsLogin: accounts.needsLogin,
+      lastError: accounts.lastError,
+      baseUrl: accounts.baseUrl,
+    })
+    .from(credentials)
+    .innerJoin(accounts, eq(accounts.accountId, credentials.accountId))
+    .leftJoin(riders, eq(riders.accountId, credentials.accountId))
+}
+
+/** Finds the ids of the keys that seal the rows of all accounts. */
+export async function findKeyIds(tx: Tx): Promise<Set<string>> {
+  const rows = await tx.db.selectDistinct({ keyId: credentials.keyId }).from(credentials)
+  return new Set(rows.map(({ keyId }) => keyId))
+}
+
+/** Writes complete sealed credentials, and marks the account as signed in unless the service refuses its tokens. */
+export async function upsertSealed(
+  tx: Tx,
+  sealed: SealedCredentials,
+  counts: { failures?: number; refusals?: number; refusedSince?: null } = {},
+): Promise<void> {
+  const { accountId, ...columns } = sealed
+  const fresh = {
+    ...columns,
+    failures: 0,
+    ...counts,
+    notBefore: null,
+    unreadable: false,
+    updatedAt: sql`clock_timestamp()`,
+  }
+  const [row] = await tx.db
+    .insert(credentials)
+    .values({ accountId, ...fresh })
+    .onConflictDoUpdate({ target: credentials.accountId, set: fresh })
+    .returning({ refusals: credentials.refusals })
+  if (!row?.refusals) await recordNeedsLogin(tx, accountId, null)
+}
+
+/** Sets some columns of the locked credentials, and the account's columns for a person. */
+export async function recordLogin(
+  tx: Tx,
+  accountId: number,
+  input: PgUpdateSetSource<typeof credentials> & { needsLogin?: boolean; reason: string | null },
+): Promise<void> {
+  const { needsLogin, reason, ...columns } = input
+  await tx.db
+    .update(credentials)
+    .set({ ...columns, updatedAt: sql`clock_timestamp()` })
+    .where(eq(credentials.accountId, accountId))
+  await recordReason(tx, accountId, { needsLogin, reason })
+}
+
+/** Sets or, with a null reason, clears an account's need of a login. */
+export function recordNeedsLogin(tx: Tx, accountId: number, reason: string | null): Promise<void> {
+  return recordReason(tx, accountId, { needsLogin: reason !== null, reason })
+}
+
+async function recordReason(
+  tx: Tx,
+  accountId: number,
+  { needsLogin, reason }: { needsLogin: boolean | undefined; reason: string | null },
+): Promise<void> {
+  const lastError = reason === null ? null : cleanText(reason)
+  await tx.db.update(accounts).set({ needsLogin, lastError }).where(eq(accounts.accountId, accountId))
+}

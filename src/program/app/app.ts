@@ -1,0 +1,110 @@
+import type { Logger } from 'pino'
+import type { MirrorDeps, OnWorkouts } from '../../core/mirror/mirror.ts'
+import { recordHomeOfOthers } from '../../core/mirror/time-zones.ts'
+import { openService, type Service, type ServiceObserver } from '../../core/service/service.ts'
+import { pruneDrift } from '../../core/store/drift.ts'
+import { pruneChanges } from '../../core/store/feed/change-rows.ts'
+import { recordPausesEnded } from '../../core/store/pauses.ts'
+import { pruneRuns } from '../../core/store/runs.ts'
+import { makeSamplesVacuum } from '../../core/store/samples/vacuum.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { type Sleep, systemClock } from '../../kit/time.ts'
+import type { Config } from '../config/config.ts'
+import { type LocalApp, openLocalApp } from './local-app.ts'
+import type { Preparation } from './open-database.ts'
+
+/** The parts that verbs and daemon share; `close` stops them in reverse order. */
+export type App = LocalApp & {
+  service: Service
+  mirror: MirrorDeps
+}
+
+/** A feature, as an App knows it. */
+export type WorkoutsFeature = Readonly<{
+  /** makes what it does with mirrored workouts; undefined when the settings do not ask for it */
+  openOnWorkouts?(app: LocalApp): Promise<OnWorkouts | undefined>
+}>
+
+/**
+ * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
+ * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
+ * `longestPauseMs`, `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts; a caller that mirrors
+ * hands in all.
+ */
+export async function openApp(
+  config: Config,
+  log: Logger,
+  options: {
+    signal?: AbortSignal
+    observer?: ServiceObserver | undefined
+    longestPauseMs?: number
+    byHand?: boolean
+    preparation?: Preparation
+    sleep?: Sleep
+    features?: readonly WorkoutsFeature[]
+  } = {},
+): Promise<App> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
+    release.defer('local parts', () => local.close())
+    // Without the variable nothing is cleared: a daemon may have it set while a command does not.
+    if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
+    const { store, vault } = local
+    const { concurrency, requestsPerMinute } = config.service
+    const service = openService(
+      { vault, log, observer: options.observer, ...(options.sleep && { sleep: options.sleep }) },
+      {
+        concurrency,
+        requestsPerMinute,
+        userAgent: `musette/${VERSION}`,
+        proxies: config.proxies,
+        longestPauseMs: options.longestPauseMs,
+        byHand: options.byHand ?? false,
+      },
+    )
+    release.defer('service', () => service.close())
+    const { features = [] } = options
+    const onWorkouts = await Promise.all(features.map((feature) => feature.openOnWorkouts?.(local)))
+    return {
+      ...local,
+      service,
+      mirror: {
+        store,
+        serviceOf: (account) => service.forAccount(account),
+        listDefaultWorkouts: (baseUrl, signal) => service.listDefaultWorkouts(baseUrl, signal),
+        onWorkouts: onWorkouts.filter((each) => each !== undefined),
+        vacuum: makeSamplesVacuum({ store, log }),
+        log,
+        now: systemClock,
+        options: config.mirror,
+      },
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Ends the pauses that were recorded while this machine's clock was ahead, and logs their number. */
+export async function endPauses({
+  mirror: { store, log, now, options },
+}: Pick<App, 'mirror'>): Promise<void> {
+  const pauses = await store.transaction((tx) => recordPausesEnded(tx, { now: now(), lagMs: options.lagMs }))
+  if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
+}
+
+/**
+ * Deletes old rows of the bookkeeping of an account, see pruneRuns, of all drift and of the change feed: a bounded number, and the
+ * next call deletes more. Returns how many.
+ */
+export async function pruneBookkeeping(
+  { store }: Pick<LocalApp, 'store'>,
+  accountId: number,
+): Promise<number> {
+  return store.transaction(
+    async (tx) => (await pruneRuns(tx, { accountId })) + (await pruneDrift(tx)) + (await pruneChanges(tx)),
+  )
+}

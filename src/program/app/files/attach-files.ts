@@ -1,0 +1,105 @@
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { isIgnored } from '../../../core/dropfolder/walk-folder.ts'
+import { type DroppedFit, type Fault, refused } from '../../../core/fit/archive.ts'
+import { isDroppable } from '../../../core/fit/fit-names.ts'
+import { readFit, unpackDropped } from '../../../core/fit/read-fit.ts'
+import { updateTimeZones } from '../../../core/mirror/time-zones.ts'
+import { findCursor } from '../../../core/store/cursors.ts'
+import { findUpload } from '../../../core/store/uploads/uploads.ts'
+import { attachFile, findRecorded } from '../../../core/upload/attach-file.ts'
+import { keepWhole } from '../../../core/upload/keep-fit.ts'
+import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
+import type { App } from '../app.ts'
+import { accountNamed } from '../local-app.ts'
+import { sourceAt } from './drop-file.ts'
+import { describeFault, makeUploadDeps } from './upload-files.ts'
+
+/** The result of one FIT file; `passed_over`: it is not an activity. `known`: the ledger has it with this activity. */
+export type AttachedFile = {
+  file: string
+  result: 'attached' | 'known' | 'not_attached' | 'passed_over'
+  activity: string | null
+  reason: string | null
+}
+
+/**
+ * Joins the FIT files among files, folders and archives to the activities that the mirror has already, see findRecorded, unless `dryRun`.
+ * The service is not asked, and nothing is sent. What is joined stays so at a crash, and the next call goes on behind it. Throws
+ * ConfigError `no_account`, `not_mirrored` and `no_file`, the signal's reason, and the errors of the database.
+ */
+export async function attachFiles(
+  app: Pick<App, 'config' | 'store' | 'log' | 'mirror'>,
+  input: { account: string; paths: readonly string[]; dryRun: boolean; signal: AbortSignal },
+  onEnd: (end: AttachedFile, progress: { done: number; total: number }) => void,
+): Promise<void> {
+  const { store } = app
+  const { paths, dryRun, signal } = input
+  const account = await accountNamed(app, input.account)
+  const { accountId } = account
+  const deps = makeUploadDeps(app)
+  const sync = commandFor('sync', account.name)
+  if (!(await store.read((tx) => findCursor(tx, { accountId, resource: 'activities' }))))
+    throw new ConfigError('not_mirrored', `no activities of "${account.name}" are here yet; run: ${sync}`)
+  let files: Listed[] = []
+  for (const path of paths) files = files.concat(await scanFits(path))
+  for (const [index, file] of files.entries()) {
+    signal.throwIfAborted()
+    const end = await attachOne(file)
+    onEnd({ file: file.path, activity: null, reason: null, ...end }, { done: index + 1, total: files.length })
+  }
+  if (!dryRun) await updateTimeZones(app, account)
+
+  async function attachOne(file: Listed): Promise<Pick<AttachedFile, 'result'> & Partial<AttachedFile>> {
+    const fit = 'fault' in file ? file : await readFit(file, { settled: true }).catch(faultOf)
+    if ('fault' in fit) return { result: 'not_attached', reason: describeFault(fit.fault) }
+    const { verdict: whole, contentId } = fit
+    if (whole.verdict !== 'whole') {
+      const isOther = whole.verdict === 'refused' && whole.code === 'not_activity'
+      return { result: isOther ? 'passed_over' : 'not_attached', reason: whole.reason }
+    }
+    const before = await store.read((tx) => findUpload(tx, { accountId, contentId }))
+    if (before && before.state !== 'seen' && before.state !== 'refused' && before.activityId !== null) {
+      if (!dryRun) await keepWhole(deps, { account, fit })
+      const reason = `${before.state} as "${before.fileName}"`
+      return { result: 'known', activity: before.activityPath, reason }
+    }
+    const found = await findRecorded(deps, { account, fit, whole })
+    if (!found.activity)
+      return { result: 'not_attached', reason: `${found.reason}${found.isAwaited ? `; run: ${sync}` : ''}` }
+    const { path: activity } = found.activity
+    if (dryRun) return { result: 'attached', activity }
+    const { upload, isKept } = await attachFile(deps, { account, fit, whole }, found.activity)
+    if (upload.state === 'attached' && isKept) return { result: 'attached', activity }
+    return { result: 'not_attached', activity, reason: 'its content could not be stored now; run it again' }
+  }
+}
+
+type Listed = { path: string } & (DroppedFit | { fault: Fault })
+
+/** Lists the FIT files below a path: of a folder those with a name that the drop folder takes, of an archive all in it. */
+async function scanFits(path: string): Promise<Listed[]> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (errorCode(error) === 'ENOTDIR') return undefined
+    throw new ConfigError('no_file', `cannot read ${path} (${errorCode(error)})`, { cause: error })
+  })
+  if (entries) {
+    const inside: Listed[] = []
+    for (const { parentPath, name } of entries.filter((each) => each.isFile())) {
+      if (!isDroppable(name) || isIgnored(name)) continue
+      for (const one of await scanFits(join(parentPath, name))) inside.push(one)
+    }
+    return inside
+  }
+  const unpacked = await sourceAt(path)
+    .then((source) => unpackDropped(basename(path), source))
+    .catch(faultOf)
+  if (!('files' in unpacked)) return [{ path, fault: 'fault' in unpacked ? unpacked.fault : unpacked }]
+  const { files } = unpacked
+  return files.map((file) => ({ ...file, path: files.length > 1 ? join(path, file.name) : path }))
+}
+
+/** Makes the fault of a file that the disk does not give. */
+function faultOf(error: unknown): { fault: Fault } {
+  return { fault: refused('unreadable', `it cannot be read (${errorCode(error)})`) }
+}

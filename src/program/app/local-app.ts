@@ -1,0 +1,172 @@
+import type { Logger } from 'pino'
+import { type Account, findAccount, findAccounts } from '../../core/store/account-rows.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { findPasses, openStore, type Store } from '../../core/store/store.ts'
+import { oldKeyPath, readKeyFile, readOrMakeSecretKey, readSecretKeys } from '../../core/vault/key-file.ts'
+import { orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
+import { type KeyOptions, makeTokenVault, type Vault } from '../../core/vault/vault.ts'
+import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName } from '../../kit/errors.ts'
+import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
+import type { Config } from '../config/config.ts'
+import { finishRotation } from './key-rotation.ts'
+import { type Database, openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
+
+/** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
+export type LocalApp = {
+  config: Config
+  log: Logger
+  databaseUrl: string
+  store: Store
+  vault: Vault
+  close(): Promise<void>
+}
+
+/** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls need the rest. */
+export const CONNECTIONS_BESIDE_FETCHES = 8
+
+/**
+ * Opens database and vault from the configuration. The embedded Postgres is migrated to this version, and made unless `preparation` is `check`; the user's own database is
+ * checked, and brought there as far as `preparation` allows: ConfigError when it is at another version, TransientError when it is
+ * unreachable. The `signal` cancels the opening and the wait of `close` for others.
+ */
+export async function openLocalApp(
+  config: Config,
+  log: Logger,
+  signal?: AbortSignal,
+  preparation: Preparation = 'check',
+): Promise<LocalApp> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const database = await openDatabase(config, log, signal, preparation)
+    release.defer('database', () => database.close())
+    const store = openStore(
+      { log },
+      {
+        connectionString: database.url,
+        maxConnections: config.service.concurrency + CONNECTIONS_BESIDE_FETCHES,
+      },
+    )
+    release.defer('store', () => store.close())
+    release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
+    await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
+    const { identity } = await store.read(findIdentity)
+    const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
+    await finishRotation({ store, log }, config)
+    return { config, log, databaseUrl: database.url, store, vault, close: () => release.release() }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * Waits until no process has a pass when this one runs the embedded Postgres, whose end would fail it. A signal ends the wait, so that
+ * a daemon stops at once.
+ */
+async function untilOthersPassed(
+  { store, log }: Pick<LocalApp, 'store' | 'log'>,
+  { isRunHere }: Database,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let waited = 0; isRunHere?.() && !signal?.aborted; waited += 1) {
+    const passes = await store.read(findPasses).catch(() => [])
+    if (passes.length === 0) return
+    if (waited === 1) log.warn('runs the embedded Postgres on until the pass of another command has ended')
+    await sleep(SECOND, signal).catch(() => undefined)
+  }
+}
+
+/**
+ * Returns the vault's keys: a key in the data directory may change while this process runs, one from the environment cannot. Only a login
+ * makes a key file, and only where no other login waits for a lost one.
+ */
+export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): KeyOptions {
+  if (secretKey) return { secretKey }
+  const readKeys = () => readSecretKeys(dataDir)
+  const readOldKey = (keyId: string) => readKeyFile(oldKeyPath(dataDir, keyId))
+  return { secretKey: readKeys()[0], readKeys, readOldKey, makeFirst: () => readOrMakeSecretKey(dataDir) }
+}
+
+const DEFAULT_ACCOUNT = 'default'
+/** The most accounts that a message names. */
+const MAX_NAMED = 10
+
+/**
+ * Returns the account that a verb works on: the named one, else `default`, else the only one. Throws ConfigError
+ * `no_account` where there is none at all, and `which_account`, whose message names the accounts and the command to type.
+ */
+export async function findChosenAccount(
+  app: Pick<LocalApp, 'store'>,
+  { name, verb }: { name: string | undefined; verb: AccountVerb },
+): Promise<string> {
+  if (name !== undefined) return name
+  const names = (await app.store.read(findAccounts)).map((account) => account.name)
+  if (names.includes(DEFAULT_ACCOUNT)) return DEFAULT_ACCOUNT
+  const [first, ...others] = names
+  if (first === undefined) throw new ConfigError('no_account', 'there is no account yet; run: musette login')
+  if (others.length === 0) return first
+  const message = `there are the accounts ${quoteNames(names)}; say which one, for example: ${commandFor(verb, first)}`
+  throw new ConfigError('which_account', message)
+}
+
+/** Finds an account by name. Throws ConfigError `no_account`, whose message names those there are and has the command that makes it. */
+export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): Promise<Account> {
+  const account = await app.store.read((tx) => findAccount(tx, name))
+  if (account) return account
+  const others = await app.store.read(findAccounts)
+  const known = others.length === 0 ? '' : `, only ${quoteNames(others.map((other) => other.name))}`
+  const message = isAccountName(name)
+    ? `there is no account "${name}" yet${known}; run: ${commandFor('login', name)}`
+    : `there can be no account "${name}": ${ACCOUNT_NAMES}; run: musette accounts`
+  throw new ConfigError('no_account', message)
+}
+
+function quoteNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED).map((name) => `"${name}"`)
+  const more = names.length - shown.length
+  if (more > 0) return `${shown.join(', ')} and ${more} more`
+  return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((part) => part !== '').join(' and ')
+}
+
+/**
+ * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
+ * before any other work.
+ */
+export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
+  try {
+    await app.vault.read(account.accountId)
+  } catch (error) {
+    await parkIfDamaged(app, error)
+    throw error
+  }
+  return account
+}
+
+/**
+ * Reads the login of every account and parks those that cannot be read, so that the others go on. When no login can be opened
+ * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
+ */
+export async function parkUnreadableLogins(
+  app: Pick<LocalApp, 'vault'>,
+): Promise<UnreadableLoginError | undefined> {
+  const { vault } = app
+  const unreadable: UnreadableLoginError[] = []
+  const { readable, doubtful } = await vault.findDoubtful()
+  let isKeyRight = readable > 0
+  for (const accountId of doubtful) {
+    const found = await orUnreadable(() => vault.read(accountId))
+    if (found instanceof UnreadableLoginError) unreadable.push(found)
+    else if (found) isKeyRight = true
+  }
+  if (!isKeyRight && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
+  for (const error of unreadable) await vault.parkUnreadable(error)
+  return undefined
+}
+
+/** Parks the account of an UnreadableLoginError, unless this process may only have the wrong key; ignores other errors. */
+async function parkIfDamaged(app: Pick<LocalApp, 'vault'>, error: unknown): Promise<void> {
+  if (!(error instanceof UnreadableLoginError) || error.code === 'secret_key_mismatch') return
+  await app.vault.parkUnreadable(error)
+}

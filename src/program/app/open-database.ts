@@ -1,0 +1,161 @@
+import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
+import type { QueueVersions } from '../../core/jobs/backend.ts'
+import { outdated } from '../../core/store/database-errors.ts'
+import type { Migrated } from '../../core/store/migrate.ts'
+import { checkServer } from '../../core/store/migration/check-server.ts'
+import type { MigrationPlan } from '../../core/store/migration/migration-plan.ts'
+import {
+  APPLIED,
+  checkSchema,
+  compareVersions,
+  makeApplied,
+  readMigrations,
+} from '../../core/store/migration/schema-version.ts'
+import type { Store } from '../../core/store/store.ts'
+import { ConfigError, errorCode, errorLine } from '../../kit/errors.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { quoteShell } from '../../kit/text.ts'
+import type { Config } from '../config/config.ts'
+
+export type Database = {
+  url: string
+  /** whether this process runs the embedded Postgres, which ends with it */
+  isRunHere?(): boolean
+  close(): Promise<void>
+}
+
+/**
+ * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it to this
+ * version; `check` and `read` create none, and `read` does not change one of a newer version. `close` releases the embedded one. Throws the
+ * errors of the start and of the migration, and ConfigError `no_data` when there is none to open.
+ */
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+  signal?: AbortSignal,
+  preparation: Preparation | 'read' = 'check',
+): Promise<Database> {
+  if (preparation === 'check' || preparation === 'read') await assertDatabase(config)
+  const database = await openUnmigrated(config, log, signal)
+  if (config.databaseUrl) return database
+  try {
+    const { migrate } = await import('../../core/store/migrate.ts')
+    await migrate({ connectionString: database.url, log, ...(signal && { signal }) })
+    return database
+  } catch (error) {
+    if (preparation === 'read' && errorCode(error) === 'database_newer') return database
+    await database.close()
+    throw error
+  }
+}
+
+/** Throws ConfigError `no_data` when the data directory has no database yet, with the commands that make one; makes nothing. */
+export async function assertDatabase({ databaseUrl, dataDir }: Config): Promise<void> {
+  if (databaseUrl) return
+  const { hasEmbeddedPostgres } = await import('../../embedded/embedded.ts')
+  if (await hasEmbeddedPostgres(dataDir)) return
+  const demo = join(dataDir, 'demo')
+  const elsewhere = (await hasEmbeddedPostgres(demo))
+    ? `the data of the demo is read with MUSETTE_DATA_DIR=${quoteShell(demo)}`
+    : 'for data in another place set MUSETTE_DATA_DIR'
+  const message = `there is no data in ${resolve(dataDir)}; run: musette login, or musette demo to look around; ${elsewhere}`
+  throw new ConfigError('no_data', message)
+}
+
+/** Opens the database as openDatabase does, and leaves it at the version that it has. */
+export async function openUnmigrated(config: Config, log: Logger, signal?: AbortSignal): Promise<Database> {
+  if (config.databaseUrl) return { url: config.databaseUrl, close: async () => undefined }
+  const { openEmbeddedPostgres } = await import('../../embedded/embedded.ts')
+  const embedded = await openEmbeddedPostgres({ log, ...(signal && { signal }) }, { dataDir: config.dataDir })
+  return { url: embedded.url, isRunHere: () => embedded.owned, close: () => embedded.close() }
+}
+
+/** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
+export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
+  return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {
+    const { migrate } = await import('../../core/store/migrate.ts')
+    return migrate({ connectionString: url, log, signal })
+  })
+}
+
+/** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
+export type DatabasePlan = MigrationPlan & { queue: QueueVersions | null }
+
+/**
+ * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` when
+ * there is no database yet.
+ */
+export async function findDatabasePlan(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<DatabasePlan> {
+  await assertDatabase(config)
+  const { findMigrationPlan } = await import('../../core/store/migration/migration-plan.ts')
+  const { openStore } = await import('../../core/store/store.ts')
+  const { findQueueVersions } = await import('../../core/jobs/backend.ts')
+  return closeAfter(await openUnmigrated(config, log, signal), ({ url }) =>
+    closeAfter(openStore({ log }, { connectionString: url }), async (store) => {
+      const plan = await store.read(async ({ client }) => {
+        await checkServer(client, url)
+        return findMigrationPlan(client)
+      })
+      return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
+    }),
+  )
+}
+
+/** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */
+export type Preparation = 'check' | 'set-up' | 'migrate'
+
+/** The codes of checkSchema that each preparation mends. */
+const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
+  check: [],
+  'set-up': ['database_empty'],
+  migrate: ['database_empty', 'database_unmigrated'],
+}
+
+/**
+ * Checks that the database is at this version, and brings it there as far as `preparation` allows. Several at once are safe.
+ * Throws as checkSchema, checkServer and migrate do.
+ */
+export async function prepareDatabase(
+  { store, log }: { store: Store; log: Logger },
+  input: { connectionString: string; preparation: Preparation; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { connectionString, preparation, signal } = input
+  try {
+    if (preparation !== 'check') await store.read(({ client }) => checkServer(client, connectionString))
+    await store.read(checkSchema)
+  } catch (error) {
+    const code = errorCode(error)
+    if (!MENDABLE[preparation].includes(code)) throw error
+    const { migrate } = await import('../../core/store/migrate.ts')
+    await migrate({
+      connectionString,
+      log,
+      // Another process may have made the tables since, of an older version.
+      onlyEmpty: code === 'database_empty',
+      ...(signal && { signal }),
+    })
+  }
+}
+
+/**
+ * Finds the facts and the command for a reader of a database of another version. Undefined for this version, and for a login that cannot
+ * see it.
+ */
+export async function findMismatch(queries: {
+  rowsOf(text: string): Promise<ReadonlyArray<ReadonlyArray<string | null>>>
+}): Promise<string | undefined> {
+  const rows = await queries.rowsOf(APPLIED).catch(() => [])
+  if (rows.length === 0) return undefined
+  const applied = rows.map(([moment, musette]) => makeApplied(moment ?? null, musette ?? null))
+  try {
+    const { version, target } = compareVersions(applied, await readMigrations())
+    return version < target ? outdated().message : undefined
+  } catch (error) {
+    return errorLine(error)
+  }
+}

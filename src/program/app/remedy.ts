@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errorCode } from '../../kit/errors.ts'
+import { quoteShell } from '../../kit/text.ts'
+import type { Config } from '../config/config.ts'
+
+/** What a person does after a failure: `hint` is a phrase without a command, `run` a command. */
+export type Remedy = Readonly<{ hint?: string | undefined; run?: string | undefined }>
+
+/** The settings that a remedy names. */
+export type RemedyConfig = Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDir' | 'setIn' | 'settingsFile'> & {
+  service: Pick<Config['service'], 'baseUrl'>
+}
+
+const EXPORT = /^export (\w+)=(.*)$/
+const OF_URL = /"\$(?:REDIS|DATABASE)_URL"/g
+
+/**
+ * Fits a command to where the settings are. `export NAME=value` changes the line of the file in which the variable is set, or adds one
+ * to the file in the data directory, which counts in every shell and service; it stays what it is for a variable of the environment. The
+ * names of URLs, which a shell may not have, become their addresses, for which a program asks the person for the password.
+ */
+export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'>): string {
+  const { setIn, settingsFile, databaseUrl, redisUrl } = config
+  const [, name = '', value = ''] = EXPORT.exec(command) ?? []
+  const place = setIn[name] ?? (name === 'MUSETTE_DATA_DIR' ? '' : settingsFile)
+  const isFile = name !== '' && place !== ''
+  if (isFile && setIn[name])
+    return `sed -i.old "s|^\\(export \\)*${name}=.*|${name}=${value}|" ${quoteShell(place)}`
+  if (isFile) {
+    const make = existsSync(dirname(place)) ? '' : `mkdir -p -m 700 ${quoteShell(dirname(place))} && `
+    return `${make}(umask 077; printf '\\n%s\\n' ${name}=${value} >> ${quoteShell(place)})`
+  }
+  return command.replace(
+    OF_URL,
+    (found) => addressOf(found.includes('REDIS') ? redisUrl : databaseUrl) ?? found,
+  )
+}
+
+/** Writes the address of a URL without its secrets for a command of redis-cli or pg_isready, with the options that the login needs. */
+function addressOf(url = ''): string | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, host, pathname, username, password } = new URL(url)
+  const address = quoteShell(`${protocol}//${host}${pathname}`)
+  if (!protocol.startsWith('redis')) return address
+  const user = username === '' ? '' : ` --user ${quoteShell(decodeURIComponent(username))}`
+  return `${address}${user}${password === '' ? '' : ' --askpass'}`
+}
+
+const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
+const CLIENT: Remedy = { hint: 'look at MUSETTE_CLIENT_ID and MUSETTE_CLIENT_SECRET' }
+
+/** The remedies of codes whose messages have none. */
+const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
+  database_unreachable: ofDatabase,
+  database_busy: () => ({ hint: 'run it again in a moment' }),
+  database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
+  database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
+  queue_unreachable: (config) => (config.redisUrl === undefined ? ofDatabase(config) : ofRedis()),
+  connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
+  connection_lost: (config) => ({
+    hint: 'look whether MUSETTE_BASE_URL is https: or http: there',
+    ...probeOf(config),
+  }),
+  timeout: () => ({ hint: 'run it again' }),
+  server_error: () => LATER,
+  refresh_pending: () => LATER,
+  account_moved: () => ({ hint: 'run it again' }),
+  rate_limited: () => ({ hint: 'the service limits the rate of requests; run it again later' }),
+  not_json: ofWrongAddress,
+  rejected: ofWrongAddress,
+  invalid_client: () => CLIENT,
+  unauthorized_client: () => CLIENT,
+}
+
+/** Returns the remedy of an error by its code; empty when its message has it. */
+export function remedyOf(error: unknown, config: RemedyConfig): Remedy {
+  const { hint, run } = REMEDIES[errorCode(error)]?.(config) ?? {}
+  return { hint, run: run && fitCommand(run, config) }
+}
+
+/** Returns a sentence with its remedy, as every verb prints it. */
+export function withRemedy(sentence: string, { hint, run }: Remedy): string {
+  return [sentence, hint, run && `run: ${run}`].filter((part) => part !== undefined).join('; ')
+}
+
+function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
+  if (databaseUrl !== undefined)
+    return {
+      hint: 'look at DATABASE_URL, and whether the database runs',
+      run: 'pg_isready -d "$DATABASE_URL"',
+    }
+  return { hint: 'its disk may be full', run: `tail ${quoteShell(join(dataDir, 'postgres.log'))}` }
+}
+
+function ofRedis(): Remedy {
+  const hint = 'look at REDIS_URL (redis: without TLS, rediss: with it), and whether Redis runs'
+  return { hint, run: 'redis-cli -u "$REDIS_URL" ping' }
+}
+
+function probeOf({ service: { baseUrl } }: RemedyConfig): Remedy {
+  return baseUrl === undefined ? {} : { run: `curl -I ${quoteShell(baseUrl)}` }
+}
+
+function ofWrongAddress({ service: { baseUrl } }: RemedyConfig): Remedy {
+  const hint = 'look at MUSETTE_BASE_URL: the server at that address may not be the service'
+  return { hint, ...(baseUrl !== undefined && { run: `curl -i ${quoteShell(`${baseUrl}/oauth/workout`)}` }) }
+}

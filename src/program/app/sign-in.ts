@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { recordHome, recordHomeOfOthers } from '../../core/mirror/time-zones.ts'
+import { otherRider } from '../../core/service/account-login.ts'
+import type { TokenPair } from '../../core/service/credentials.ts'
+import {
+  type Account,
+  findAccount,
+  type HeartRates,
+  recordHeartRates,
+} from '../../core/store/account-rows.ts'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { isPlainHttp } from '../../kit/loopback.ts'
+import type { App } from './app.ts'
+import { accountNamed } from './local-app.ts'
+
+type SignInApp = Pick<App, 'config' | 'log' | 'service' | 'store' | 'vault'>
+
+type Client = { clientId: string; clientSecret: string }
+
+/** With `sameRider` the login continues without evidence that it is the rider of the account. */
+type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: AbortSignal }
+
+/**
+ * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with
+ * `keepPassword`. Throws CredentialsRejectedError when the service refuses them and as compareRider does, and ConfigError
+ * `no_base_url`.
+ */
+export async function signInWithPassword(
+  app: SignInApp,
+  input: LoginInput & { username: string; password: string; keepPassword: boolean },
+): Promise<Account> {
+  const { username, password } = input
+  const { clientId, clientSecret } = app.config.service
+  const client = { clientId, clientSecret, baseUrl: await baseUrlOf(app, input.name) }
+  const pair = await app.service.requestLogin(client, { type: 'password', username, password }, input.signal)
+  return saveLogin(app, input, client, pair, { username, ...(input.keepPassword && { password }) })
+}
+
+/** Finds the address that a login would send passwords or tokens to without encryption; undefined for https or this machine. */
+export async function findPlainAddress(
+  app: Pick<App, 'config' | 'store'>,
+  name: string,
+): Promise<string | undefined> {
+  const baseUrl = await baseUrlOf(app, name)
+  return isPlainHttp(baseUrl) ? baseUrl : undefined
+}
+
+/**
+ * Begins the authorization code flow (service document, endpoint 2) with a new random `state`; `authorizeUrl` is for the rider's
+ * browser. Throws ConfigError
+ * `authorize_refused` when the service refuses the client or the redirect address.
+ */
+export async function beginBrowserLogin(
+  app: SignInApp,
+  input: LoginInput & { client: Client; redirectUri: string },
+) {
+  const client = { ...input.client, baseUrl: await baseUrlOf(app, input.name) }
+  const { redirectUri } = input
+  const refusal = await app.service.fetchAuthorizeRefusal(client, { redirectUri }, input.signal)
+  if (refusal !== undefined) {
+    const message = `the service refuses the redirect address ${redirectUri} or the client id "${client.clientId}" (${refusal}); run: musette login --browser --client-id ID --redirect-uri URI, with both as they are registered there`
+    throw new ConfigError('authorize_refused', message)
+  }
+  const state = randomBytes(24).toString('base64url')
+  return {
+    authorizeUrl: app.service.authorizeUrl(client, { redirectUri, state }),
+    state,
+    /** Exchanges the code for tokens and stores them. Throws ConfigError `state_mismatch` for an answer to another login. */
+    async finish(
+      answer: { code: string; state: string | undefined },
+      signal?: AbortSignal,
+    ): Promise<Account> {
+      if (answer.state !== state) {
+        throw new ConfigError(
+          'state_mismatch',
+          'the answer does not belong to this login; run: musette login --browser',
+        )
+      }
+      const grant = { type: 'authorization_code', code: answer.code, redirectUri } as const
+      const pair = await app.service.requestLogin(client, grant, signal)
+      return saveLogin(app, input, client, pair, {})
+    },
+  }
+}
+
+/** Deletes the tokens of an account and keeps its mirror. Throws ConfigError `no_account`. */
+export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
+  const account = await accountNamed(app, name)
+  await app.vault.forget(account.accountId)
+  return account
+}
+
+/**
+ * Sets the time zone of an account's home, an IANA name, or clears it with null. Returns how many activities have another wall
+ * clock by it. Throws ConfigError `no_account` and `bad_timezone`.
+ */
+export async function setHomeTimezone(
+  app: Pick<App, 'store' | 'log'>,
+  { name, timezone }: { name: string; timezone: string | null },
+): Promise<number> {
+  const { accountId } = await accountNamed(app, name)
+  return recordHome(app, { accountId, timezone })
+}
+
+/**
+ * Sets heart rates of an account's rider, 1/min, or takes them back with null; one that is left out stays. Returns both as they are
+ * now. Throws ConfigError `no_account` and `bad_heart_rates`.
+ */
+export async function setHeartRates(
+  app: Pick<App, 'store'>,
+  { name, ...change }: { name: string } & Partial<HeartRates>,
+): Promise<HeartRates> {
+  const { accountId, restingHr, maxHr } = await accountNamed(app, name)
+  const rates = { restingHr, maxHr, ...change }
+  if (rates.restingHr !== null && rates.maxHr !== null && rates.restingHr >= rates.maxHr)
+    throw new ConfigError('bad_heart_rates', 'the highest heart rate must be above the resting one')
+  await app.store.transaction((tx) => recordHeartRates(tx, { accountId, ...rates }))
+  return rates
+}
+
+/** Finds the service's base URL: from the environment, else from the account's last login. Throws ConfigError `no_base_url`. */
+async function baseUrlOf(app: Pick<App, 'config' | 'store'>, name: string): Promise<string> {
+  const baseUrl = app.config.service.baseUrl ?? (await app.store.read((tx) => findAccount(tx, name)))?.baseUrl
+  if (baseUrl) return baseUrl
+  throw new ConfigError('no_base_url', 'MUSETTE_BASE_URL is not set; set it to the address of the service')
+}
+
+async function saveLogin(
+  app: SignInApp,
+  input: LoginInput,
+  client: Client & { baseUrl: string },
+  pair: TokenPair,
+  person: { username?: string; password?: string },
+): Promise<Account> {
+  const { clientId, clientSecret, baseUrl } = client
+  const { name } = input
+  const rider = await compareRider(app, input, { baseUrl, pair, username: person.username })
+  const login = { clientId, clientSecret, pair, ...person }
+  const account = await app.vault.saveLogin({ name, baseUrl }, login, rider)
+  const { timezone } = app.config
+  if (timezone !== undefined) await recordHomeOfOthers(app, timezone)
+  return account
+}
+
+/**
+ * Compares a login with the account: `same` by its user name or by an activity that the service lists to it, `accepted` with nothing
+ * to compare, `unknown` when the service cannot be asked now. Throws CredentialsRejectedError `other_rider`.
+ */
+async function compareRider(
+  app: Pick<App, 'log' | 'service' | 'store' | 'vault'>,
+  { name, sameRider, signal }: LoginInput,
+  login: { baseUrl: string; pair: TokenPair; username: string | undefined },
+): Promise<'same' | 'accepted' | 'unknown'> {
+  const { baseUrl, username, pair } = login
+  const account = await app.store.read((tx) => findAccount(tx, name))
+  if (!account) return 'accepted'
+  const { origin } = new URL(baseUrl)
+  const evidence = await app.vault.findEvidence(account.accountId, { origin, username })
+  if (evidence.name === 'same') return 'same'
+  if (sameRider) return 'accepted'
+  const refusal = otherRider(name, 'nothing was changed')
+  if (evidence.paths.length === 0) {
+    if (evidence.name === 'other' && evidence.holdsRows) throw refusal
+    return 'accepted'
+  }
+  try {
+    if (await app.service.listsOneOf({ baseUrl, accessToken: pair.accessToken, evidence }, signal))
+      return 'same'
+  } catch (error) {
+    signal?.throwIfAborted()
+    app.log.warn({ account: name, code: errorCode(error) }, 'the rider is compared at the first pass')
+    return 'unknown'
+  }
+  throw refusal
+}

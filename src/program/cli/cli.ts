@@ -1,0 +1,109 @@
+import { Command, CommanderError, Option } from 'commander'
+import { FEATURES } from '../../features/index.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import { type Context, EXIT, exitFor, openContext, type Run } from '../frame/context.ts'
+import { loadSettings } from '../frame/define-feature.ts'
+import { escapeControls } from '../frame/output.ts'
+import type { Verb } from '../frame/verb.ts'
+import { completeVerb, completionVerb } from './completion.ts'
+import { helpTextOf } from './help.ts'
+import { configVerb } from './verbs/config.ts'
+import { doctorVerb } from './verbs/doctor.ts'
+import { keyRotateVerb } from './verbs/key.ts'
+import { accountsListVerb, accountsSetVerb, loginVerb, logoutVerb } from './verbs/login.ts'
+import { migrateVerb } from './verbs/migrate.ts'
+import { sandboxVerb } from './verbs/sandbox.ts'
+import { healthcheckVerb, startVerb } from './verbs/start.ts'
+import { statusVerb } from './verbs/status.ts'
+import { rebuildVerb, resyncVerb, syncVerb, verifyVerb } from './verbs/sync.ts'
+import { attachVerb, uploadVerb } from './verbs/upload.ts'
+
+const CORE: readonly Verb[] = [
+  startVerb,
+  loginVerb,
+  logoutVerb,
+  accountsListVerb,
+  accountsSetVerb,
+  syncVerb,
+  uploadVerb,
+  attachVerb,
+  resyncVerb,
+  verifyVerb,
+  rebuildVerb,
+  statusVerb,
+  doctorVerb,
+  configVerb,
+  migrateVerb,
+  keyRotateVerb,
+  healthcheckVerb,
+  sandboxVerb,
+  completionVerb,
+  completeVerb,
+]
+
+/** Every verb in the order of the help: those of a feature follow the verb that it names. */
+export const VERBS: readonly Verb[] = CORE.flatMap((verb) => [
+  { ...verb, help: withFeatures(verb) },
+  ...FEATURES.flatMap(({ verbs }) => (verbs?.after === verb.words ? verbs.all : [])),
+])
+
+/** Adds the settings of features to the help of a verb that reads them. */
+function withFeatures({ words, help }: Verb): Verb['help'] {
+  const settings = FEATURES.flatMap(({ settingsOf }) => settingsOf?.[words] ?? [])
+  return help && { ...help, settings: [...help.settings, ...settings] }
+}
+
+/** Parses the command line, runs one verb and returns the exit code. A failure is one sentence on standard error. Never throws. */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  let code: number = EXIT.done
+  const program = makeProgram((verb, options) => run(verb, options))
+  const run: Run = async (verb, options) => {
+    const { settings, envFile } = program.opts<{ settings?: string; envFile?: string }>()
+    const context = await openContext(await loadSettings(FEATURES), {
+      ...options,
+      envFile: settings ?? envFile,
+      openDaemon,
+      features: FEATURES,
+    })
+    try {
+      code = (await verb(context)) ?? EXIT.done
+    } catch (error) {
+      const exit = exitFor(error, { signal: context.signal, config: context.config })
+      context.note(exit.sentence)
+      code = exit.code
+    } finally {
+      context.dispose()
+    }
+  }
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    const exit = exitFor(error)
+    process.stderr.write(`${escapeControls(exit.sentence)}\n`)
+    return exit.code
+  }
+  return code
+}
+
+/** Makes the program with every verb; `run` runs the work of one. */
+export function makeProgram(run: Run): Command {
+  const program = new Command('musette')
+    .description('Keeps your whole training history in your own Postgres.')
+    .version(VERSION)
+    .option('--settings <file>', 'read settings that the environment does not set from this file')
+    // Node 20 takes this one for itself, even behind the name of the program.
+    .addOption(new Option('--env-file <file>', 'the same as --settings').hideHelp())
+    .exitOverride()
+    .showHelpAfterError('(musette --help lists the verbs)')
+  for (const { help, add } of VERBS) {
+    const command = add(program, run)
+    if (help) command.addHelpText('after', helpTextOf(help))
+  }
+  return program
+}
+
+const openDaemon: Context['openDaemon'] = async ({ config, log, signal }) => {
+  const { ROLES } = await import('../daemon/roles.ts')
+  return (await import('../daemon/daemon.ts')).openDaemon(config, log, { roles: ROLES, signal })
+}

@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
+import { formatCount } from '../../../kit/text.ts'
+import type { AttachedFile } from '../../app/files/attach-files.ts'
+import type { HandUpload } from '../../app/files/upload-files.ts'
+import { type Context, EXIT } from '../../frame/context.ts'
+import { DATABASE, ITEMS, PACE, SERVICE, WHOSE } from '../../frame/help-of-verbs.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
+
+export const uploadVerb = defineVerb({
+  name: 'upload <file...>',
+  description: 'send FIT files (.fit, .fit.gz, .zip) to the service, each content once',
+  options: {
+    account: option('--account <account>', 'whose files these are'),
+    name: option(
+      '--name <name>',
+      'what the activity is called; without it the service takes the name of the file',
+    ),
+    force: flag('--force', 'send again what was uploaded before'),
+  },
+  help: {
+    notes: [WHOSE],
+    settings: [...SERVICE, ...PACE, 'MUSETTE_KEEP_FIT', 'MUSETTE_KNOWN_RIDES'],
+    exits: ITEMS,
+    examples: ['musette upload morning.fit', 'musette upload *.fit.gz --account partner'],
+  },
+  needs: 'app',
+  async before(_context, { file: paths, name }) {
+    if (name !== undefined && paths.length > 1)
+      throw new ConfigError('one_name', '--name is for one file; run musette upload for each')
+    return Promise.all(paths.map(async (path) => ({ path, bytes: await readNamed(path) })))
+  },
+  async run({ app, signal, ...context }, { account, name, force = false }, files) {
+    const { uploadByHand } = await import('../../app/files/upload-files.ts')
+    let failed = 0
+    for (const file of files) {
+      const ends = await uploadByHand(app, {
+        ...file,
+        account,
+        force,
+        ...(name !== undefined && { name }),
+        signal,
+        onWait: noteChanges(context, basename(file.path)),
+        onOpen: (program) =>
+          context.note(`${file.path}: ${program} has it open for writing; what it adds is not sent`),
+      })
+      for (const end of ends) {
+        context.print(sentenceOf(end, account))
+        if (end.problem !== undefined || end.upload.state === 'refused') failed += 1
+      }
+    }
+    return failed > 0 ? EXIT.partial : EXIT.done
+  },
+})
+
+/** Returns a function that notes the state of an upload when it changes. */
+function noteChanges(
+  context: Pick<Context, 'note'>,
+  fileName: string,
+): (upload: { state: string; reason: string | null }) => void {
+  let said: string | undefined
+  return ({ state, reason }) => {
+    const sentence = `${fileName}: ${state}${reason ? ` (${reason})` : ''}; waiting`
+    if (sentence !== said) context.note(sentence)
+    said = sentence
+  }
+}
+
+async function readNamed(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    throw new ConfigError('no_file', `cannot read ${path} (${errorCode(error)})`, { cause: error })
+  }
+}
+
+function sentenceOf(end: HandUpload, account: string): string {
+  if (end.problem !== undefined) return `${end.fileName}: refused: ${end.problem}`
+  const { upload, known, fileName } = end
+  const { state, activityPath, reason } = upload
+  if (state === 'refused') return `${fileName}: refused: ${reason ?? 'the service gave no reason'}`
+  const activity = `activity ${activityPath ?? '(not named yet)'}`
+  if (state === 'duplicate')
+    return `${fileName}: duplicate, ${activity}: ${reason ?? 'the service had it already'}`
+  const again = commandFor('upload --force', account)
+  if (state === 'attached')
+    return `${fileName}: not sent, attached to ${activity}, which came another way; to send it: ${again} FILE`
+  if (!known) return `${fileName}: ${state}, ${activity}`
+  return `${fileName}: ${state}, ${activity}, uploaded before as "${upload.fileName}"; to send it again: ${again} FILE`
+}
+
+export const attachVerb = defineVerb({
+  name: 'attach <file...>',
+  description:
+    'join FIT files, folders and archives of them to activities that are here already; sends nothing',
+  options: {
+    account: option('--account <account>', 'whose files these are'),
+    dryRun: flag('--dry-run', 'say what would be joined, and write nothing'),
+    json: flag('--json', 'one JSON object a file, then one with the counts'),
+  },
+  help: {
+    notes: [
+      WHOSE,
+      'A file is joined to the only activity that starts with it, within 5 s, lasts as long, within 2 % or 60 s, has its heart rates or its power, and has no other file.',
+    ],
+    settings: [...DATABASE, 'MUSETTE_KEEP_FIT'],
+    exits: ITEMS,
+    examples: ['musette attach export.zip', 'musette attach Activities --dry-run'],
+  },
+  needs: 'app',
+  async run(tools, { file: paths, account, dryRun = false, json }) {
+    const { app, signal, print, printJson } = tools
+    const { attachFiles } = await import('../../app/files/attach-files.ts')
+    const line = tools.beginProgress('files')
+    const counts = { attached: 0, known: 0, not_attached: 0, passed_over: 0 }
+    const sentences: string[] = []
+    await attachFiles(app, { account, paths, dryRun, signal }, (end, progress) => {
+      counts[end.result] += 1
+      if (json) printJson(end)
+      else if (end.result !== 'passed_over') sentences.push(attachedSentence(end, dryRun))
+      line.show(progress)
+    })
+    const said = Object.entries(counts).filter(([, count]) => count > 0)
+    const texts = said.map(([result, count]) => `${formatCount(count)} ${result.replace('_', ' ')}`)
+    const written = dryRun ? '; nothing was written' : ''
+    line.finish(`account "${account}": ${texts.join(', ') || 'no FIT files there'}${written}`)
+    for (const sentence of sentences) print(sentence)
+    if (json) printJson({ account, ...counts, dry_run: dryRun })
+    return counts.not_attached > 0 ? EXIT.partial : EXIT.done
+  },
+})
+
+function attachedSentence({ file, result, activity, reason }: AttachedFile, dryRun: boolean): string {
+  if (result === 'attached')
+    return `${file}: ${dryRun ? 'would be attached' : 'attached'} to activity ${activity}`
+  return result === 'known' ? `${file}: activity ${activity}, ${reason}` : `${file}: not attached: ${reason}`
+}

@@ -1,0 +1,95 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
+import { parseDuration, SECOND } from '../../kit/time.ts'
+
+/** A duration of a second or more, such as 90s or 15m, in ms. */
+export const duration = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, context) => {
+      const ms = parseDuration(text)
+      if (ms !== undefined && ms >= SECOND) return ms
+      context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
+      return z.NEVER
+    })
+
+/** A whole number from `least` to `most`. */
+export const wholeNumber = (fallback: number, least: number, most: number) =>
+  z
+    .string()
+    .default(String(fallback))
+    .transform((text, context) => {
+      const number = Number(text)
+      if (/^\d+$/.test(text) && number >= least && number <= most) return number
+      context.addIssue(`is not a whole number from ${least} to ${most}`)
+      return z.NEVER
+    })
+
+/** true, 1 or yes; false, 0 or no. */
+export const yesNo = (fallback: boolean) =>
+  z
+    .string()
+    .default(String(fallback))
+    .transform((text, context) => {
+      if (['true', '1', 'yes'].includes(text.toLowerCase())) return true
+      if (['false', '0', 'no'].includes(text.toLowerCase())) return false
+      context.addIssue('is neither true nor false')
+      return z.NEVER
+    })
+
+/** A folder, as a full path; undefined when it is not set. */
+export const folder = z
+  .string()
+  .transform((path) => resolve(path))
+  .optional()
+
+/** Tells whether user or password of a URL have a character that ends them early, or a % that encodes nothing. */
+const hasRawLogin = (text: string) => {
+  const [, scheme = '', port] = /^([^:/]+):\/\/[^@/?#]*:([^@/?#]*)[/?#].*@/s.exec(text) ?? []
+  // Web addresses may have an @ behind a port.
+  if (port !== undefined) return !scheme.startsWith('http') || !/^\d+$/.test(port)
+  try {
+    decodeURIComponent(new URL(text).username + new URL(text).password)
+    return false
+  } catch {
+    return text.includes('@')
+  }
+}
+
+const RAW_LOGIN =
+  'has one of the characters @ # % / ? in user or password; write it percent-encoded: %40, %23, %25, %2F, %3F'
+
+/** A URL of one of the protocols; `hint` is the sentence about another text. */
+export const url = (protocols: readonly string[], hint: string) =>
+  z.string().superRefine((text, context) => {
+    const known = URL.canParse(text) && protocols.includes(new URL(text).protocol)
+    if (hasRawLogin(text)) context.addIssue(RAW_LOGIN)
+    else if (!known) context.addIssue(hint)
+  })
+
+/** Makes a check that passes what `read` takes without throwing. */
+export const isReadBy = (read: (text: string) => unknown) => (text: string) => {
+  try {
+    read(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whom the driver signs in as without a name in the URL, as psql does; a container may have none. */
+const OWN_NAME = process.env[process.platform === 'win32' ? 'USERNAME' : 'USER']
+
+/** A URL of Postgres as the driver takes it. */
+export const postgresUrl = z.string().transform((text, context) => {
+  const example = 'write for example postgres://user:password@host:5432/database'
+  const url = normalizePostgresUrl(text)
+  const unreadable = /^postgres(?:ql)?:.*[@#%]/s.test(text) ? RAW_LOGIN : `is not a Postgres URL; ${example}`
+  const hasUser = OWN_NAME || /:\/\/[^/@:]+(?::[^/]*)?@|[?&]user=/.test(text)
+  const problem = (url && tlsProblemOf(url)) ?? (hasUser ? undefined : `names no user; ${example}`)
+  if (url !== undefined && problem === undefined) return url
+  context.addIssue((url && problem) ?? unreadable)
+  return z.NEVER
+})

@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { z } from 'zod'
+import { ConfigError } from '../../kit/errors.ts'
+import type { Proxies } from '../../kit/http-agent.ts'
+import { defaultDataDir } from './data-dir.ts'
+import {
+  type Complain,
+  defineSettings,
+  joinSettings,
+  type KnownSettings,
+  type SettingsGroup,
+} from './define-settings.ts'
+import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
+import { ALSO_IN_SMALL_LETTERS, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
+
+/**
+ * The settings of core and program, described in `toConfig`. `features` has those of each feature, which that reads by `of` of its
+ * group. `setIn` has the file that sets each variable, '' for the environment.
+ */
+export type Config = ReturnType<typeof toConfig> &
+  Readonly<{
+    features: ReadonlyMap<SettingsGroup, unknown>
+    /** the file of `--settings`, also for processes that this one starts */
+    envFile: string | undefined
+    setIn: Readonly<Record<string, string>>
+  }>
+
+const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
+
+/** Returns every setting of core, program and the groups of features. */
+export function knownSettings(features: readonly SettingsGroup[]): KnownSettings {
+  return joinSettings([CORE, ...features])
+}
+
+/**
+ * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
+ * Throws ConfigError `bad_config`, which names every wrong variable and never a value.
+ */
+export function readConfig(features: readonly SettingsGroup[], env?: Environment): Config {
+  return checked(readSettings(features, env)).config
+}
+
+/** Returns settings without a problem as they are. Throws ConfigError `bad_config` for the others. */
+export function checked(settings: Settings): Settings {
+  const { problems } = settings
+  if (problems.length === 0) return settings
+  const lines = problems.map(({ name, sentence }) => `  ${name} ${sentence}`)
+  throw new ConfigError('bad_config', `the configuration is wrong:\n${lines.join('\n')}`)
+}
+
+/** A wrong variable: `name` is the one that was set (perhaps with `_FILE`); the sentence begins after the name. */
+export type ConfigProblem = Readonly<{ name: string; variable: string; sentence: string }>
+
+/** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
+export type Origin = Readonly<{ name: string; source: string; text: string }>
+
+/** What was read. `origins` has the variables that were set, `warnings` sentences about likely mistakes. */
+export type Settings = Readonly<{
+  config: Config
+  problems: readonly ConfigProblem[]
+  warnings: readonly string[]
+  origins: ReadonlyMap<string, Origin>
+  /** every setting, and the groups that features handed over */
+  known: KnownSettings
+  features: readonly SettingsGroup[]
+}>
+
+/** The parsed values of the variables. */
+type Values = z.output<z.ZodObject<typeof VARIABLES>>
+
+const ENVIRONMENT = 'environment'
+
+/**
+ * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
+ * environment is stronger than the file of `--settings`, and that one stronger than `musette.env` in the data directory.
+ */
+export function readSettings(
+  features: readonly SettingsGroup[],
+  env: Environment = process.env,
+  envFile?: string,
+): Settings {
+  // Libraries that are loaded later would print passwords for it.
+  delete process.env.DEBUG
+  const known = knownSettings(features)
+  const { sources, problems } = readSources(known, env, envFile)
+  const origins = readOrigins(known, sources, problems)
+  const wrong = new Set(problems.map(({ variable }) => variable))
+  const texts = Object.fromEntries(
+    [...origins].filter(([variable]) => !wrong.has(variable)).map(([variable, { text }]) => [variable, text]),
+  )
+  const complain: Complain = (variable, sentence) => problems.push({ name: variable, variable, sentence })
+  const setIn = Object.fromEntries(
+    [...origins].map(([variable, { source }]) => [variable, source === ENVIRONMENT ? '' : source]),
+  )
+  const config = Object.freeze({
+    ...CORE.read(texts, complain),
+    features: new Map(features.map((group) => [group, group.read(texts, complain)])),
+    envFile: envFile === undefined ? undefined : resolve(envFile),
+    setIn,
+  })
+  return { config, problems, warnings: warningsOf(known, sources), origins, known, features }
+}
+
+/** Reads the places where variables are set, the strongest first. */
+function readSources(known: KnownSettings, env: Environment, envFile: string | undefined) {
+  const sources: Source[] = [{ name: ENVIRONMENT, values: env }]
+  const problems: ConfigProblem[] = []
+  const read = (name: string, path: string, options?: { optional: boolean }) => {
+    try {
+      const source = readEnvFile(known, path, options)
+      if (source) sources.push(source)
+      for (const fault of source?.faults ?? []) problems.push({ name: path, variable: path, sentence: fault })
+      return source
+    } catch {
+      problems.push({ name, variable: name, sentence: `names ${path}, which cannot be read` })
+      return undefined
+    }
+  }
+  if (envFile !== undefined) read('--settings', resolve(envFile))
+  const variable = 'MUSETTE_DATA_DIR'
+  const dataDir = readOrigins(known, sources).get(variable)?.text ?? defaultDataDir()
+  const inDataDir = read(variable, join(resolve(dataDir), IN_DATA_DIR), { optional: true })
+  if (inDataDir?.values[variable]) {
+    const sentence = `is set in ${inDataDir.name}, which is itself in the data directory; set it in the environment`
+    problems.push({ name: variable, variable, sentence })
+  }
+  return { sources, problems }
+}
+
+/** Reads where each variable is set, and its file where it has one. The strongest source that sets it, or its twin `…_FILE`, counts. */
+function readOrigins(
+  { variables, fromFile }: KnownSettings,
+  sources: readonly Source[],
+  problems: ConfigProblem[] = [],
+): Map<string, Origin> {
+  const origins = new Map<string, Origin>()
+  for (const variable of variables.keys()) {
+    const twin = fromFile.includes(variable) ? `${variable}_FILE` : undefined
+    const small = ALSO_IN_SMALL_LETTERS.includes(variable) ? variable.toLowerCase() : undefined
+    const setIn = (values: Environment) => (values[variable] || !small ? variable : small)
+    const source = sources.find(({ values }) => values[setIn(values)] || (twin && values[twin]))
+    if (!source) continue
+    const name = setIn(source.values)
+    const text = source.values[name]
+    if (text) origins.set(variable, { name, source: source.name, text })
+    const file = twin && source.values[twin]
+    if (!twin || !file) continue
+    const complain = (sentence: string) => problems.push({ name: twin, variable, sentence })
+    if (text) complain(`is set together with ${variable}; keep one of them`)
+    try {
+      origins.set(variable, { name: twin, source: source.name, text: readFileSync(file, 'utf8').trim() })
+    } catch {
+      complain('names a file that cannot be read')
+    }
+  }
+  return origins
+}
+
+function proxiesOf(value: Values): Proxies | undefined {
+  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
+  return http === undefined && https === undefined ? undefined : Object.freeze({ http, https, none })
+}
+
+/** Makes the settings of the values of the variables; all of it is frozen. */
+function toConfig(value: Values) {
+  const dataDir = resolve(value.MUSETTE_DATA_DIR)
+  return Object.freeze({
+    dataDir,
+    settingsFile: join(dataDir, IN_DATA_DIR),
+    secretKey: value.MUSETTE_SECRET_KEY,
+    service: Object.freeze({
+      baseUrl: value.MUSETTE_BASE_URL,
+      clientId: value.MUSETTE_CLIENT_ID,
+      clientSecret: value.MUSETTE_CLIENT_SECRET,
+      concurrency: value.MUSETTE_CONCURRENCY,
+      requestsPerMinute: value.MUSETTE_REQUESTS_PER_MINUTE,
+    }),
+    /** undefined: the embedded Postgres in the data directory */
+    databaseUrl: value.DATABASE_URL,
+    /** whether the daemon brings an older database of the user to this version */
+    migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
+    /** the HTTP proxies towards the service and the webhooks; undefined: none */
+    proxies: proxiesOf(value),
+    /** a file of further authorities, which Node reads when the environment names it */
+    extraAuthorities: value.NODE_EXTRA_CA_CERTS,
+    /** undefined: BullMQ's Postgres backend in the same database */
+    redisUrl: value.REDIS_URL,
+    drop: Object.freeze({
+      dir: resolve(value.MUSETTE_DROP_DIR ?? join(dataDir, 'drop')),
+      afterUpload: value.MUSETTE_AFTER_UPLOAD,
+      polling: value.MUSETTE_WATCH_POLLING,
+      settleMs: value.MUSETTE_SETTLE,
+    }),
+    /** whether the bytes of each FIT file that passes are kept in the database */
+    keepFit: value.MUSETTE_KEEP_FIT,
+    knownActivities: value.MUSETTE_KNOWN_RIDES,
+    /** the home of accounts that have no time zone of their own, an IANA name */
+    timezone: value.MUSETTE_TIMEZONE,
+    mirror: Object.freeze({
+      historyStart: value.MUSETTE_HISTORY_START,
+      pollEveryMs: value.MUSETTE_POLL_EVERY,
+      reconcileEveryMs: value.MUSETTE_RECONCILE_EVERY,
+      lagMs: value.MUSETTE_LAG,
+      /** activities of each account that are fetched whole and compared in a day */
+      scrubPerDay: value.MUSETTE_SCRUB_PER_DAY,
+      keepRaw: value.MUSETTE_KEEP_RAW,
+    }),
+    /** undefined: no dashboard, health or metrics */
+    http:
+      value.MUSETTE_HTTP &&
+      Object.freeze({
+        ...value.MUSETTE_HTTP,
+        /** the path below which a reverse proxy shows it, without a slash at its end; empty at the root of a host */
+        path: value.MUSETTE_HTTP_PATH,
+        token: value.MUSETTE_HTTP_TOKEN,
+      }),
+    logLevel: value.MUSETTE_LOG_LEVEL,
+  })
+}

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino'
+import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
+import { makeBackendChoice } from '../../core/jobs/backend.ts'
+import { type Jobs, openJobs } from '../../core/jobs/jobs.ts'
+import type { ServiceObserver } from '../../core/service/service.ts'
+import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { recordRunsAbandoned } from '../../core/store/runs.ts'
+import { FEATURES } from '../../features/index.ts'
+import { errorCode, errorLine } from '../../kit/errors.ts'
+import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
+import { type App, openApp } from '../app/app.ts'
+import { removeArriving } from '../app/files/drop-file.ts'
+import { parkUnreadableLogins } from '../app/local-app.ts'
+import type { Config } from '../config/config.ts'
+import { makeCachedProbe } from '../frame/cached-probe.ts'
+import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
+import type { FactsApp } from '../frame/findings/facts.ts'
+import { assertNotExposed, openWeb, type WebDeps } from '../web/web.ts'
+import { openAccountWatch } from './account-watch.ts'
+import { openCompletion } from './complete-derived.ts'
+import { makeHandlers } from './handlers.ts'
+import { makeReadiness } from './probes.ts'
+import type { Role } from './roles.ts'
+import { openSchemaWatch } from './schema-watch.ts'
+import { waitForServers } from './wait-for-servers.ts'
+import { openWatcher } from './watcher.ts'
+
+/** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
+const LONGEST_PAUSE_MS = 5 * SECOND
+
+export type Daemon = {
+  app: App & FactsApp
+  jobs: Jobs
+  /** the URL of the dashboard; undefined when it is off */
+  url: string | undefined
+  /** resolves with the error when the daemon must stop: another version has migrated the database */
+  failed: Promise<Error>
+  close(): Promise<void>
+}
+
+type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number }
+
+/** Codes of a server that went away while the daemon opened, as one that starts twice does. */
+const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'database_full', 'queue_unreachable'])
+const MAX_ATTEMPTS = 5
+const AGAIN_AFTER_MS = 1 * SECOND
+
+/** Opens the daemon as openParts does, after it has waited for its database and its Redis to be up. */
+export async function openDaemon(config: Config, log: Logger, input: DaemonInput): Promise<Daemon> {
+  const http = input.roles.includes('web') ? config.http : undefined
+  if (http) assertNotExposed(http)
+  for (let attempt = 1; ; attempt++) {
+    await waitForServers({ log }, { config, http, signal: input.signal })
+    try {
+      return await openParts(config, log, { ...input, http })
+    } catch (error) {
+      input.signal.throwIfAborted()
+      if (attempt === MAX_ATTEMPTS || !WENT_AWAY.has(errorCode(error))) throw error
+      log.warn({ attempt, reason: errorLine(error) }, 'the start was interrupted and begins again')
+      await sleep(AGAIN_AFTER_MS, input.signal)
+    }
+  }
+}
+
+/**
+ * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, the parts of
+ * features, schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
+ */
+async function openParts(
+  config: Config,
+  log: Logger,
+  { http, ...input }: DaemonInput & { http: Config['http'] },
+): Promise<Daemon> {
+  const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
+  try {
+    const observers: ServiceObserver[] = []
+    const opened = await openApp(config, log, {
+      signal: input.signal,
+      observer: joinObservers(observers),
+      longestPauseMs: LONGEST_PAUSE_MS,
+      features: FEATURES,
+      preparation: config.migrateOnStart ? 'migrate' : 'set-up',
+    })
+    const app = { ...opened, features: FEATURES }
+    release.defer('app', () => app.close())
+    const wrongKey = await parkUnreadableLogins(app)
+    if (wrongKey) throw wrongKey
+    for (const { prepare } of FEATURES) await prepare?.(app)
+    await app.store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: new Date() }))
+    if (!config.mirror.keepRaw)
+      log.info(
+        'MUSETTE_KEEP_RAW is false: answers are not kept, and musette rebuild has nothing to rebuild from',
+      )
+    const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
+    release.defer('schema watch', () => schema.close())
+    const database = await app.store.read(findIdentity)
+    const jobs = await openJobs(
+      {
+        log,
+        handlers: { ...makeHandlers(app, () => jobs), ...makeFeatureHandlers(app, FEATURES) },
+        signal: input.signal,
+        accounts: async () => {
+          const accounts = await app.store.read(findAccounts)
+          return accounts.map((account) => account.accountId)
+        },
+      },
+      {
+        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, database),
+        roles: { worker: input.roles.includes('worker') },
+        catalog: await loadCatalog(config, FEATURES),
+        concurrency: config.service.concurrency,
+      },
+    )
+    release.defer('jobs', () => jobs.close())
+    if (input.roles.includes('worker')) {
+      const completion = openCompletion(app)
+      release.defer('completion of derived rows', () => completion.close())
+      const startedAt = new Date()
+      for (const { name, openInWorker } of FEATURES) {
+        const part = await openInWorker?.({ app, jobs, startedAt })
+        if (part) release.defer(name, () => part.close())
+      }
+    }
+    if (input.roles.includes('scheduler')) {
+      const watch = await openAccountWatch(app, jobs)
+      release.defer('account watch', () => watch.close())
+      await jobs.keepSchedules()
+    }
+    let dropFolder: DropFolder | undefined
+    if (input.roles.includes('watcher')) {
+      await removeArriving(config.drop.dir)
+      const watcher = await openWatcher(app, jobs)
+      release.defer('watcher', () => watcher.close())
+      dropFolder = watcher
+    }
+    const web =
+      http &&
+      (await openWeb(
+        {
+          app,
+          jobs,
+          features: FEATURES,
+          observeRequests: (observer) => observers.push(observer),
+          readiness: makeReadiness({ app, jobs, dropFolder }, input.roles),
+          isWatched: input.roles.includes('watcher'),
+          endedSessions: makeEndedSessions(app),
+        },
+        http,
+      ))
+    if (web) release.defer('web', () => web.close())
+    log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
+    // Last, because jobs and the opening of everything else would wait for each other.
+    jobs.work()
+    return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
+  } catch (error) {
+    await release.release().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Makes one observer of all in the list, which may grow. */
+function joinObservers(observers: readonly ServiceObserver[]): ServiceObserver {
+  return {
+    onAnswer(answer) {
+      for (const observer of observers) observer.onAnswer(answer)
+    },
+    onPause(ms) {
+      for (const observer of observers) observer.onPause(ms)
+    },
+  }
+}
+
+/** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */
+const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
+
+function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSessions'] {
+  return {
+    find: makeCachedProbe(() => store.read(findEndedSessions), ENDED_SESSIONS),
+    record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
+  }
+}

@@ -1,0 +1,248 @@
+import {
+  type CoreHandlers,
+  type HandlerContext,
+  type HandlerResult,
+  scrubOf,
+} from '../../core/jobs/catalog.ts'
+import type { Jobs } from '../../core/jobs/jobs.ts'
+import { scrubActivities } from '../../core/mirror/compare-activities.ts'
+import type { MirrorCounts, MirrorDeps, MirrorInput } from '../../core/mirror/mirror.ts'
+import { mirrorActivity } from '../../core/mirror/mirror-activity.ts'
+import { ACTIVITIES, pollActivities } from '../../core/mirror/poll-activities.ts'
+import { reconcileActivities } from '../../core/mirror/reconcile-activities.ts'
+import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
+import { mirrorTrainingInfo } from '../../core/mirror/training/poll-training-info.ts'
+import { mirrorWorkouts } from '../../core/mirror/training/poll-workouts.ts'
+import { type Account, findAccountById, findAccounts } from '../../core/store/account-rows.ts'
+import { findAccountStatuses } from '../../core/store/account-status.ts'
+import {
+  findAccountsWithWanted,
+  findActivity,
+  findWanted,
+  type WantedActivity,
+} from '../../core/store/activities/wanted.ts'
+import { findCursor } from '../../core/store/cursors.ts'
+import { findNewestChange } from '../../core/store/feed/change-rows.ts'
+import { findPasses } from '../../core/store/store.ts'
+import { findDueUploads, recordUploadsComplete } from '../../core/store/uploads/uploads.ts'
+import { checkUpload } from '../../core/upload/check-upload.ts'
+import { UnreadableLoginError } from '../../core/vault/seal.ts'
+import { CredentialsRejectedError } from '../../kit/errors.ts'
+import { DAY, formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
+import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
+import { makeUploadDeps } from '../app/files/upload-files.ts'
+
+/** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
+const SWEEP_LIMIT = 10_000
+/** Activities that started within this time are new: they are fetched before older ones. */
+const NEW_WITHIN_MS = 14 * DAY
+
+/** Makes the handler of each of core's jobs; `jobs` is a function because the queue needs the handlers first. */
+export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
+  const { store, mirror } = app
+  const logProgress = makeProgressLog(app)
+  const prune = makePruning(app)
+  const updateZones = makeZoneUpdates(app)
+  return {
+    'poll-activities': besidePasses(app, async (account, { signal }) => {
+      const { inserted, marked } = await pollActivities(mirror, { account, signal })
+      if (inserted + marked === 0) return undefined
+      await enqueueWanted(app, jobs(), account)
+      return { counts: { changed: inserted + marked } }
+    }),
+    'reconcile-activities': besidePasses(app, async (account, { signal }) => {
+      // The first poll compares the whole list itself.
+      const key = { accountId: account.accountId, resource: ACTIVITIES }
+      if (!(await store.read((tx) => findCursor(tx, key)))) return undefined
+      const found = await reconcileActivities(mirror, { account, signal })
+      const changed = found.inserted + found.marked
+      if (changed > 0) await enqueueWanted(app, jobs(), account)
+      return changed + found.absent > 0 ? { counts: { changed, absent: found.absent } } : undefined
+    }),
+    'scrub-activities': besidePasses(app, async (account, { signal }) => {
+      const scrub = scrubOf(app.config.mirror.scrubPerDay)
+      if (!scrub) return undefined
+      const counts = await scrubActivities(mirror, { account, limit: scrub.limit, signal })
+      return counts.different ? { counts } : undefined
+    }),
+    'fetch-activity': besidePasses(app, async (account, { signal }, { activityId }) => {
+      const activity = await store.read((tx) => findActivity(tx, activityId))
+      if (activity && isToFetch(activity, mirror.now()))
+        await mirrorActivity(mirror, { account, activity, signal })
+    }),
+    'refresh-token': ofAccount(app, async (account, { signal }) => {
+      await app.service.forAccount(account).refreshTokenIfDue(signal)
+    }),
+    'check-upload': ofAccount(app, async (account, { signal }, { contentId }) => {
+      const deps = makeUploadDeps(app, async (activity) => {
+        await jobs().enqueue('fetch-activity', [activity], { priority: 'new' })
+      })
+      await checkUpload(deps, { account, contentId, signal })
+    }),
+    async sweep() {
+      await endPauses(app)
+      await enqueueDueUploads(app, jobs())
+      let wanted = 0
+      const due = await store.read(async (tx) =>
+        (await findPasses(tx)).length > 0 ? [] : findAccountsWithWanted(tx, mirror.now()),
+      )
+      for (const account of due) wanted += await enqueueWanted(app, jobs(), account)
+      await logProgress(wanted)
+      await updateZones()
+      if (wanted === 0) await mirror.vacuum.whenIdle()
+      await prune()
+      return undefined
+    },
+    ...makeTrainingHandlers(app),
+  }
+}
+
+/**
+ * Enqueues a fetch for every activity that is due: new ones first, then those never fetched, last those that have changed,
+ * as after a recalculation of the whole history. An activity that is already in the queue is not added again. Returns how
+ * many are due.
+ */
+async function enqueueWanted(
+  app: Pick<App, 'store' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
+  account: Account,
+): Promise<number> {
+  const { accountId } = account
+  const now = app.mirror.now()
+  const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
+  const newSince = new Date(now.getTime() - NEW_WITHIN_MS)
+  for (const priority of ['new', 'normal', 'changed'] as const) {
+    const payloads = wanted
+      .filter((activity) => priorityOf(activity, newSince) === priority)
+      .map(({ activityId }) => ({ accountId, activityId }))
+    await jobs.enqueue('fetch-activity', payloads, { priority })
+  }
+  return wanted.length
+}
+
+/** Tells whether an activity is still due: it may have been fetched since the job was made. */
+function isToFetch({ nextFetchAt, detailState }: WantedActivity, now: Date): boolean {
+  return nextFetchAt ? nextFetchAt <= now : detailState !== 'mirrored'
+}
+
+function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' | 'changed' {
+  if (activity.startedAt !== null && activity.startedAt >= newSince) return 'new'
+  return activity.fetchedAt === null ? 'normal' : 'changed'
+}
+
+/** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
+const UPLOAD_SWEEP_LIMIT = 1_000
+
+/** Records the uploads with mirrored activities, and enqueues a check for every due upload. */
+async function enqueueDueUploads(
+  app: Pick<App, 'store' | 'mirror'>,
+  jobs: Pick<Jobs, 'enqueue'>,
+): Promise<void> {
+  const now = app.mirror.now()
+  const due = await app.store.transaction(async (tx) => {
+    await recordUploadsComplete(tx, { now })
+    return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
+  })
+  if (due.length > 0) await jobs.enqueue('check-upload', due)
+}
+
+/** Makes the handlers of the jobs around training info and workouts. */
+export function makeTrainingHandlers(
+  app: Pick<App, 'store' | 'vault' | 'mirror'>,
+): Pick<CoreHandlers, 'poll-training-info' | 'poll-workouts'> {
+  const handler = (useCase: (deps: MirrorDeps, input: MirrorInput) => Promise<MirrorCounts>) =>
+    ofAccount(app, async (account, { signal }) => {
+      const counts = await useCase(app.mirror, { account, signal })
+      return counts.changed + counts.fetched + counts.failed > 0 ? { counts } : undefined
+    })
+  return { 'poll-training-info': handler(mirrorTrainingInfo), 'poll-workouts': handler(mirrorWorkouts) }
+}
+
+/**
+ * Makes the handler of a job of an account, which does nothing for one that is gone, and parks the account when its tokens
+ * cannot be read. An account that needs a login is tried, too, because its last token may still be valid; a refusal is then
+ * expected and not thrown: status, the dashboard and the doctor already show it.
+ */
+function ofAccount<P extends { accountId: number }>(
+  app: Pick<App, 'store' | 'vault'>,
+  work: (account: Account, context: HandlerContext, payload: P) => Promise<HandlerResult>,
+): (payload: P, context: HandlerContext) => Promise<HandlerResult> {
+  return async (payload, context) => {
+    const account = await app.store.read((tx) => findAccountById(tx, payload.accountId))
+    if (!account) return undefined
+    try {
+      return await work(account, context, payload)
+    } catch (error) {
+      if (error instanceof UnreadableLoginError) return void (await app.vault.parkUnreadable(error))
+      if (account.needsLogin && error instanceof CredentialsRejectedError) return undefined
+      throw error
+    }
+  }
+}
+
+/**
+ * Makes the handler of a job that requests activities, as ofAccount does. While a verb has a pass, of whichever account, it does
+ * nothing: both would fetch the same, and together exceed the pace. What is left then is found by the next poll and sweep.
+ */
+function besidePasses<P extends { accountId: number }>(
+  app: Pick<App, 'store' | 'vault'>,
+  work: Parameters<typeof ofAccount<P>>[1],
+): ReturnType<typeof ofAccount<P>> {
+  return ofAccount<P>(app, async (account, context, payload) => {
+    const passes = await app.store.read(findPasses)
+    return passes.length > 0 ? undefined : work(account, context, payload)
+  })
+}
+
+/** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
+const PRUNE_EVERY_MS = DAY
+
+/** Makes the function that deletes old bookkeeping rows of all accounts: at each call until none is left, then once a day. */
+function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
+  let doneAt: number | undefined
+  return async () => {
+    const now = app.mirror.now().getTime()
+    if (doneAt !== undefined && Math.abs(now - doneAt) < PRUNE_EVERY_MS) return
+    let deleted = 0
+    for (const { accountId } of await app.store.read(findAccounts)) {
+      deleted += await pruneBookkeeping(app, accountId)
+    }
+    if (deleted === 0) doneAt = now
+  }
+}
+
+/** Makes the function that finds all time zones again when the change feed has grown since its last call. */
+function makeZoneUpdates(app: Pick<App, 'store' | 'log'>): () => Promise<void> {
+  let seen: number | undefined
+  return async () => {
+    const newest = await app.store.read(findNewestChange)
+    if (newest === seen) return
+    await updateAllTimeZones(app)
+    seen = newest
+  }
+}
+
+/** How often the progress of a long backfill is logged. */
+const PROGRESS_EVERY_MS = MINUTE
+/** The progress of fewer activities is not logged, because they are fetched within seconds. */
+const PROGRESS_FROM = 20
+
+/** Makes the function that logs, once a minute at most, how many activities of each account are left to fetch. */
+function makeProgressLog(app: Pick<App, 'store' | 'log' | 'mirror'>): (left: number) => Promise<void> {
+  let loggedAt = 0
+  return async (left) => {
+    const now = app.mirror.now().getTime()
+    if (left < PROGRESS_FROM || Math.abs(now - loggedAt) < PROGRESS_EVERY_MS) return
+    loggedAt = now
+    for (const status of await app.store.read(findAccountStatuses)) {
+      const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = status
+      if (wanted < PROGRESS_FROM) continue
+      const pace = rate !== null && { perMinute: Math.round(rate) }
+      const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
+      app.log.info(
+        { account, done: activities - wanted, total: activities, ...pace, ...toGo },
+        'fetching activities',
+      )
+    }
+  }
+}

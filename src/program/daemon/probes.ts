@@ -1,0 +1,86 @@
+import { stat } from 'node:fs/promises'
+import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
+import type { Jobs } from '../../core/jobs/jobs.ts'
+import type { AccountHealth } from '../../core/store/health.ts'
+import { errorCode } from '../../kit/errors.ts'
+import { MINUTE, SECOND } from '../../kit/time.ts'
+import { makeCachedProbe } from '../frame/cached-probe.ts'
+import { collectFindings } from '../frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../frame/findings/facts.ts'
+import type { Readiness } from '../web/health-routes.ts'
+import type { Role } from './roles.ts'
+
+/** Any client may request the readiness, so database and queue are read at most once in this time. */
+const KEEP_MS = 1 * SECOND
+/** A walk over a hundred thousand files on a slow share takes minutes; one that takes longer hangs. */
+const LONGEST_WALK_MS = 10 * MINUTE
+/** Shorter than the timeout of `musette healthcheck`, so that its answer names the missing part. */
+const TIMEOUT_MS = 3 * SECOND
+
+const NOTHING = { identity: undefined, accounts: [], findings: [] }
+
+/**
+ * Makes the readiness check: database, queue and disk answer, and every signed-in account was polled lately. Late polls make only
+ * workers unready, because they do the polls; the dashboard, which shows the lateness, stays reachable. A drop folder that
+ * cannot be read, or whose scan does not end, makes its watchers unready; single files that wait do not.
+ */
+export function makeReadiness(
+  deps: {
+    app: FactsApp
+    jobs: Pick<Jobs, 'counts'>
+    dropFolder?: Pick<DropFolder, 'walkingSince'> | undefined
+  },
+  roles: readonly Role[],
+): () => Promise<Readiness> {
+  const { config } = deps.app
+  const options = { keepMs: KEEP_MS, timeoutMs: TIMEOUT_MS }
+  const database = makeCachedProbe(async () => {
+    const facts = makeFacts(deps.app, new Date())
+    const { identity } = await facts.identity()
+    return {
+      identity,
+      accounts: await facts.health(),
+      findings: await collectFindings(facts, { place: 'ready' }),
+    }
+  }, options)
+  const counts = makeCachedProbe(() => deps.jobs.counts(), options)
+  // Any answer will do: the probe looks for threads that hang on a pipe or a dead share.
+  const files = makeCachedProbe(() => stat(config.dataDir).catch(() => undefined), options)
+  return async () => {
+    const [found, queue, disk] = await Promise.allSettled([database(), counts(), files()] as const)
+    const { identity, accounts, findings } = found.status === 'fulfilled' ? found.value : NOTHING
+    const countOf = (check: string) => findings.filter((each) => each.check === check && each.rule).length
+    const late = countOf('mirror')
+    const parts: Record<string, string> = {
+      database: stateOf(found),
+      queue: stateOf(queue),
+      files: disk.status === 'fulfilled' ? 'ok' : 'the disk does not answer; restart the daemon',
+    }
+    if (roles.includes('worker') && found.status === 'fulfilled')
+      parts.polls =
+        late === 0 ? 'ok' : `${late} of ${accounts.length} accounts not polled lately; run: musette status`
+    if (roles.includes('watcher') && found.status === 'fulfilled') {
+      const since = deps.dropFolder?.walkingSince()?.getTime() ?? Number.POSITIVE_INFINITY
+      const isStuck = Date.now() - since > LONGEST_WALK_MS
+      const scan = isStuck
+        ? `a scan does not end since ${new Date(since).toISOString()}; restart the daemon`
+        : 'ok'
+      parts.drop_folder = countOf('waiting files') > 0 ? 'cannot be read; run: musette doctor' : scan
+    }
+    const pollOf = ({ needs_login: isEnded, polled_at: at }: AccountHealth) =>
+      isEnded ? 'needs login' : `last poll: ${at?.toISOString() ?? 'never'}`
+    return {
+      ready: Object.values(parts).every((state) => state === 'ok'),
+      parts,
+      identity,
+      accounts: Object.fromEntries(accounts.map((status) => [status.account, pollOf(status)])),
+    }
+  }
+}
+
+/** Returns the state as text. Of an error only the code is shown: the message may contain hosts and users, and no login is needed. */
+function stateOf(probed: PromiseSettledResult<unknown>): string {
+  return probed.status === 'fulfilled'
+    ? 'ok'
+    : `unreachable (${errorCode(probed.reason)}); run: musette status`
+}

@@ -1,0 +1,130 @@
+import type { Logger } from 'pino'
+import { fetchRedisFacts, REPLICA } from '../../core/jobs/backend.ts'
+import { mapDatabaseError } from '../../core/store/database-errors.ts'
+import { connectReason, isNotUpYet, TransientError } from '../../kit/errors.ts'
+import { makeLogOnce } from '../../kit/log-once.ts'
+import { withClient } from '../../kit/postgres-client.ts'
+import { joinSignals, SECOND, sleep, waitFor } from '../../kit/time.ts'
+import { remedyOf, withRemedy } from '../app/remedy.ts'
+import type { Config } from '../config/config.ts'
+import { openWaitingWeb } from '../web/waiting-web.ts'
+
+/** How often a server that is not up is looked at again, and how long it may take to answer, ms. */
+const EVERY_MS = 1 * SECOND
+const ANSWER_WITHIN_MS = 5 * SECOND
+
+/**
+ * Waits until the database and Redis answer, those that the configuration names: a machine that starts starts them at the same time.
+ * The log and `/readyz` say which one is waited for. Throws at once what time does not mend, such as a wrong password or a missing
+ * database, and the signal's reason when it aborts.
+ */
+export async function waitForServers(
+  { log }: { log: Logger },
+  input: { config: Config; http: Config['http']; signal: AbortSignal },
+): Promise<void> {
+  const { http, signal } = input
+  const servers = serversOf(input.config)
+  const problems = makeLogOnce(log)
+  let parts: Record<string, string> = {}
+  let web: { close(): Promise<void> } | undefined
+  try {
+    for (;;) {
+      const patience = { signal, withinMs: ANSWER_WITHIN_MS }
+      const reasons = await Promise.all(servers.map(({ attempt }) => attempt(patience)))
+      parts = {}
+      for (const [index, { part, variable, code }] of servers.entries()) {
+        const reason = reasons[index]
+        if (reason === undefined) {
+          problems.over(part)
+          continue
+        }
+        parts[part] = 'not up yet; musette waits for it'
+        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${reason}`
+        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, input.config)))
+      }
+      if (Object.keys(parts).length === 0) return
+      web ??= http && (await openWaitingWeb({ parts: () => parts }, http))
+      await sleep(EVERY_MS, signal)
+    }
+  } finally {
+    await web?.close()
+  }
+}
+
+/** A server that may not be up yet, by the name of its part in `/readyz`. */
+type Server = Readonly<{
+  part: string
+  variable: string
+  /** of the error that a verb ends with, which has the same remedy */
+  code: 'database_unreachable' | 'queue_unreachable'
+  attempt(patience: Patience): Promise<string | undefined>
+}>
+
+function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
+  const servers: Server[] = []
+  if (databaseUrl !== undefined)
+    servers.push({
+      part: 'database',
+      variable: 'DATABASE_URL',
+      code: 'database_unreachable',
+      attempt: (patience) => tryDatabase(databaseUrl, patience),
+    })
+  if (redisUrl !== undefined)
+    servers.push({
+      part: 'queue',
+      variable: 'REDIS_URL',
+      code: 'queue_unreachable',
+      attempt: (patience) => tryRedis(redisUrl, patience),
+    })
+  return servers
+}
+
+type Patience = { signal: AbortSignal; withinMs: number }
+
+/** Connects to the database once. Returns and throws as tryServer; ConfigError `database_login_refused` for a wrong password, for instance. */
+export function tryDatabase(connectionString: string, patience: Patience) {
+  const config = {
+    connectionString,
+    application_name: 'musette',
+    connectionTimeoutMillis: patience.withinMs,
+  }
+  return tryServer(patience, async (signal) => {
+    const answer = withClient(config, (client) => client.query(''))
+    await waitFor(answer, signal).catch((error: unknown) => {
+      throw isNotUpYet(error) ? error : mapDatabaseError(error, 'connect')
+    })
+    return undefined
+  })
+}
+
+/** Connects to Redis once. Returns and throws as tryServer; TransientError `queue_unreachable` for a wrong password, for instance. */
+export function tryRedis(url: string, patience: Patience) {
+  return tryServer(patience, async (signal) => {
+    const { isLoading, isReplica } = await fetchRedisFacts(url, signal)
+    if (isReplica) return REPLICA.found
+    return isLoading ? 'it loads its data' : undefined
+  })
+}
+
+/**
+ * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
+ * `withinMs`. Throws what time does not mend, and the signal's reason at once when it aborts.
+ */
+async function tryServer(
+  { signal, withinMs }: Patience,
+  look: (signal: AbortSignal) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  signal.throwIfAborted()
+  const ended = joinSignals([signal], withinMs)
+  try {
+    return await look(ended.signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (ended.isOver()) return 'no answer'
+    const cause = error instanceof TransientError ? error.cause : error
+    if (isNotUpYet(cause)) return connectReason(cause)
+    throw error
+  } finally {
+    ended.clear()
+  }
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openWatch } from '../../core/dropfolder/watch.ts'
+import { errorCode, errorLine } from '../../kit/errors.ts'
+import { quoteShell } from '../../kit/text.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
+import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
+import { type Finding, ok, problem, warning } from '../frame/findings/finding.ts'
+import type { DoctorContext } from './doctor-context.ts'
+
+/** Checks that files can be dropped, noticed and moved; `probe` is for tests. */
+export async function checkDropFolder(
+  { config }: Pick<DoctorContext, 'config'>,
+  probe: (dir: string) => Promise<ProbeResult> = probeFolder,
+): Promise<Finding[]> {
+  const { dir, afterUpload, polling } = config.drop
+  const folder = await readFolder(dir, 'MUSETTE_DROP_DIR')
+  if ('wrong' in folder) return [folder.wrong]
+  if (!folder.stats) {
+    const isOwn = dir.startsWith(join(config.dataDir, '/'))
+    if (isOwn) return [ok(`${dir} is not there yet; musette start makes it`)]
+    const found = `${dir} is not there; if it has a disk of its own, mount that: musette start makes an empty folder on the disk that this shows`
+    return [warning(found, `df ${quoteShell(await readNearestFolder(dir))}`)]
+  }
+  if (!(await isAllowed(dir, 'read'))) return [await deniedFinding(dir, 'no file is found')]
+  const isWritable = await isAllowed(dir, 'write')
+  if (!isWritable && afterUpload === 'move') {
+    const found = `${dir} cannot be written, so uploaded files stay in it`
+    return [problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep')]
+  }
+  const findings = afterUpload === 'move' ? await moveFindings(dir, folder.stats.dev) : []
+  if (polling) return [...findings, ok(`${dir}, looked through every few seconds`)]
+  if (!isWritable) return [...findings, ok(`${dir}, read-only, so its events cannot be tried`)]
+  return [...findings, probeFinding(dir, await probe(dir).catch((error: unknown) => ({ error })))]
+}
+
+async function moveFindings(dir: string, device: number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const name of ['done', 'failed']) {
+    const stats = await stat(join(dir, name)).catch(() => undefined)
+    if (stats && stats.dev !== device) {
+      const found = `${join(dir, name)} is on another disk, so files cannot be moved there and stay where they are`
+      findings.push(problem('configuration', found, 'export MUSETTE_AFTER_UPLOAD=keep'))
+    }
+  }
+  return findings
+}
+
+function probeFinding(dir: string, probed: ProbeResult | { error: unknown }): Finding {
+  if ('error' in probed) {
+    const found = `${dir}: a file could not be written for a try (${errorLine(probed.error)})`
+    return problem('configuration', found, `df -h ${quoteShell(dir)}`)
+  }
+  if (probed.noticed) return ok(`${dir}, and the system tells of new files`)
+  if (errorCode(probed.refused) === 'ENOSPC') {
+    const found = `${dir}: the system watches too many files already; new ones are found by a scan every 15 s`
+    return warning(found, 'sudo sysctl fs.inotify.max_user_watches=1048576')
+  }
+  const found = `${dir}: the system does not tell of new files, as on network shares; they are found by a scan each minute`
+  return warning(found, 'export MUSETTE_WATCH_POLLING=true')
+}
+
+/** `refused` is the system's error when it could not watch the folder: ENOSPC when too much is watched already. */
+export type ProbeResult = { noticed: boolean; refused?: unknown }
+
+/** A local disk reports a change within milliseconds; on a busy machine the watch alone may take a while to open. */
+const WITHIN_MS = 5 * SECOND
+
+/**
+ * Writes a hidden file, which scans ignore, into a folder and checks whether a watch like the drop folder's own notices it;
+ * the file is removed before this resolves. Throws Node's errors when the folder cannot be written. The options are for tests.
+ */
+export async function probeFolder(dir: string, { watchFolder = openWatch, withinMs = WITHIN_MS } = {}) {
+  const name = `.musette-probe-${randomUUID()}`
+  const [ready, noticed] = [new AbortController(), new AbortController()]
+  /** Waits for one of them, at most `withinMs`, and returns whether it came. */
+  const came = async ({ signal }: AbortController) => {
+    await sleep(withinMs, signal).catch(() => undefined)
+    return signal.aborted
+  }
+  let refused: unknown
+  const watch = watchFolder(
+    {
+      onHint: (changed) =>
+        (changed === undefined ? ready : changed.endsWith(name) ? noticed : undefined)?.abort(),
+      onError: (error) => {
+        refused ??= error
+        ready.abort()
+      },
+    },
+    dir,
+  )
+  try {
+    await came(ready)
+    await writeFile(join(dir, name), '', { flag: 'wx', mode: 0o600 })
+    return { noticed: await came(noticed), ...(refused !== undefined && { refused }) }
+  } finally {
+    await rm(join(dir, name), { force: true }).catch(() => undefined)
+    await watch.close()
+  }
+}

@@ -1,0 +1,130 @@
+import { readdir, readFile, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FEATURES } from '../../features/index.ts'
+import { formatBytes, quoteShell } from '../../kit/text.ts'
+import { isReadableByOthers } from '../config/env-file.ts'
+import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
+import { loadStates } from '../frame/findings/facts.ts'
+import { type Finding, leftOut, ok, problem, warning } from '../frame/findings/finding.ts'
+import type { DoctorContext } from './doctor-context.ts'
+
+const LEAST = [20, 19] as const
+
+/** Checks the version of Node; `version` is for tests. */
+export async function checkNode(_context: unknown, version = process.versions.node): Promise<Finding[]> {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
+    const found = `Node ${version} is too old; install Node 24 (${LEAST.join('.')} is the least)`
+    return [problem('configuration', found, 'node --version')]
+  }
+  const note = major < 22 ? ', which works; it has had no security fixes since April 2026, Node 24 has' : ''
+  return [ok(`Node ${version}${note}`)]
+}
+
+/** Makes a finding of every wrong variable; its sentence says what to write instead. */
+export async function checkConfiguration({ problems, config: { setIn } }: DoctorContext): Promise<Finding[]> {
+  if (problems.length === 0) return [ok('every variable can be understood')]
+  return problems.map(({ name, variable, sentence }) => {
+    const found = `${name} ${sentence}; correct it${setIn[variable] ? ` (${setIn[variable]})` : ''}, and look again`
+    return problem('configuration', found, 'musette config')
+  })
+}
+
+/** Files that hold a key, a password or sealed tokens: for their owner alone. */
+const SECRETS = /^(secret\.key(\.new-.*)?|postgres\.json|tokens-.*\.spool.*)$/
+
+/** Checks that this user can use the data directory and that nobody else can. */
+export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
+  const { dataDir } = config
+  const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
+  if ('wrong' in folder) return [folder.wrong]
+  const { stats } = folder
+  if (!stats) return [await missingFolderFinding(dataDir)]
+  if (!(await isAllowed(dataDir, 'write'))) return [await deniedFinding(dataDir, 'nothing can be kept')]
+  const findings = [...(await secretFindings(dataDir)), ...ownerFindings(dataDir, stats)]
+  return findings.length > 0 ? findings : [ok(dataDir)]
+}
+
+async function missingFolderFinding(dataDir: string): Promise<Finding> {
+  const parent = await readNearestFolder(dataDir)
+  if (await isAllowed(parent, 'write')) return ok(`${dataDir} is not there yet; the first login makes it`)
+  const found = `${dataDir} is not there and cannot be made in ${parent}; set MUSETTE_DATA_DIR to a folder of yours`
+  return problem('configuration', found, 'export MUSETTE_DATA_DIR="$HOME/.musette"')
+}
+
+async function secretFindings(dataDir: string): Promise<Finding[]> {
+  const names = (await readdir(dataDir)).filter((name) => SECRETS.test(name))
+  const open = names.map((name) => join(dataDir, name)).filter(isReadableByOthers)
+  return open.map((path) =>
+    problem('configuration', `others may read ${path}`, `chmod 600 ${quoteShell(path)}`),
+  )
+}
+
+function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): Finding[] {
+  if (process.platform === 'win32') return []
+  const findings: Finding[] = []
+  if ((stats.mode & 0o007) !== 0) {
+    findings.push(warning(`everybody may look into ${dataDir}`, `chmod 700 ${quoteShell(dataDir)}`))
+  }
+  const user = process.getuid?.()
+  if (user !== undefined && user !== 0 && stats.uid !== user) {
+    const found = `${dataDir} belongs to another user (id ${stats.uid}), and what that one makes may not be readable`
+    findings.push(warning(found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`))
+  }
+  return findings
+}
+
+/** A line of /etc/passwd of a person: an id from 1000 on, but for `nobody`, and a shell. */
+const PERSON = /^([^:]+):[^:]*:(\d{4,}):.*:(?!.*(?:nologin|false)$)[^:]+$/
+
+/** Says whether other people of this machine may use the page and `/mcp`, which ask for nothing on loopback; `passwd` is for tests. */
+export async function checkOtherUsers(
+  { config: { http } }: Pick<DoctorContext, 'config'>,
+  passwd = '/etc/passwd',
+): Promise<Finding[]> {
+  if (!http || http.token !== undefined) return [ok('cannot use the page and /mcp of musette')]
+  const lines = (await readFile(passwd, 'utf8').catch(() => '')).split('\n')
+  const others = lines.flatMap((line) => {
+    const [, name = '', id] = PERSON.exec(line) ?? []
+    return id === undefined || Number(id) === process.getuid?.() || Number(id) >= 65_534 ? [] : [name]
+  })
+  if (others.length === 0) return [ok('found no other people who may sign in to this machine')]
+  const found = `${others.join(', ')} may read the page and /mcp and upload files, while MUSETTE_HTTP_TOKEN is not set`
+  return [ok(found, 'export MUSETTE_HTTP_TOKEN="$(openssl rand -hex 24)"')]
+}
+
+const MEGABYTE = 1_000_000
+/** Postgres stops when its disk is full, and its log of changes alone may grow to half a gigabyte. */
+const PROBLEM_BELOW = 600 * MEGABYTE
+/** Room for some thousand activities: time enough for a person to see the warning. */
+const WARNING_BELOW = 3_000 * MEGABYTE
+
+/** Checks how much room is left on each disk that musette writes to; `space` is for tests. */
+export async function checkDiskSpace(
+  { config }: Pick<DoctorContext, 'config'>,
+  space: typeof statfs = statfs,
+): Promise<Finding[]> {
+  const ofFeatures = (await loadStates(FEATURES)).map(({ folder }) => folder?.dirOf(config))
+  const folders = [config.dataDir, config.drop.dir, ...ofFeatures].filter((dir) => dir !== undefined)
+  const disks = new Map<number, string>()
+  for (const folder of folders) {
+    const existing = await readNearestFolder(folder)
+    const { dev } = await stat(existing)
+    if (!disks.has(dev)) disks.set(dev, existing)
+  }
+  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, space)))
+}
+
+async function diskFinding(folder: string, space: typeof statfs): Promise<Finding> {
+  const { blocks, bavail, bsize, files, ffree } = await space(folder)
+  // Some network shares do not tell their size.
+  if (blocks === 0) return leftOut(`the disk of ${folder} does not tell its size`)
+  const free = bavail * bsize
+  const found = `${formatBytes(free)} free on the disk of ${folder}`
+  const run = `df -h ${quoteShell(folder)}`
+  // Some file systems count no files at all.
+  if (files > 0 && ffree === 0)
+    return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
+  if (free < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)
+  return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
+}

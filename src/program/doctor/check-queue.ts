@@ -1,0 +1,114 @@
+import {
+  asQueueError,
+  fetchRedisFacts,
+  makeBackendChoice,
+  REPLICA,
+  type RedisFacts,
+} from '../../core/jobs/backend.ts'
+import { inspectQueue, type QueueFacts } from '../../core/jobs/schedules.ts'
+import { findAccounts } from '../../core/store/account-rows.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { FEATURES } from '../../features/index.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { formatBytes } from '../../kit/text.ts'
+import { systemClock } from '../../kit/time.ts'
+import { remedyOf } from '../app/remedy.ts'
+import { loadCatalog } from '../frame/feature-jobs.ts'
+import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
+import type { DoctorContext } from './doctor-context.ts'
+
+/** Checks how much waits in the queue, and that every schedule exists. */
+export async function checkQueue({ config, mirror }: DoctorContext): Promise<Finding[]> {
+  const found = await mirror()
+  if ('reason' in found) return [leftOut(found.reason)]
+  const accounts = await found.store.read(findAccounts)
+  const database = await found.store.read(findIdentity)
+  const { redisUrl } = config
+  let facts: QueueFacts | undefined
+  try {
+    facts = await inspectQueue(
+      { clock: systemClock },
+      {
+        backend: makeBackendChoice(redisUrl, found.url, database),
+        accounts: accounts.map(({ accountId }) => accountId),
+        catalog: await loadCatalog(config, FEATURES),
+      },
+    )
+  } catch (error) {
+    const named = asQueueError(error)
+    return [redisUrl && !(named instanceof ConfigError) ? leftOut('Redis cannot be used') : problemOf(named)]
+  }
+  return facts ? queueFindings(facts) : [ok('there is no queue yet; musette start makes it')]
+}
+
+function queueFindings({ counts, paused, schedules }: QueueFacts): Finding[] {
+  const sum = (state: string) => (counts.polls[state] ?? 0) + (counts.fetches[state] ?? 0)
+  const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
+  const findings: Finding[] = []
+  for (const queue of paused) {
+    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within a minute`
+    findings.push(warning(stopped, 'musette start'))
+  }
+  const right = schedules.wanted - schedules.wrong.length
+  if (schedules.wrong.length > 0) {
+    const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within a minute`
+    findings.push(warning(missing, 'musette start'))
+  }
+  if (sum('failed') > 0) {
+    findings.push(warning(`${sum('failed')} jobs of the last week have failed for good`, 'musette status'))
+  }
+  return [ok(`${found}; ${right} of ${schedules.wanted} schedules`), ...findings]
+}
+
+const LEAST = [6, 2] as const
+/** A Redis without eviction refuses new jobs at its limit; above this share of it there is a warning. */
+const MEMORY_SHARE = 0.9
+
+/** Checks that Redis answers and that its settings lose no jobs. */
+export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
+  const { redisUrl } = config
+  if (redisUrl === undefined) return [ok('REDIS_URL is not set: the queue is in Postgres')]
+  let facts: RedisFacts
+  try {
+    facts = await fetchRedisFacts(redisUrl)
+  } catch (error) {
+    return [problemOf(error, remedyOf(error, config))]
+  }
+  const findings = redisFindings(facts)
+  if (findings.some(({ state }) => state === 'problem')) return findings
+  return [ok(`Redis ${facts.version}, ${formatBytes(facts.usedMemory)} used`), ...findings]
+}
+
+function redisFindings(facts: RedisFacts): Finding[] {
+  const findings: Finding[] = []
+  const [major = 0, minor = 0] = facts.version.split('.').map(Number)
+  if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
+    findings.push(
+      problem('configuration', `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`),
+    )
+  }
+  if (facts.isReplica) findings.push(problem('configuration', REPLICA.found, REPLICA.run))
+  if (facts.mayEvictJobs) {
+    const found = `Redis may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
+    findings.push(problem('configuration', found, setCommand('maxmemory-policy noeviction')))
+  }
+  if (facts.maxMemory > 0 && facts.usedMemory > MEMORY_SHARE * facts.maxMemory) {
+    const found = `Redis uses ${formatBytes(facts.usedMemory)} of ${formatBytes(facts.maxMemory)} and will soon refuse new jobs`
+    findings.push(warning(found, setCommand(`maxmemory ${2 * facts.maxMemory}`)))
+  }
+  if (!facts.lastWriteOk) {
+    const found = 'Redis could not write to its disk and refuses new jobs; look at its log and its disk'
+    findings.push(problem('unexpected', found, 'redis-cli -u "$REDIS_URL" info persistence'))
+  }
+  if (!facts.appendOnly) {
+    const found =
+      'Redis keeps no append-only file: jobs that are lost in a crash are found again, but later; write appendonly yes into its redis.conf, too'
+    findings.push(warning(found, setCommand('appendonly yes')))
+  }
+  return findings
+}
+
+// The URL may hold a password, so the command names the variable and not its value.
+function setCommand(setting: string): string {
+  return `redis-cli -u "$REDIS_URL" config set ${setting}`
+}

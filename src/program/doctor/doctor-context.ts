@@ -1,0 +1,96 @@
+import type { Logger } from 'pino'
+import { checkSchema } from '../../core/store/migration/schema-version.ts'
+import { openStore, type Store } from '../../core/store/store.ts'
+import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../../embedded/embedded.ts'
+import { errorCode, TransientError } from '../../kit/errors.ts'
+import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { joinSignals, SECOND } from '../../kit/time.ts'
+import type { Config, ConfigProblem } from '../config/config.ts'
+import type { FoundMirror } from '../frame/findings/facts.ts'
+
+/** The database as the checks find it; `mismatch` is the error of a schema that is not at this version. */
+type FoundDatabase =
+  | { kind: 'none' }
+  | { kind: 'away'; error: unknown }
+  | { kind: 'there'; url: string; store: Store; mismatch: unknown }
+
+/** Everything that the checks use. The first check that needs the database opens it, and all share it. */
+export type DoctorContext = Readonly<{
+  config: Config
+  problems: readonly ConfigProblem[]
+  log: Logger
+  database: () => Promise<FoundDatabase>
+  mirror: () => Promise<FoundMirror>
+}>
+
+/** The input of checks of settings and tables. */
+export type MirrorContext = Pick<DoctorContext, 'config' | 'mirror'>
+
+/** A Postgres that recovers from a crash takes a while. */
+const START_WITHIN_MS = 20 * SECOND
+
+/** Makes the context of the checks; `close` closes the database if a check has opened it. */
+export function openDoctorContext(
+  deps: { log: Logger },
+  input: { config: Config; problems: readonly ConfigProblem[] },
+): { context: DoctorContext; close(): Promise<void> } {
+  const release = makeReleaseStack()
+  let opening: Promise<FoundDatabase> | undefined
+  const database = () => {
+    opening ??= openFound(deps, input.config, release.defer).catch((error) => ({ kind: 'away', error }))
+    return opening
+  }
+  return {
+    context: {
+      ...deps,
+      ...input,
+      database,
+      async mirror() {
+        const found = await database()
+        if (found.kind === 'none') return { reason: 'there is no database yet', fresh: true }
+        if (found.kind === 'away') return { reason: 'the database cannot be used', fresh: false }
+        if (!found.mismatch) return found
+        const fresh = errorCode(found.mismatch) === 'database_empty'
+        return { reason: fresh ? 'the database is empty' : 'the database is not at this version', fresh }
+      },
+    },
+    async close() {
+      await opening
+      await release.release()
+    },
+  }
+}
+
+async function openFound(
+  { log }: { log: Logger },
+  config: Config,
+  defer: (name: string, release: () => Promise<unknown>) => void,
+): Promise<FoundDatabase> {
+  const url = config.databaseUrl ?? (await openEmbedded(log, config.dataDir, defer))
+  if (url === undefined) return { kind: 'none' }
+  const store = openStore({ log }, { connectionString: url, maxConnections: 4 })
+  defer('store', () => store.close())
+  const reached = await store.read(async () => undefined).catch((error: unknown) => ({ error }))
+  if (reached) return { kind: 'away', ...reached }
+  const mismatch = await store.read(checkSchema).catch((error: unknown) => error)
+  return { kind: 'there', url, store, mismatch }
+}
+
+/** Joins the embedded Postgres or starts it for the checks; neither makes nor migrates it. */
+async function openEmbedded(
+  log: Logger,
+  dataDir: string,
+  defer: (name: string, release: () => Promise<unknown>) => void,
+): Promise<string | undefined> {
+  if (!(await hasEmbeddedPostgres(dataDir))) return undefined
+  const within = joinSignals([], START_WITHIN_MS)
+  const { signal } = within
+  const embedded = await openEmbeddedPostgres({ log, signal }, { dataDir }).catch((error: unknown) => {
+    if (!within.isOver()) throw error
+    const message = `the embedded Postgres did not become ready within ${START_WITHIN_MS / SECOND} s`
+    throw new TransientError('embedded_not_ready', message)
+  })
+  within.clear()
+  defer('embedded Postgres', () => embedded.close())
+  return embedded.url
+}

@@ -1,0 +1,112 @@
+import { findAccountStatuses } from '../../../core/store/account-status.ts'
+import { findIdentity } from '../../../core/store/database-facts.ts'
+import { findAccountHealth } from '../../../core/store/health.ts'
+import { findUncompared } from '../../../core/store/runs.ts'
+import type { Store, Tx } from '../../../core/store/store.ts'
+import { findWaitingFiles } from '../../../core/store/uploads/waiting-files.ts'
+import type { App } from '../../app/app.ts'
+import type { Config } from '../../config/config.ts'
+import type { Finding, Rule } from './finding.ts'
+import { readSharedFolders, type SettingsFolder } from './shared-folders.ts'
+
+/** What is judged together: the findings that it can make, and their judge; `check` is the check of the doctor that they are a part of. */
+export type Source = Readonly<{
+  check: string
+  rules: Readonly<Record<string, Rule>>
+  judge: (facts: Facts) => Promise<readonly Finding[]>
+}>
+
+/** What a feature tells of its state, in doctor and status, on pages, by heartbeat and messages. */
+export type FeatureState = Source &
+  Readonly<{
+    /** the variables that its check uses; it is left out when one of them is wrong */
+    variables: readonly string[]
+    /** the check of the doctor, where a probe finds more than the judge */
+    diagnose?: (context: CheckContext) => Promise<readonly Finding[]>
+    /** its member of the status; `problem` is the sentence of what does not work */
+    status?: Readonly<{
+      name: string
+      find: (facts: Facts, problem: Finding | undefined) => Promise<unknown>
+    }>
+    /** the folder that it writes to */
+    folder?: SettingsFolder
+    /** finds the last copy of the database that it has made and that is there now; null when it makes none by the settings */
+    findCopy?: (facts: Facts) => Promise<{ done_at: Date | null; bytes: number | null } | null>
+  }>
+
+/** The variables of the database, for checks that read it. */
+export const DATABASE_VARIABLES = ['DATABASE_URL', 'MUSETTE_DATA_DIR']
+
+/** The database that a check reads, or why it cannot be read; `fresh` before the first login. */
+export type FoundMirror = { store: Store; url: string } | { reason: string; fresh: boolean }
+
+/** What the check of a feature uses; `listed` makes the findings of its judge. */
+export type CheckContext = Readonly<{
+  config: Config
+  mirror: () => Promise<FoundMirror>
+  listed: () => Promise<readonly Finding[]>
+}>
+
+/** The parts of an app that facts are made of, and the features that add theirs. */
+export type FactsApp = Pick<App, 'config' | 'store'> & {
+  features: ReadonlyArray<Readonly<{ state?: () => Promise<FeatureState> }>>
+}
+
+/** Loads what the features tell of their state, in the order of their list. */
+export async function loadStates(features: FactsApp['features']): Promise<FeatureState[]> {
+  const states = await Promise.all(features.map(({ state }) => state?.()))
+  return states.filter((state) => state !== undefined)
+}
+
+/** The state of the database and of the folders at one moment. Each part is read when it is first used, and once. */
+export type Facts = ReturnType<typeof makeParts> & {
+  /** what a feature finds, once for each function */
+  once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
+}
+
+/** Makes the facts of the moment `now`; what only one query uses it reads by `read`. */
+export function makeFacts(app: FactsApp, now: Date): Facts {
+  const found = new Map<unknown, Promise<unknown>>()
+  const facts: Facts = {
+    ...makeParts(app, now),
+    once<T>(find: (facts: Facts) => Promise<T>) {
+      const known = found.get(find) ?? find(facts)
+      found.set(find, known)
+      return known as Promise<T>
+    },
+  }
+  return facts
+}
+
+function makeParts({ config, store, features }: FactsApp, now: Date) {
+  const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
+  const identity = part(findIdentity)
+  const states = once(() => loadStates(features))
+  return {
+    ...{ config, now, identity, states, read: store.read },
+    health: part(findAccountHealth),
+    statuses: part(findAccountStatuses),
+    uncompared: part((tx) => findUncompared(tx, now)),
+    waiting: part(findWaitingFiles),
+    shared: once(async () => {
+      const folders = (await states()).flatMap(({ folder }) => folder ?? [])
+      return readSharedFolders(config, folders, await identity())
+    }),
+  }
+}
+
+/** The age, in poll intervals, up to which a poll is fresh: a poll may be late because it waits for the service. */
+const FRESH_INTERVALS = 3
+
+/** Returns the age of the last good poll, ms, from which an account counts as late. */
+export function freshMs(config: Pick<Config, 'mirror'>): number {
+  return FRESH_INTERVALS * config.mirror.pollEveryMs
+}
+
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined
+  return () => {
+    found ??= find()
+    return found
+  }
+}

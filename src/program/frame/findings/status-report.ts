@@ -1,0 +1,72 @@
+import { findFailedActivities, findUploadCounts } from '../../../core/store/account-status.ts'
+import { collectFindings } from './collect-findings.ts'
+import { TIMEZONE_RULE } from './core-sources.ts'
+import { type FactsApp, makeFacts } from './facts.ts'
+import { commandOf } from './finding.ts'
+
+/** What `findStatus` returns, which says what each member is. */
+export type Status = Awaited<ReturnType<typeof findStatus>>
+
+/** The most failed activities in the report; the row of each account has their count. */
+const FAILED_SHOWN = 20
+
+/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` are those of now. */
+export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date())) {
+  const { config, store } = app
+  const { identity, line } = await facts.identity()
+  const waiting = await facts.waiting()
+  const shared = await facts.shared()
+  const states = await facts.states()
+  const all = await collectFindings(facts, { place: 'status' })
+  const findings = all.filter(({ state }) => state !== 'ok')
+  const loginOf = (name: string) =>
+    findings.find(({ check, account }) => check === 'login' && account === name)
+  const problemOf = (check: string) =>
+    findings.find((finding) => finding.check === check && finding.state === 'problem')
+  const zoneOf = (name: string) =>
+    findings.find(({ rule, account }) => rule === TIMEZONE_RULE && account === name)
+  return {
+    database: config.databaseUrl ? ('postgres' as const) : ('embedded' as const),
+    /** which database it is, see the table training.database */
+    identity,
+    line,
+    queue: config.redisUrl ? ('redis' as const) : ('postgres' as const),
+    accounts: (await facts.statuses()).map((status) => ({
+      ...status,
+      login: status.needs_login ? ('needs login' as const) : ('signed in' as const),
+      /** why the login needs a look: other_rider, needs_login, token_refused; null when nothing is wrong */
+      login_code: loginOf(status.account)?.rule?.code ?? null,
+      next_command: loginOf(status.account)?.run ?? null,
+      /** that days of the account are those of UTC; null when all time zones are known */
+      timezone_note: zoneOf(status.account)?.found ?? null,
+      /** the command that sets the time zone of its home */
+      timezone_command: commandOf(TIMEZONE_RULE, { NAME: status.account }) ?? '',
+    })),
+    failed_activities: await store.read((tx) => findFailedActivities(tx, { limit: FAILED_SHOWN })),
+    uploads: await store.read(findUploadCounts),
+    /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
+    waiting_files: waiting,
+    /** folders of the settings that another database uses, as far as this machine sees them */
+    // The process that watches the drop folder says it of that one already.
+    shared_folders: shared
+      .filter(({ dir }) => !waiting.some(({ path }) => path === dir))
+      // `unused` is false when only some files there belong to others.
+      .map(({ setting, rule, ...folder }) => ({ setting, unused: rule === undefined, ...folder })),
+    /** what each feature tells of its state, by its name in the report */
+    features: Object.fromEntries(
+      await Promise.all(
+        states
+          .flatMap(({ check, status }) => (status ? [{ check, ...status }] : []))
+          .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+          .map(async ({ check, name, find }) => [name, await find(facts, problemOf(check))] as const),
+      ),
+    ),
+    /** what works by the settings, in sentences for a person */
+    in_order: all.filter(({ check, state }) => state === 'ok' && states.some((each) => each.check === check)),
+    /** what a person should look at, each with the command that mends it or leads on */
+    findings: findings.map(({ rule, state, account, found, run, since }) => ({
+      ...{ code: rule?.code, severity: state, account: account ?? null, found },
+      ...{ run: run ?? null, since: since ?? null },
+    })),
+  }
+}

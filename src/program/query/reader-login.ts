@@ -1,0 +1,194 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { findAccount } from '../../core/store/account-rows.ts'
+import { acquireNamedLock, type Tx } from '../../core/store/store.ts'
+import { ConfigError } from '../../kit/errors.ts'
+import { MINUTE } from '../../kit/time.ts'
+import { revokeFromPublic } from './reader-limits.ts'
+
+const READER = 'musette_reader'
+/**
+ * The comments of the logins that this module made; other roles are never changed, because a name may be mistyped. The number
+ * says how a login for assistants was made: one with another comment is made again.
+ */
+const MARKS = {
+  analysts: 'Reads schema training, for analysts; made by musette',
+  assistants: 'Reads schema training, for assistants (1); made by musette',
+} as const
+/** An SQL condition on a role `r`: a group of readers, or a login that this module made. */
+const IS_READER = `r.rolname ~ '^musette_(reader|one_account|account_[0-9]+_[0-9]+)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
+/** The rounds of Postgres's own hashes. */
+const SCRAM_ROUNDS = 4096
+/** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
+const CONNECTIONS = { analysts: 10, assistants: 20 } as const
+/** Space for sorts and hashes on disk of one session: only a superuser can set the limit, and a session cannot change it. */
+const TEMP_FILES = '1GB'
+/** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
+const STATEMENT_MS = 5 * MINUTE
+/** How long a transaction may be idle: an open transaction blocks migrations and vacuum. */
+const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
+
+type ReaderLogin = {
+  name: string
+  /** assistants: statements that people write by way of a language model; undefined: analysts */
+  readers?: keyof typeof MARKS
+  password: string
+  /** undefined: 5 minutes */
+  statementTimeoutMs: number | undefined
+  /** whether no other program uses this server, which is true for the embedded one */
+  wholeServer: boolean
+}
+
+/**
+ * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings.
+ * It has ten connections at most, for assistants twenty; the two timeouts are defaults that a session may change. Temporary tables, advisory locks
+ * and large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and
+ * not the password, because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of
+ * this name.
+ */
+export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
+  const run = (statement: string) => tx.client.query(statement)
+  const name = pg.escapeIdentifier(login.name)
+  const readers = login.readers ?? 'analysts'
+  // Two processes must not change the same rows of the catalog at the same time.
+  await acquireNamedLock(tx, 'logins', 'of the server')
+  const known = await findRole(tx, login.name)
+  if (known && !isMark(known.mark, readers)) throw nameTaken(login.name)
+  await grantToReader(tx)
+  if (!known) await run(`CREATE ROLE ${name}`)
+  await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARKS[readers])}`)
+  const password = pg.escapeLiteral(deriveScramVerifier(login.password))
+  await run(`ALTER ROLE ${name} LOGIN PASSWORD ${password}`)
+  await run(`GRANT ${READER} TO ${name}`)
+  await setLogin(tx, { ...login, readers })
+  await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+}
+
+/** Renews the settings and rights of our logins: a login may change its settings for later sessions. */
+export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: boolean }): Promise<void> {
+  const { rows } = await tx.client.query<{ name: string; mark: string; timeout: number | null }>(
+    `select r.rolname as name, shobj_description(r.oid, 'pg_authid') as mark,
+       (select max(substring(s, '^statement_timeout=([1-9][0-9]{0,8})$')::int) from unnest(r.rolconfig) s) as timeout
+     from pg_roles r where r.rolcanlogin and (${IS_READER})`,
+  )
+  if (rows.length === 0) return
+  await acquireNamedLock(tx, 'logins', 'of the server')
+  for (const { name, mark, timeout } of rows) {
+    const readers = isMark(mark, 'assistants') ? 'assistants' : 'analysts'
+    await setLogin(tx, { name, readers, statementTimeoutMs: timeout ?? undefined })
+  }
+  await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
+}
+
+/** Sets a login's defaults, and resets its other settings; does nothing when they are right. */
+async function setLogin(
+  tx: Tx,
+  login: Pick<ReaderLogin, 'name' | 'statementTimeoutMs'> & { readers: keyof typeof MARKS },
+): Promise<void> {
+  const { rows } = await tx.client.query<{ is_super: boolean; database: string; has: string[] }>(
+    `select me.rolsuper as is_super, quote_ident(current_database()) as database,
+       array_append(coalesce(r.rolconfig, '{}'), 'CONNECTION LIMIT ' || r.rolconnlimit)
+         || coalesce((select setconfig from pg_db_role_setting s join pg_database d on d.oid = setdatabase
+                      where setrole = r.oid and datname = current_database()), '{}') as has
+     from pg_roles me, pg_roles r where me.rolname = current_user and r.rolname = $1`,
+    [login.name],
+  )
+  const { is_super: isSuper = false, database = '', has = [] } = rows[0] ?? {}
+  const limit = `CONNECTION LIMIT ${CONNECTIONS[login.readers]}`
+  const settings = [
+    'search_path=training',
+    'default_transaction_read_only=on',
+    `statement_timeout=${login.statementTimeoutMs ?? STATEMENT_MS}`,
+    `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
+    ...(isSuper ? [`temp_file_limit=${TEMP_FILES}`] : []),
+  ]
+  if ([limit, ...settings].sort().join() === [...has].sort().join()) return
+  const changes = [limit, `IN DATABASE ${database} RESET ALL`, 'RESET ALL']
+  for (const setting of settings) changes.push(`SET ${setting.replace('=', " = '")}'`)
+  const role = `ALTER ROLE ${pg.escapeIdentifier(login.name)}`
+  await tx.client.query(changes.map((change) => `${role} ${change}`).join('; '))
+}
+
+/** Returns the connection URL of a login, from the URL of the owner. */
+export function readerUrl(databaseUrl: string, name: string, password: string): string {
+  const url = new URL(databaseUrl)
+  // The owner's credentials are not for the analyst; and programs older than Postgres 16 refuse `require_auth`.
+  for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
+    url.searchParams.delete(field)
+  }
+  if (url.host === '') {
+    // The URL of a socket has no host, so user and password are in the query.
+    url.searchParams.set('user', name)
+    url.searchParams.set('password', password)
+  } else {
+    url.username = name
+    url.password = encodeURIComponent(password)
+  }
+  return url.href
+}
+
+/** Finds the key of the account of this name; undefined without a name. Throws ConfigError `no_account`. */
+export async function findAccountId(tx: Tx, name: string | undefined): Promise<number | undefined> {
+  if (name === undefined) return undefined
+  const account = await findAccount(tx, name)
+  if (account) return account.accountId
+  throw new ConfigError('no_account', `there is no account "${name}"; run: musette accounts`)
+}
+
+/** Tells whether a login for assistants exists as this version makes it. */
+export async function isAssistantLogin(tx: Tx, name: string): Promise<boolean> {
+  const role = await findRole(tx, name)
+  return role?.mark === MARKS.assistants
+}
+
+/** Finds the schemas where a role may create objects: before Postgres 15, `public` by default. */
+export async function findWritableSchemas(tx: Tx, name: string): Promise<string[]> {
+  const { rows } = await tx.client.query<{ nspname: string }>(
+    `select nspname from pg_namespace where has_schema_privilege($1, oid, 'create') order by nspname`,
+    [name],
+  )
+  return rows.map(({ nspname }) => nspname)
+}
+
+function isMark(mark: string | null, readers: keyof typeof MARKS): boolean {
+  const withoutNumber = (text: string) => text.replace(/ \(\d+\)/, '')
+  return mark !== null && withoutNumber(mark) === withoutNumber(MARKS[readers])
+}
+
+async function findRole(tx: Tx, name: string): Promise<{ mark: string | null } | undefined> {
+  const { rows } = await tx.client.query<{ mark: string | null }>(
+    `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $1`,
+    [name],
+  )
+  return rows[0]
+}
+
+// Needed when the user of the migration could not create roles, and after a restore on another server, because a dump contains
+// no roles.
+async function grantToReader(tx: Tx): Promise<void> {
+  if (!(await findRole(tx, READER))) await tx.client.query(`CREATE ROLE ${READER} NOLOGIN`)
+  const { rows } = await tx.client.query<{ owner: string }>(
+    `select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = 'training'`,
+  )
+  const owner = pg.escapeIdentifier(rows[0]?.owner ?? '')
+  await tx.client.query(`GRANT USAGE ON SCHEMA training TO ${READER}`)
+  await tx.client.query(`GRANT SELECT ON ALL TABLES IN SCHEMA training TO ${READER}`)
+  await tx.client.query(
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} IN SCHEMA training GRANT SELECT ON TABLES TO ${READER}`,
+  )
+}
+
+/** Makes the verifier that Postgres stores for a password (RFC 5802 with SHA-256). ASCII passwords need no normalization. */
+function deriveScramVerifier(password: string): string {
+  const salt = randomBytes(16)
+  const salted = pbkdf2Sync(password, salt, SCRAM_ROUNDS, 32, 'sha256')
+  const keyOf = (label: string) => createHmac('sha256', salted).update(label).digest()
+  const stored = createHash('sha256').update(keyOf('Client Key')).digest('base64')
+  const server = keyOf('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${SCRAM_ROUNDS}:${salt.toString('base64')}$${stored}:${server}`
+}
+
+function nameTaken(name: string): ConfigError {
+  const message = `role "${name}" exists and was not made here; choose another name, or give it the right with: GRANT ${READER} TO "${name}"`
+  return new ConfigError('reader_name_taken', message)
+}

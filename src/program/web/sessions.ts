@@ -1,0 +1,74 @@
+import { randomBytes, scryptSync } from 'node:crypto'
+import { Signer } from '@fastify/cookie'
+import type { Logger } from 'pino'
+import { errorLine } from '../../kit/errors.ts'
+import { type Clock, DAY, SECOND } from '../../kit/time.ts'
+
+/** A month: long enough to avoid weekly logins; the cookie of a lost phone still expires soon. */
+const LIFE_MS = 30 * DAY
+
+/** Stores the sessions that were signed out, so that a restart does not reopen them. */
+export type EndedSessions = {
+  /** Finds the ids of the sessions that any process ended early; the answer may be seconds old. */
+  find(): Promise<ReadonlySet<string>>
+  record(session: { id: string; endsAt: Date }): Promise<void>
+}
+
+export type Sessions = {
+  /** Begins a session; `value` is for a cookie and does not contain the token. */
+  begin(): { value: string; maxAgeS: number }
+  isOpen(value: string): Promise<boolean>
+  /** Ends a session early and permanently; a new token ends all sessions. */
+  end(value: string): Promise<void>
+}
+
+/**
+ * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token: it survives
+ * a restart, and only signed-out sessions are stored. The derivation is slow, so that a stolen cookie does not help to guess the token.
+ * While `ended` cannot be read, the last known ended sessions and those of this process count.
+ */
+export function makeSessions(
+  deps: { log: Logger; now: Clock; ended: EndedSessions },
+  token: string,
+): Sessions {
+  const signer = new Signer(scryptSync(token, 'musette browser session', 32))
+  let stored: ReadonlySet<string> = new Set()
+  const endedHere = new Map<string, number>()
+
+  const findOpen = async (value: string): Promise<Session | undefined> => {
+    const session = parseSession(signer.unsign(value).value)
+    if (!session || session.endsMs <= deps.now().getTime() || endedHere.has(session.id)) return undefined
+    stored = await deps.ended.find().catch(() => stored)
+    return stored.has(session.id) ? undefined : session
+  }
+
+  return {
+    begin() {
+      const session = `${deps.now().getTime() + LIFE_MS}.${randomBytes(16).toString('hex')}`
+      return { value: signer.sign(session), maxAgeS: LIFE_MS / SECOND }
+    },
+    isOpen: async (value) => (await findOpen(value)) !== undefined,
+    async end(value) {
+      const session = await findOpen(value)
+      if (!session) return
+      const now = deps.now().getTime()
+      for (const [id, endsMs] of endedHere) if (endsMs <= now) endedHere.delete(id)
+      endedHere.set(session.id, session.endsMs)
+      try {
+        await deps.ended.record({ id: session.id, endsAt: new Date(session.endsMs) })
+      } catch (error) {
+        deps.log.warn(
+          { reason: errorLine(error) },
+          'web: a sign-out could not be stored and ends with this process; set another MUSETTE_HTTP_TOKEN to end every session',
+        )
+      }
+    },
+  }
+}
+
+type Session = { id: string; endsMs: number }
+
+function parseSession(text: string | null): Session | undefined {
+  const [endsMs, id] = text?.split('.') ?? []
+  return endsMs !== undefined && id !== undefined ? { id, endsMs: Number(endsMs) } : undefined
+}

@@ -1,0 +1,99 @@
+import { appendFile, open, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeWriterReader } from '../../../src/core/dropfolder/open-writers.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { drop, listAll, openRig, type Rig } from './rig.ts'
+
+let rig: Rig
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const more = makeRide({ seed: 2, start: '2026-05-03T09:00:00Z' })
+const filesIn = (dir: string) => listAll(dir).filter((path) => /\.fit$/.test(path))
+
+describe('a whole file', () => {
+  it.each([
+    ['r+', 'waits while a program has it open for writing, and the program is named'],
+    ['r', 'is imported while a program has it open for reading'],
+  ])('opened with %s %s', async (flags) => {
+    rig = await openRig({ readWriter: (path) => makeWriterReader()(path) })
+    await drop(rig.dir, 'ride.fit', ride)
+    const file = await open(join(rig.dir, 'ride.fit'), flags)
+    try {
+      await rig.folder.scan()
+      rig.clock.aheadMs += 61_000
+      await rig.folder.scan()
+      if (flags === 'r') return expect(rig.imported).toHaveLength(1)
+      expect(rig.imported).toEqual([])
+      const reason = expect.stringMatching(new RegExp(`^\\S+ \\(process ${process.pid}\\) has it open`))
+      expect(rig.report()).toMatchObject([{ code: 'open_file', relativePath: 'ride.fit', reason }])
+    } finally {
+      await file.close()
+    }
+    await rig.folder.retryWaiting()
+    expect(rig.imported).toMatchObject([{ name: 'ride.fit', after: 'done' }])
+    expect(rig.log.lines.filter(({ level }) => level === 'warn')).toEqual([])
+  })
+})
+
+it('and checked with others at once is known to be open', async () => {
+  rig = await openRig({ afterUpload: 'keep' })
+  const paths = ['a.fit', 'b.fit'].map((name) => join(rig.dir, name))
+  const files = await Promise.all(paths.map((path) => open(path, 'w')))
+  const readWriter = makeWriterReader()
+  const programs = await Promise.all(paths.map((path) => readWriter(Buffer.from(path))))
+  for (const file of files) await file.close()
+  expect(programs.map((program) => typeof program)).toEqual(['string', 'string'])
+})
+
+describe('a file that was moved', () => {
+  it.each([
+    ['done', ride],
+    ['failed', Buffer.from('this is no FIT file, and long enough')],
+  ])('to %s and is written to comes back with all its bytes', async (place, bytes) => {
+    rig = await openRig({ accounts: async () => ['default', 'anna'] })
+    await drop(rig.dir, 'anna/2026/ride.fit', bytes)
+    await rig.folder.scan()
+    const [moved = ''] = filesIn(rig.dir)
+    expect(moved).toMatch(new RegExp(`^anna/${place}/`))
+    await appendFile(join(rig.dir, moved), more)
+    // The copy that comes back is claimed in the same scan; it is looked at again after its move, too.
+    await rig.folder.scan()
+    expect(rig.imported.map(({ sizeBytes }) => sizeBytes)).toEqual([bytes.length, bytes.length + more.length])
+    const [again = ''] = filesIn(rig.dir)
+    expect(await readFile(join(rig.dir, again))).toEqual(Buffer.concat([bytes, more]))
+    const said = rig.log.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)
+    expect(said).toEqual([
+      expect.stringMatching(/^anna\/2026\/ride\.fit was written to after it was imported/),
+    ])
+  })
+
+  it('stays when it is not written to within an hour, or was replaced', async () => {
+    rig = await openRig()
+    const month = new Date(Date.now() + rig.clock.aheadMs).toISOString().slice(0, 7)
+    const done = join(rig.dir, 'done', month)
+    for (const name of ['same.fit', 'late.fit', 'other.fit']) await drop(rig.dir, name, ride)
+    await rig.folder.scan()
+    await writeFile(join(rig.dir, 'secret'), 'a file of somebody else')
+    await rename(join(done, 'other.fit'), join(done, 'kept.fit'))
+    await symlink(join(rig.dir, 'secret'), join(done, 'other.fit'))
+    await rig.folder.scan()
+    rig.clock.aheadMs += 3_600_000
+    await rig.folder.scan()
+    await appendFile(join(done, 'late.fit'), more)
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(3)
+    expect(await readFile(join(rig.dir, 'secret'), 'utf8')).toBe('a file of somebody else')
+  })
+
+  it('and written to just before the daemon ends comes back', async () => {
+    rig = await openRig()
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    const [moved = ''] = filesIn(rig.dir)
+    await appendFile(join(rig.dir, moved), more)
+    await rig.folder.close()
+    expect(filesIn(rig.dir)).toEqual(['ride.fit'])
+  })
+})

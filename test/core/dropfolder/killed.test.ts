@@ -1,0 +1,65 @@
+import { link, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeRide } from '../../kit/ride.ts'
+import { listAll, openRig, type Rig } from './rig.ts'
+
+let rig: Rig
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
+
+/** Leaves what a process leaves that is killed after it gave a file its hidden name; `alone`: without a second name. */
+async function leaveUnfinished(dir: string, folder: string, alone = false): Promise<void> {
+  const aside = join(dir, folder, '.moving-0123456789abcdef-ride.fit')
+  await mkdir(join(dir, folder), { recursive: true })
+  await writeFile(aside, ride)
+  if (!alone) await link(aside, join(dir, folder, 'ride.fit'))
+}
+
+describe('a move that a killed daemon left unfinished', () => {
+  it.each(['done/2026-01', 'failed', 'anna/done/2026-01', 'anna/failed'])(
+    'is finished at the next start in %s',
+    async (folder) => {
+      rig = await openRig({
+        accounts: async () => ['default', 'anna'],
+        before: (dir) => leaveUnfinished(dir, folder),
+      })
+      expect(listAll(rig.dir).filter((path) => !path.endsWith('/'))).toEqual([`${folder}/ride.fit`])
+      expect(rig.imported).toEqual([])
+    },
+  )
+
+  it('is finished also for a name too long for a hidden one', async () => {
+    rig = await openRig({
+      before: async (dir) => {
+        await mkdir(join(dir, 'done/2026-01'), { recursive: true })
+        await writeFile(join(dir, 'done/2026-01/ride.fit'), ride)
+        await link(join(dir, 'done/2026-01/ride.fit'), join(dir, 'done/2026-01/.moving-0123456789abcdef'))
+      },
+    })
+    expect(listAll(rig.dir)).toEqual(['done/', 'done/2026-01/', 'done/2026-01/ride.fit'])
+  })
+
+  it('of a file without its second name is undone, and the file imported', async () => {
+    rig = await openRig({ before: (dir) => leaveUnfinished(dir, 'failed', true) })
+    await rig.folder.scan()
+    expect(rig.imported.map((file) => file.name)).toEqual(['ride.fit'])
+    expect(await readFile(join(rig.dir, `done/${month}/ride.fit`))).toEqual(ride)
+    expect(listAll(rig.dir).join()).not.toContain('.moving-')
+  })
+
+  it('is finished also in a scanned folder by the next scan', async () => {
+    rig = await openRig()
+    await leaveUnfinished(rig.dir, '2026/may')
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(listAll(rig.dir).join()).not.toContain('.moving-')
+  })
+
+  it('stays where files are kept in their place', async () => {
+    rig = await openRig({ afterUpload: 'keep', before: (dir) => leaveUnfinished(dir, 'failed') })
+    expect(listAll(rig.dir)).toContain('failed/.moving-0123456789abcdef-ride.fit')
+  })
+})

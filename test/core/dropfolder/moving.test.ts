@@ -1,0 +1,199 @@
+import { execFileSync } from 'node:child_process'
+import { link, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { moveDone, moveFailed } from '../../../src/core/dropfolder/move-file.ts'
+import { moveByRename, moveToFolder } from '../../../src/core/dropfolder/move-to-folder.ts'
+import { identityOf } from '../../../src/core/dropfolder/walk-folder.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { listAll } from './rig.ts'
+
+const at = new Date('2026-03-31T23:30:00Z')
+let temp: TempDir
+let home: string
+beforeEach(async () => {
+  temp = await openTempDir('move')
+  home = temp.path
+})
+afterEach(() => temp.close())
+
+async function found(name: string) {
+  const path = join(home, name)
+  return {
+    path: Buffer.from(path),
+    root: Buffer.from(home),
+    home: Buffer.from(home),
+    rawName: Buffer.from(name),
+    identity: identityOf(await lstat(path)),
+  }
+}
+const write = (name: string, text: string) => writeFile(join(home, name), text)
+const read = (name: string) => readFile(join(home, name), 'utf8')
+
+describe('moving a file', () => {
+  it('uses the month in UTC', async () => {
+    await write('ride.fit', 'ride')
+    expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
+    expect(await read('done/2026-03/ride.fit')).toBe('ride')
+  })
+
+  it('does not wait for pipes in place of a text, and says that the text is missing', async () => {
+    // As many as there are threads for files.
+    for (const name of ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']) {
+      await write(name, 'ride')
+      await mkdir(join(home, 'failed'), { recursive: true })
+      execFileSync('mkfifo', [join(home, 'failed', `${name}.txt`)])
+    }
+    const moved = await Promise.all(
+      ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit'].map(async (name) =>
+        moveFailed(await found(name), at, 'no'),
+      ),
+    )
+    for (const each of moved) expect(each).toMatchObject({ outcome: 'moved', textError: { code: 'ENXIO' } })
+    expect(await read('failed/e.fit')).toBe('ride')
+  })
+
+  it('leaves a file that was replaced', async () => {
+    await write('ride.fit', 'ride')
+    const before = await found('ride.fit')
+    await write('new', 'newer')
+    await rename(join(home, 'new'), join(home, 'ride.fit'))
+    expect(await moveDone(before, at)).toEqual({ outcome: 'changed' })
+    expect(listAll(home)).toEqual(['ride.fit'])
+  })
+
+  it('succeeds for two processes while a person changes its time, and leaves one file', async () => {
+    for (let round = 0; round < 150; round++) {
+      const name = `ride-${round}.fit`
+      await write(name, 'ride')
+      const file = await found(name)
+      await Promise.all([
+        moveDone(file, at),
+        moveDone(file, at),
+        utimes(file.path, round, round).catch(() => undefined),
+        moveDone(file, at),
+      ])
+      const left = listAll(home).filter((path) => path.endsWith(name))
+      expect(left).toHaveLength(1)
+      expect(left[0]?.includes('.moving-')).toBe(false)
+    }
+  })
+
+  it('is done by one of several processes, which writes the reason', async () => {
+    for (let round = 0; round < 50; round++) {
+      const name = `ride-${round}.fit`
+      await write(name, 'ride')
+      const file = await found(name)
+      const ends = await Promise.all([1, 2, 3].map(() => moveFailed(file, at, 'why')))
+      expect(ends.map(({ outcome }) => outcome).sort()).toEqual(['gone', 'gone', 'moved'])
+      expect((await read(`failed/${name}.txt`)).match(/why/g)).toHaveLength(1)
+    }
+  })
+
+  it('says gone when another process moved it', async () => {
+    await write('ride.fit', 'ride')
+    const before = await found('ride.fit')
+    expect(await moveFailed(before, at, 'why')).toMatchObject({ outcome: 'moved' })
+    expect(await moveFailed(before, at, 'why')).toEqual({ outcome: 'gone' })
+    expect(listAll(home)).toEqual(['failed/', 'failed/ride.fit', 'failed/ride.fit.txt'])
+  })
+
+  it('finishes a move after a crash between its two steps', async () => {
+    await write('ride.fit', 'ride')
+    await mkdir(join(home, 'done/2026-03'), { recursive: true })
+    await link(join(home, 'ride.fit'), join(home, 'done/2026-03/ride.fit'))
+    expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
+    expect(listAll(home)).toEqual(['done/', 'done/2026-03/', 'done/2026-03/ride.fit'])
+  })
+
+  it('keeps a file without its text after a crash between move and text', async () => {
+    await mkdir(join(home, 'failed'))
+    await write('failed/ride.fit', 'without a text')
+    await write('ride.fit', 'again')
+    await moveFailed(await found('ride.fit'), at, 'why')
+    expect(await read('failed/ride.fit')).toBe('without a text')
+    expect(await read('failed/ride (2).fit')).toBe('again')
+    expect(await read('failed/ride (2).fit.txt')).toContain('why')
+  })
+
+  it('moves nothing out of the folder when an account folder was replaced by a link', async () => {
+    const outside = join(home, 'outside')
+    await mkdir(join(home, 'rider'))
+    await write('rider/ride.fit', 'ride')
+    const own = { ...(await found('rider/ride.fit')), home: Buffer.from(join(home, 'rider')) }
+    await rename(join(home, 'rider'), outside)
+    await symlink(outside, join(home, 'rider'))
+    await expect(moveDone(own, at)).rejects.toMatchObject({ code: 'drop_folder_link' })
+    await expect(moveFailed(own, at, 'why')).rejects.toMatchObject({ code: 'drop_folder_link' })
+    expect(listAll(outside)).toEqual(['ride.fit'])
+  })
+
+  it('moves nothing out of the folder while failed/ is replaced by a link', async () => {
+    const outside = join(home, 'outside')
+    await mkdir(outside)
+    const failed = join(home, 'failed')
+    // Each time some turns of the event loop later, so that every step of a move meets it.
+    const swap = async (turns: number) => {
+      for (let turn = 0; turn < turns; turn++) await nextTurn()
+      await rename(failed, `${failed}-aside`)
+      await symlink(outside, failed)
+    }
+    for (let i = 0; i < 300; i++) {
+      await rm(failed, { recursive: true, force: true })
+      await rm(`${failed}-aside`, { recursive: true, force: true })
+      await mkdir(failed)
+      await write(`ride-${i}.fit`, `ride ${i}`)
+      const move = moveFailed(await found(`ride-${i}.fit`), at, 'why')
+      await Promise.allSettled([move, swap(i % 50)])
+    }
+    expect(listAll(outside)).toEqual([])
+  })
+
+  it.each([
+    ['with links', moveToFolder],
+    ['by rename', moveByRename],
+  ])('replaces nothing when many files of one name move at once, %s', async (_, place) => {
+    const target = join(home, 'target')
+    await mkdir(target)
+    const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
+    for (const [i, text] of texts.entries()) {
+      await mkdir(join(home, `from-${i}`))
+      await write(`from-${i}/ride.fit`, text)
+    }
+    await Promise.all(
+      texts.map((_, i) =>
+        place(Buffer.from(join(home, `from-${i}/ride.fit`)), Buffer.from(target), Buffer.from('ride.fit')),
+      ),
+    )
+    const kept = await Promise.all(listAll(target).map((name) => readFile(join(target, name), 'utf8')))
+    expect(kept.sort()).toEqual(texts.sort())
+  })
+
+  it('never removes a new file of the same name during the move', async () => {
+    const target = Buffer.from(join(home, 'target'))
+    await mkdir(target)
+    for (let i = 0; i < 150; i++) {
+      await write('ride.fit', `old ${i}`)
+      await write('new', `new ${i}`)
+      await Promise.all([
+        moveToFolder(Buffer.from(join(home, 'ride.fit')), target, Buffer.from('ride.fit')),
+        rename(join(home, 'new'), join(home, 'ride.fit')),
+      ])
+      const left = listAll(home).filter((name) => name.endsWith('.fit'))
+      const texts = await Promise.all(left.map(read))
+      expect(texts).toContain(`new ${i}`)
+    }
+  })
+
+  it.each([
+    ['with links', moveToFolder],
+    ['by rename', moveByRename],
+  ])('leaves nothing behind when the file is gone, %s', async (_, place) => {
+    const target = join(home, 'target')
+    await mkdir(target)
+    const path = Buffer.from(join(home, 'nothing.fit'))
+    expect(await place(path, Buffer.from(target), Buffer.from('nothing.fit'))).toBeUndefined()
+    expect(listAll(target)).toEqual([])
+  })
+})

@@ -1,0 +1,131 @@
+import { readdirSync } from 'node:fs'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type {
+  DroppedFile,
+  ImportFile,
+  ImportResult,
+  OpenFile,
+} from '../../../src/core/dropfolder/claim-file.ts'
+import { type DropFolderOptions, openDropFolder } from '../../../src/core/dropfolder/drop-folder.ts'
+import type { FolderReport } from '../../../src/core/dropfolder/folder-report.ts'
+import type { ReadWriter } from '../../../src/core/dropfolder/open-writers.ts'
+import { isDroppable } from '../../../src/core/fit/fit-names.ts'
+import { readFit, unpackDropped } from '../../../src/core/fit/read-fit.ts'
+import { type DatabaseIdentity, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { IDENTITY } from '../../kit/identity.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+/** Imports as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
+export const judgeFile: ImportFile = async (file, open) => {
+  const unpacked = await unpackDropped(file.name, await open())
+  if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
+  if (unpacked.verdict === 'unready') return { action: 'wait', reason: unpacked.reason }
+  for (const each of unpacked.files) {
+    const read = await readFit(each, { settled: false })
+    const verdict = 'fault' in read ? read.fault : read.verdict
+    if (verdict.verdict === 'refused') return { action: 'failed', text: verdict.reason }
+    if (verdict.verdict === 'unready') return { action: 'wait', reason: verdict.reason }
+  }
+  return { action: 'done' }
+}
+
+/** Reads a whole open file, and checks that it is still the one that was found. */
+export async function readOpen(open: () => Promise<OpenFile>): Promise<Buffer> {
+  const file = await open()
+  const chunks: Uint8Array[] = []
+  for await (const chunk of file.open() as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  await file.check()
+  return Buffer.concat(chunks)
+}
+
+export type Rig = Awaited<ReturnType<typeof openRig>>
+
+/**
+ * Opens a drop folder on a temporary one, with a clock a minute ahead of the disk's, so that every file is at rest. With
+ * `restMs` it is watched; without, a test asks for each scan. The scan at the start, and one more, are over on return.
+ * `imported` lists each file that was passed to `importFile`, with the result; `report` and `problem` return what was shown
+ * last.
+ */
+export async function openRig(
+  options: Partial<DropFolderOptions> & {
+    importFile?: ImportFile
+    readWriter?: ReadWriter
+    accounts?: () => Promise<string[]>
+    database?: DatabaseIdentity
+    before?: (dir: string) => Promise<unknown>
+    dirBelow?: string
+  } = {},
+) {
+  const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
+  const { database = IDENTITY, readWriter = async () => undefined } = options
+  const temp = await openTempDir('drop')
+  const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
+  await before?.(dir)
+  const clock = { aheadMs: 60_000 }
+  const imported: Array<DroppedFile & { after?: ImportResult['action'] }> = []
+  const log = makeTestLog()
+  let report: FolderReport = []
+  const folder = await openDropFolder(
+    {
+      log: log.log,
+      now: () => new Date(Date.now() + clock.aheadMs),
+      owner: async () => ({ database, accounts: await accounts() }),
+      readWriter,
+      async importFile(file, open, signal) {
+        const entry: (typeof imported)[number] = { ...file }
+        imported.push(entry)
+        const after = await importFile(file, open, signal)
+        entry.after = after.action
+        return after
+      },
+      async show(shown) {
+        report = shown
+      },
+    },
+    {
+      dir,
+      polling: options.restMs === undefined,
+      afterUpload: 'move',
+      isDroppable,
+      scanEveryMs: 3_600_000,
+      ...given,
+    },
+  )
+  await folder.scan()
+  await folder.scan()
+  return {
+    dir,
+    folder,
+    log,
+    imported,
+    report: () => report,
+    problem: () => report.find(({ relativePath }) => relativePath === dir)?.reason,
+    clock,
+    async close() {
+      await folder.close()
+      await temp.close()
+    },
+  }
+}
+
+/** Writes a file as a good writer does: under a hidden name, then renamed into place. */
+export async function drop(dir: string, name: string | Buffer, bytes: Uint8Array): Promise<void> {
+  const path = typeof name === 'string' ? join(dir, name) : Buffer.concat([Buffer.from(`${dir}/`), name])
+  if (typeof name === 'string') await mkdir(dirname(join(dir, name)), { recursive: true })
+  const hidden = join(dir, `.${Math.random()}`)
+  await writeFile(hidden, bytes)
+  await rename(hidden, path)
+}
+
+/** Every file and folder below, sorted, as relative paths; folders end in a slash. */
+export function listAll(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => name !== OWNER_FILE)
+    .map(
+      (entry) =>
+        `${join(entry.parentPath, entry.name).slice(dir.length + 1)}${entry.isDirectory() ? '/' : ''}`,
+    )
+    .sort()
+}

@@ -1,0 +1,192 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openDropFolder } from '../../../src/core/dropfolder/drop-folder.ts'
+import type { FolderReport } from '../../../src/core/dropfolder/folder-report.ts'
+import { isDroppable } from '../../../src/core/fit/fit-names.ts'
+import { claimFolder, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { IDENTITY, makeIdentity } from '../../kit/identity.ts'
+import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
+
+const ride = makeRide()
+let rig: Rig
+afterEach(() => rig.close())
+
+const warnings = () => rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
+
+describe('the folder', () => {
+  it('is created when it is missing at the start', async () => {
+    rig = await openRig({ dirBelow: 'deep/down/drop' })
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(1)
+  })
+
+  it('that vanishes is reported once, not created again, and noticed when it is back', async () => {
+    rig = await openRig({ restMs: 20 })
+    await drop(rig.dir, 'one.fit', ride)
+    await rig.folder.scan()
+    await rm(rig.dir, { recursive: true })
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.problem()).toContain(rig.dir)
+    expect(warnings()).toHaveLength(1)
+    await mkdir(rig.dir)
+    await rig.folder.scan()
+    expect(rig.problem()).toBeUndefined()
+    await drop(rig.dir, 'two.fit', makeRide({ seed: 2 }))
+    await eventually(() => rig.imported.some((file) => file.name === 'two.fit'))
+  })
+
+  it('that is deleted and made again between two scans is watched again', async () => {
+    rig = await openRig({ restMs: 20 })
+    await rig.folder.scan()
+    await rm(rig.dir, { recursive: true })
+    await mkdir(rig.dir)
+    await rig.folder.scan()
+    for (const [i, name] of ['one.fit', 'two.fit', 'three.fit'].entries()) {
+      await drop(rig.dir, name, ride)
+      await eventually(() => rig.imported.length === i + 1 && !listAll(rig.dir).includes(name))
+    }
+  })
+
+  it('that is a file is reported, and the daemon continues', async () => {
+    rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
+    await rig.folder.scan()
+    expect(rig.problem()).toContain('is not a folder')
+  })
+
+  it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {
+    rig = await openRig()
+    await writeFile(join(rig.dir, 'done'), 'a file in the way')
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
+    expect(warnings()).toHaveLength(1)
+    await rm(join(rig.dir, 'done'))
+    await rig.folder.scan()
+    expect(listAll(rig.dir)).toContainEqual(expect.stringMatching(/^done\/.*ride\.fit$/))
+    expect(rig.imported).toHaveLength(1)
+    await rig.folder.scan()
+    expect(rig.problem()).toBeUndefined()
+  })
+
+  it('whose done/ is a link out of it is not moved through', async () => {
+    rig = await openRig({ dirBelow: 'drop' })
+    const outside = join(rig.dir, '../..', 'outside')
+    await mkdir(outside)
+    await symlink(outside, join(rig.dir, 'done'))
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(listAll(outside)).toEqual([])
+    expect(listAll(rig.dir)).toContain('ride.fit')
+  })
+
+  it('imports nothing while the accounts cannot be read, and says so', async () => {
+    let down = true
+    rig = await openRig({
+      accounts: async () => {
+        if (down) throw new Error('connection refused')
+        return ['default']
+      },
+    })
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(rig.problem()).toContain('connection refused')
+    down = false
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.problem()).toBeUndefined()
+  })
+
+  it('can be shared by two daemons: every file is in done once', async () => {
+    const log = makeTestLog()
+    rig = await openRig({
+      restMs: 20,
+      importFile: async (_, open) =>
+        (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
+    })
+    const other = await openDropFolder(
+      {
+        log: log.log,
+        now: () => new Date(Date.now() + 60_000),
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
+        importFile: async (_, open) =>
+          (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
+      },
+      { dir: rig.dir, polling: false, afterUpload: 'move', isDroppable },
+    )
+    try {
+      const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
+      await Promise.all(
+        names.map((name, i) => writeFile(join(rig.dir, name), makeRide({ seed: (i % 3) + 1 }))),
+      )
+      await Promise.all([rig.folder.scan(), other.scan()])
+      await eventually(async () => {
+        await Promise.all([rig.folder.scan(), other.scan()])
+        return !listAll(rig.dir).some((path) => !path.startsWith('done/'))
+      })
+      const done = listAll(rig.dir).filter((path) => !path.endsWith('/'))
+      expect(done.map((path) => path.split('/')[2])).toEqual(names)
+      expect([...rig.log.lines, ...log.lines].filter((line) => line.level === 'warn')).toEqual([])
+    } finally {
+      await other.close()
+    }
+    expect(
+      await readFile(join(rig.dir, listAll(rig.dir).find((path) => path.endsWith('ride-001.fit')) ?? '')),
+    ).toEqual(makeRide({ seed: 2 }))
+  })
+
+  it('of another database is left alone until a person gives it to this one', async () => {
+    const whose = makeIdentity()
+    rig = await openRig({
+      before: async (dir) => {
+        await mkdir(dir, { recursive: true })
+        await claimFolder(dir, whose)
+      },
+    })
+    await drop(rig.dir, 'ride.fit', ride)
+    const before = listAll(rig.dir)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.imported).toEqual([])
+    expect(listAll(rig.dir)).toEqual(before)
+    const run = `rm ${join(rig.dir, OWNER_FILE)}`
+    expect(rig.report()).toMatchObject([
+      {
+        code: 'other_database',
+        reason: expect.stringMatching(new RegExp(`${whose.identity}.*run: ${run}$`)),
+      },
+    ])
+    expect(rig.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+    await rm(join(rig.dir, OWNER_FILE))
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(1)
+    expect(rig.report()).toEqual([])
+  })
+
+  it('is silent and can be stopped while nothing works', async () => {
+    let shown: FolderReport = []
+    const folder = await openDropFolder(
+      {
+        log: makeSilentLog(),
+        now: () => new Date(),
+        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
+        importFile: async () => ({ action: 'keep' }),
+        show: async (report) => {
+          shown = report
+        },
+      },
+      { dir: '/dev/null/drop', polling: false, afterUpload: 'move', isDroppable },
+    )
+    await folder.scan()
+    expect(shown).toMatchObject([{ reason: expect.stringContaining('/dev/null/drop') }])
+    await folder.close()
+    rig = await openRig()
+  })
+})

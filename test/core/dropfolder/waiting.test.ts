@@ -1,0 +1,178 @@
+import { mkdir, open, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { listAll, openRig, type Rig, readOpen } from './rig.ts'
+
+let rig: Rig
+afterEach(() => rig.close())
+
+const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 120 }))
+const isDone = (name: string) =>
+  listAll(rig.dir).some((path) => /^done\/[^/]+\/./.test(path) && path.endsWith(name))
+const loud = () => rig.log.lines.filter((line) => line.level !== 'debug' && line.level !== 'trace')
+
+describe('a file that is being written', () => {
+  it('waits silently while it grows for hours, and is imported when it is whole', async () => {
+    rig = await openRig({ polling: true })
+    const file = await open(join(rig.dir, 'zwift.fit'), 'w')
+    for (let place = 0; place < ride.length; place += 500) {
+      await file.write(ride.subarray(place, place + 500))
+      rig.clock.aheadMs += 600_000
+      expect(isDone('zwift.fit')).toBe(false)
+      await rig.folder.scan()
+    }
+    await file.close()
+    expect(isDone('zwift.fit')).toBe(true)
+    expect(loud()).toEqual([])
+    expect(rig.imported.slice(0, -1).every((file) => file.after === 'wait')).toBe(true)
+  })
+
+  it('waits when its size is reserved first and filled afterwards, also from the end', async () => {
+    rig = await openRig({ polling: true })
+    const path = join(rig.dir, 'samba.fit')
+    await writeFile(path, Buffer.alloc(ride.length))
+    const file = await open(path, 'r+')
+    const half = Math.floor(ride.length / 2)
+    await rig.folder.scan()
+    expect(rig.imported).toMatchObject([{ name: 'samba.fit', after: 'wait' }])
+    await file.write(ride.subarray(half), 0, ride.length - half, half)
+    await rig.folder.scan()
+    expect(isDone('samba.fit')).toBe(false)
+    await file.write(ride.subarray(0, half), 0, half, 0)
+    await file.close()
+    await rig.folder.scan()
+    expect(isDone('samba.fit')).toBe(true)
+    expect(loud()).toEqual([])
+  })
+
+  it('is not read before it rests, and is scanned again without an event', async () => {
+    rig = await openRig({ polling: true, restMs: 200 })
+    rig.clock.aheadMs = 0
+    await writeFile(join(rig.dir, 'fresh.fit'), ride)
+    await rig.folder.scan()
+    const early = rig.imported.length
+    await eventually(() => isDone('fresh.fit'))
+    expect([early, rig.imported.length]).toEqual([0, 1])
+  })
+
+  it('is imported after two scans when the clock of the disk is ahead', async () => {
+    rig = await openRig({ polling: true, restMs: 2_000 })
+    rig.clock.aheadMs = -3_600_000
+    await writeFile(join(rig.dir, 'future.fit'), ride)
+    await rig.folder.scan()
+    expect(rig.imported).toEqual([])
+    rig.clock.aheadMs += 2_001
+    await rig.folder.scan()
+    expect(isDone('future.fit')).toBe(true)
+  })
+
+  it('is imported again when it changes while it is read', async () => {
+    let writes = 0
+    rig = await openRig({
+      polling: true,
+      importFile: async (file, open) => {
+        if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide({ seed: 2 }))
+        await readOpen(open)
+        return { action: 'done' }
+      },
+    })
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    // The folder may be scanned again by itself, because the file changed.
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(isDone('ride.fit')).toBe(true)
+    expect(writes).toBe(2)
+    expect(loud()).toEqual([])
+  })
+})
+
+describe('a file that waits for a person', () => {
+  const said = () => loud().map(({ level, msg }) => [level, msg])
+
+  it('is reported once after a minute, when its reason changes, and when it no longer waits', async () => {
+    rig = await openRig()
+    await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 700))
+    await rig.folder.scan()
+    expect(said()).toEqual([])
+    for (let minute = 0; minute < 30; minute++) {
+      rig.clock.aheadMs += 60_001
+      await rig.folder.scan()
+    }
+    const missing = `ride.fit waits: ${ride.length - 700} bytes are missing at its end`
+    expect(said()).toEqual([['warn', missing]])
+    expect(rig.report()).toMatchObject([
+      { relativePath: 'ride.fit', code: 'not_whole', account: 'default', sizeBytes: 700 },
+    ])
+    await writeFile(join(rig.dir, 'ride.fit'), ride.subarray(0, 800))
+    await rig.folder.scan()
+    expect(rig.report()).toEqual([])
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    await rig.folder.scan()
+    expect(isDone('ride.fit')).toBe(true)
+    expect(said()).toEqual([
+      ['warn', missing],
+      ['info', 'ride.fit waits no more'],
+    ])
+  })
+
+  it('because it cannot be read is reported once, without a stack', async () => {
+    rig = await openRig({
+      importFile: async () => {
+        throw Object.assign(new Error("EACCES: permission denied, open 'ride.fit'"), {
+          code: 'EACCES',
+          syscall: 'open',
+        })
+      },
+    })
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    for (let minute = 0; minute < 60; minute++) {
+      rig.clock.aheadMs += 60_001
+      await rig.folder.scan()
+    }
+    expect(said()).toEqual([
+      ['warn', expect.stringContaining('cannot be taken now (EACCES: permission denied')],
+    ])
+    expect(JSON.stringify(loud())).not.toContain('at ')
+    expect(rig.report()).toMatchObject([{ code: 'unreadable_file' }])
+  })
+
+  it("and vanishes is nobody else's business", async () => {
+    rig = await openRig({
+      importFile: async (file, open) => {
+        await rm(join(rig.dir, file.name), { force: true })
+        await open()
+        return { action: 'done' }
+      },
+    })
+    await writeFile(join(rig.dir, 'ride.fit'), ride)
+    await rig.folder.scan()
+    expect(said()).toEqual([])
+  })
+
+  it('in a folder without an account is reported at once, with both solutions', async () => {
+    rig = await openRig()
+    await mkdir(join(rig.dir, '2024'))
+    await writeFile(join(rig.dir, '2024', 'ride.fit'), ride)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(said()).toEqual([
+      ['warn', expect.stringMatching(/2024 .*move them one folder up, or run: musette login 2024/)],
+    ])
+    expect(rig.report()).toMatchObject([{ relativePath: '2024', code: 'no_account' }])
+  })
+
+  it('shares one log line with all others that wait', async () => {
+    rig = await openRig()
+    for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
+    await rig.folder.scan()
+    rig.clock.aheadMs += 60_001
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(said()).toHaveLength(11)
+    expect(said().at(-1)).toEqual(['warn', '30 more files wait; run: musette status'])
+    expect(rig.report()).toHaveLength(40)
+  })
+})

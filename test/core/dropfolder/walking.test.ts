@@ -1,0 +1,223 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeRide } from '../../kit/ride.ts'
+import { whole } from '../../kit/sampling.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
+
+const ride = makeRide()
+const OLD_FILES = whole ? 20_000 : 5_000
+let rig: Rig
+afterEach(() => rig.close())
+
+const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
+
+describe('the scan', () => {
+  it('leaves out hidden files, and the folders of sync tools and stores', async () => {
+    rig = await openRig({ afterUpload: 'keep', accounts: async () => ['default', 'anna', '@eaDir'] })
+    const ignored = [
+      '.ride.fit',
+      '._ride.fit',
+      '.syncthing.ride.fit.tmp',
+      '@eaDir/ride.fit',
+      'anna/.stfolder/ride.fit',
+      'anna/@eaDir/ride.fit',
+      'anna/#recycle/ride.fit',
+      'done/2026-01/ride.fit',
+      'failed/ride.fit',
+      'anna/done/2026-01/ride.fit',
+      'anna/failed/ride.fit',
+      'notes.txt',
+      'ride.tcx',
+    ]
+    for (const name of [...ignored, 'ride.fit', 'anna/2026/march/ride.FIT', 'anna/2026/done/ride.fit']) {
+      await drop(rig.dir, name, ride)
+    }
+    await rig.folder.scan()
+    expect(importedPaths()).toEqual([
+      'anna:anna/2026/done/ride.fit',
+      'anna:anna/2026/march/ride.FIT',
+      'default:ride.fit',
+    ])
+  })
+
+  it('accepts every name except those of unfinished files, which wait with the name of their program', async () => {
+    rig = await openRig({ accounts: async () => ['default', 'anna'] })
+    const taken = ['#1 tour.fit', '~tour.fit', 'tour.fit~', 'anna/#1 rides/~x/tour.zip', '#tour.fit.gz']
+    const waiting = ['~syncthing~a.fit', 'a.fit.part', 'b.FIT.crdownload', 'anna/c.zip.tmp', 'd.fit.gz.!sync']
+    for (const name of [...taken, ...waiting, 'a.part', 'a.fit.download/a.fit', 'a.fit.txt']) {
+      await drop(rig.dir, name, ride)
+    }
+    await rig.folder.scan()
+    rig.clock.aheadMs += 61_000
+    await rig.folder.scan()
+    expect(rig.imported.map((file) => file.relativePath).sort()).toEqual(taken.sort())
+    expect(
+      rig
+        .report()
+        .map(({ code, relativePath }) => `${code} ${relativePath}`)
+        .sort(),
+    ).toEqual(waiting.map((name) => `unfinished_name ${name}`).sort())
+    const reasons = rig.report().map(({ reason }) => reason.split(' names')[0])
+    expect(reasons.sort()).toEqual(['Chrome', 'Firefox', 'OneDrive', 'Resilio Sync', 'Syncthing'])
+    await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
+    await rig.folder.scan()
+    expect(rig.imported.at(-1)?.name).toBe('a.fit')
+  })
+
+  it('does not go deeper than six folders below an account', async () => {
+    rig = await openRig({ afterUpload: 'keep', accounts: async () => ['anna'] })
+    await drop(rig.dir, 'anna/1/2/3/4/5/6/deep.fit', ride)
+    await drop(rig.dir, 'anna/1/2/3/4/5/6/7/too-deep.fit', ride)
+    await rig.folder.scan()
+    expect(importedPaths()).toEqual(['anna:anna/1/2/3/4/5/6/deep.fit'])
+  })
+
+  it('gives each account the files of its folder, and moves them below it', async () => {
+    rig = await openRig({ accounts: async () => ['default', 'anna'] })
+    await drop(rig.dir, 'mine.fit', ride)
+    await drop(rig.dir, 'anna/2026/hers.fit', ride)
+    await rig.folder.scan()
+    expect(importedPaths()).toEqual(['anna:anna/2026/hers.fit', 'default:mine.fit'])
+    const done = listAll(rig.dir).filter((path) => path.endsWith('.fit'))
+    expect(done).toEqual([
+      expect.stringMatching(/^anna\/done\/\d{4}-\d\d\/hers\.fit$/),
+      expect.stringMatching(/^done\/\d{4}-\d\d\/mine\.fit$/),
+    ])
+  })
+
+  it('keeps files of unknown accounts, says so once with the command, and imports them after the login', async () => {
+    const accounts = ['default']
+    rig = await openRig({ accounts: async () => accounts })
+    await drop(rig.dir, 'berta/ride.fit', ride)
+    await drop(rig.dir, 'empty/notes.txt', ride)
+    await rig.folder.scan()
+    await rig.folder.scan()
+    const said = rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
+    expect(said).toEqual([expect.stringContaining('musette login berta')])
+    accounts.push('berta')
+    await rig.folder.scan()
+    expect(importedPaths()).toEqual(['berta:berta/ride.fit'])
+  })
+
+  it('keeps everything while no account is signed in', async () => {
+    rig = await openRig({ accounts: async () => [] })
+    await drop(rig.dir, 'ride.fit', ride)
+    await rig.folder.scan()
+    expect(rig.imported).toEqual([])
+    expect(rig.log.text()).toContain('musette login')
+  })
+
+  it('follows no link out of the folder and opens no pipe', async () => {
+    const outside = await openTempDir('outside')
+    try {
+      await drop(outside.path, 'secret.fit', ride)
+      rig = await openRig({ accounts: async () => ['default', 'anna'] })
+      await symlink(join(outside.path, 'secret.fit'), join(rig.dir, 'link.fit'))
+      await symlink(outside.path, join(rig.dir, 'anna'))
+      execFileSync('/usr/bin/env', ['mkfifo', join(rig.dir, 'pipe.fit')])
+      await mkdir(join(rig.dir, 'folder.fit'))
+      await rig.folder.scan()
+      expect(rig.imported).toEqual([])
+      expect(readdirSync(outside.path)).toEqual(['secret.fit'])
+    } finally {
+      await outside.close()
+    }
+  })
+
+  it('refuses a file whose folder was replaced by a link after it was found', async () => {
+    const outside = await openTempDir('outside')
+    try {
+      const read: unknown[] = []
+      rig = await openRig({
+        accounts: async () => ['anna'],
+        importFile: async (_, open) => {
+          await rename(join(rig.dir, 'anna'), join(outside.path, 'anna'))
+          await symlink(join(outside.path, 'anna'), join(rig.dir, 'anna'))
+          await readOpen(open).catch((error: unknown) => read.push(error))
+          return { action: 'wait' }
+        },
+      })
+      await drop(rig.dir, 'anna/ride.fit', ride)
+      await rig.folder.scan()
+      expect(read).toMatchObject([{ code: 'outside_folder' }])
+    } finally {
+      await outside.close()
+    }
+  })
+
+  it('handles names that are not UTF-8, in other scripts, and of 255 bytes', async () => {
+    rig = await openRig({
+      importFile: async (_, open) =>
+        (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },
+    })
+    const latin1 = Buffer.concat([
+      Buffer.from([0x46, 0x61, 0x68, 0x72, 0x74, 0xfc, 0xff]),
+      Buffer.from('.fit'),
+    ])
+    const names = [
+      latin1,
+      Buffer.from('Morgenfahrt 🚴 über Łódź 東京.fit'),
+      Buffer.from(`${'ü'.repeat(125)}x.fit`),
+    ]
+    expect(names[2]).toHaveLength(255)
+    for (let round = 0; round < 2; round++) {
+      for (const name of names) await drop(rig.dir, name, ride)
+      await rig.folder.scan()
+    }
+    const month = readdirSync(join(rig.dir, 'done'))[0] ?? ''
+    const done = readdirSync(join(rig.dir, 'done', month), { encoding: 'buffer' })
+    expect(done).toHaveLength(6)
+    for (const name of names) expect(done.some((each) => each.equals(name))).toBe(true)
+    expect(done.every((name) => name.length <= 255)).toBe(true)
+    expect(done.map(String)).toContain('Morgenfahrt 🚴 über Łódź 東京 (2).fit')
+    expect(done.map(String)).toContain(`${'ü'.repeat(123)} (2).fit`)
+  })
+
+  it('writes the text for a failed file with a name of 255 bytes too', async () => {
+    rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
+    await drop(rig.dir, `${'ü'.repeat(125)}x.fit`, ride)
+    await rig.folder.scan()
+    expect(await readFile(join(rig.dir, 'failed', `${'ü'.repeat(125)}x.txt`), 'utf8')).toContain('the reason')
+  })
+
+  it('imports files in the order of their dates', async () => {
+    rig = await openRig({
+      concurrency: 1,
+      afterUpload: 'keep',
+      before: async (dir) => {
+        for (const [name, day] of Object.entries({ c: 3, a: 1, b: 2 })) {
+          await writeFile(join(dir, `${name}.fit`), ride)
+          await utimes(join(dir, `${name}.fit`), 1e9, 1e9 + day)
+        }
+      },
+    })
+    await rig.folder.scan()
+    expect(rig.imported.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
+  })
+
+  it('is not slowed down by thousands of old files', async () => {
+    rig = await openRig({
+      afterUpload: 'keep',
+      importFile: async () => ({ action: 'keep' }),
+      before: async (dir) => {
+        mkdirSync(join(dir, 'anna'))
+        for (let i = 0; i < OLD_FILES; i += 500) {
+          await Promise.all(
+            Array.from({ length: 500 }, (_, j) => writeFile(join(dir, 'anna', `old-${i + j}.fit`), '')),
+          )
+        }
+      },
+      accounts: async () => ['anna'],
+    })
+    await rig.folder.scan()
+    await rig.folder.scan()
+    expect(rig.imported).toHaveLength(OLD_FILES)
+    await drop(rig.dir, 'anna/new.fit', ride)
+    await rig.folder.scan()
+    expect(rig.imported.at(-1)?.name).toBe('new.fit')
+  })
+})

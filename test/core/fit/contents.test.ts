@@ -1,0 +1,253 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Profile } from '@garmin/fitsdk'
+import { describe, expect, it } from 'vitest'
+import { readContents } from '../../../src/core/fit/fit-contents.ts'
+import { MESSAGES } from '../../../src/core/fit/profile-fields.ts'
+import * as names from '../../../src/core/fit/profile-names.ts'
+import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { makeRichFit, makeTwoSensors } from './make-rich-fit.ts'
+import { readMessagesWithSdk } from './sdk-reader.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+
+const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 600 }))
+const rich = makeRichFit()
+
+function expectSame(bytes: Uint8Array): ReturnType<typeof readContents> {
+  const ours = readContents(bytes)
+  const { described, records, others, ...sdk } = readMessagesWithSdk(bytes)
+  const { sessions, laps, devices, head } = ours
+  expect({ sessions, laps, devices, head }).toEqual(sdk)
+  const series = ours.described.map(({ fields, records, values }) => ({ fields, records, values }))
+  expect(series).toEqual(described)
+  expect(ours.records.count).toBe(records.length)
+  for (const [index, record] of recordsOf(ours).entries()) expect(record).toEqual(records[index])
+  expect(othersOf(ours)).toEqual(others)
+  return ours
+}
+
+/** The fields of each record by name. */
+function recordsOf({ records }: ReturnType<typeof readContents>) {
+  const { count, timesMs, fields } = records
+  return Array.from({ length: count }, (_, row) => {
+    const time = timesMs[row] ?? Number.NaN
+    const timestamp = Number.isNaN(time) ? [] : [['timestamp', new Date(time).toISOString()]]
+    const own = [...fields.values()].flatMap(({ name, numbers, pairs, others }) => {
+      const pair = pairs?.map((list) => (Number.isNaN(list[row]) ? null : (list[row] ?? null)))
+      const known = pair?.some((one) => one !== null) ? pair : undefined
+      const value = others.get(row + 1) ?? known ?? numbers[row] ?? Number.NaN
+      return Number.isNaN(value) ? [] : [[name, value]]
+    })
+    return Object.fromEntries([...timestamp, ...own])
+  })
+}
+
+/** The messages that are no record, session or lap, by their names. */
+function othersOf({ others }: ReturnType<typeof readContents>) {
+  const named: Record<string, unknown[]> = {}
+  for (const { name, record: _, ...message } of others) {
+    named[name] ??= []
+    named[name].push(message)
+  }
+  return named
+}
+
+describe('what a FIT file says beside its records', () => {
+  const folder = new URL('../../../../shared/fit/', import.meta.url)
+  const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+  for (const name of real) {
+    it(`equals, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
+      const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
+      expect(laps.length + devices.length).toBeGreaterThan(0)
+    })
+  }
+
+  it('equals what @garmin/fitsdk reads, with laps, sensors and fields of apps', () => {
+    expect(expectSame(ride)).toMatchObject({
+      ...{ parts: 1, problem: null },
+      records: { count: 600 },
+    })
+    const { sessions, laps, devices, described } = expectSame(rich)
+    expect([sessions, laps, devices, described].map(({ length }) => length)).toEqual([2, 4, 6, 4])
+    expect(described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0])
+    expect(laps[1]?.developerFields).toEqual({ note: 'lap 2', lap_score: 1_001 })
+  })
+
+  it('is read from each chained part with its own fields of apps', () => {
+    const both = readContents(Buffer.concat([ride, rich, rich]))
+    expect(both).toMatchObject({ parts: 3, records: { count: 840 }, problem: null })
+    expect([both.sessions, both.laps, both.described].map(({ length }) => length)).toEqual([5, 9, 8])
+    expect(both.described[4]?.values).toEqual(both.described[0]?.values)
+    // The description of a part that is over does not count: the value stays as its bytes.
+    const record = [0x62, 0, 0, 20, 0, 1, 253, 4, 0x86, 1, 0, 2, 0, 0x02, ...littleEndian(T0), 1, 2]
+    const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
+    expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0, 1])
+    expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
+  })
+
+  it('keeps fields of one name from two sensors apart, and all texts of a field', () => {
+    const { laps, sessions } = readContents(makeTwoSensors())
+    const both = { pressure: 1.5, pressure_1_0: 2.5, note: ['left', 'right'] }
+    expect([laps, sessions].map((list) => list.map(({ developerFields }) => developerFields))).toEqual([
+      [both],
+      [both],
+    ])
+  })
+
+  it('ends with its last record, also after a clock that jumped ahead', () => {
+    const at = (second: number) => [0x02, ...littleEndian(T0 + second)]
+    const records = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86, ...at(0), ...at(90_000_000), ...at(2)]
+    const { endedAt, startedAt } = readContents(wrap([...FILE_ID_ACTIVITY, ...records]))
+    expect(Number(endedAt) - Number(startedAt)).toBe(2_000)
+  })
+
+  it('is read up to the damage of a file, with the reason', () => {
+    for (let size = 0; size < rich.length; size += 97) {
+      const { laps, records, problem } = readContents(rich.subarray(0, size))
+      expect([size, problem]).toEqual([size, expect.any(String)])
+      expect(laps.length).toBeLessThanOrEqual(4)
+      expect(records.count).toBeLessThanOrEqual(120)
+    }
+    const almost = readContents(rich.subarray(0, -3))
+    expect(almost).toMatchObject({
+      records: { count: 120 },
+      problem: expect.stringMatching(/bytes are missing at its end/),
+    })
+    expect(almost.laps).toEqual(readContents(rich).laps)
+    const flipped = Buffer.from(rich)
+    flipped.writeUInt8(flipped.readUInt8(rich.length - 1) ^ 1, rich.length - 1)
+    expect(readContents(flipped)).toMatchObject({
+      records: { count: 120 },
+      problem: expect.stringMatching(/checksum/),
+    })
+  })
+
+  it('is read to the padding behind it, which is not a problem', () => {
+    expect(readContents(Buffer.concat([ride, Buffer.alloc(4_096)]))).toEqual(readContents(ride))
+  })
+
+  it('has fields of odd types as far as they can be read, names the others, and has no field without a value', () => {
+    const lap = [
+      ...[
+        0x43, 0, 1, 0, 19, 7, 253, 4, 0x86, 19, 2, 0x84, 20, 3, 0x84, 15, 4, 0x88, 200, 8, 0x8f, 41, 0, 0x86,
+        16, 1, 0x1f,
+      ],
+      ...[0x03, ...littleEndian(T0).reverse(), 0, 250, 1, 2, 3, 0x7f, 0xc0, 0, 0],
+      ...[0x20, 0, 0, 0, 0, 0, 0, 1, 9],
+    ]
+    const { laps, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...lap]))
+    expect(problem).toContain('lap.maxPower, lap.maxHeartRate')
+    const timestamp = new Date((T0 + 631_065_600) * 1_000).toISOString()
+    expect(laps).toEqual([
+      { fields: { timestamp, avgPower: 250, field_200: '2305843009213693953' }, developerFields: {} },
+    ])
+  })
+
+  it('is read by the right one of definitions that come again and again, and of more of them than any device has', () => {
+    const first = 0xf000
+    const kinds = Array.from({ length: 1_500 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
+    const message = (n: number) => [0x43, 0, 0, n & 0xff, n >> 8, 1, n % 200, 1, 0x02, 0x03, n % 251]
+    const { others, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...kinds.flatMap(message)]))
+    expect(problem).toBeNull()
+    expect(others.slice(1).map(({ name, fields }) => [name, fields])).toEqual(
+      kinds.map((n) => [`message_${n}`, { [`field_${n % 200}`]: n % 251 }]),
+    )
+  })
+
+  it('never throws, whatever the bytes are', () => {
+    let state = 11
+    const random = () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+      return state / 2 ** 31
+    }
+    for (let i = 0; i < 500; i++) {
+      const damaged = Buffer.from(rich)
+      for (let n = 0; n < 20; n++) damaged[14 + Math.floor(random() * (rich.length - 14))] = random() * 256
+      expect(readContents(damaged).records.count).toBeLessThanOrEqual(10_000)
+    }
+  })
+
+  it('is bounded: some of very many laps are left out, and it says so', () => {
+    const lap = [0x43, 0, 0, 19, 0, 1, 19, 2, 0x84]
+    const data = [...FILE_ID_ACTIVITY, ...lap, ...Array.from({ length: 30_000 }, () => [0x03, 1, 0]).flat()]
+    const { laps, problem } = readContents(wrap(data))
+    expect(laps.length).toBe(19_999)
+    expect(problem).toBe('10001 messages or values of it are more than any device writes')
+  })
+})
+
+describe('a hostile FIT file', () => {
+  const record = (fields: readonly number[][]) => [0x43, 0, 0, 20, 0, fields.length, ...fields.flat()]
+  const left = (bytes: Uint8Array) => {
+    const { problem } = readContents(bytes)
+    return Number(/^(\d+) messages or values/.exec(problem ?? '')?.[1] ?? 0)
+  }
+
+  it('of many short records and then wide ones takes no more memory than a ride of days', () => {
+    const wide = Array.from({ length: 200 }, (_, number) => [number, 1, 0x02])
+    const data = [
+      ...record([[3, 1, 0x02]]),
+      ...Array.from({ length: 300_000 }, () => [0x03, 120]).flat(),
+      ...record(wide),
+      ...[0x03, ...wide.map(() => 7)],
+    ]
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...data]))).toBeGreaterThan(100)
+  })
+
+  it('of lists and of messages with hundreds of fields keeps what a device might write, and says how much is left out', () => {
+    const lists = Array.from({ length: 250 }, (_, number) => [number, 1, 0x0d])
+    const row = [0x03, ...lists.map(() => 7)]
+    const records = Array.from({ length: 5_000 }, () => row).flat()
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...record(lists), ...records]))).toBeGreaterThan(100_000)
+    const wide = lists.map(([number = 0]) => [number, 1, 0x02])
+    const message = [0x43, 0, 0, 200, 0, wide.length, ...wide.flat()]
+    const messages = Array.from({ length: 13_000 }, () => row).flat()
+    expect(left(wrap([...FILE_ID_ACTIVITY, ...message, ...messages]))).toBeGreaterThan(900)
+  })
+})
+
+describe('the profile', () => {
+  it('has every message that @garmin/fitsdk has', () => {
+    expect([...MESSAGES.keys()]).toEqual(Object.keys(Profile.messages).map(Number))
+  })
+
+  const NUMERIC = /^(s|u)int|^float|^byte$/
+
+  it.each([...MESSAGES])('has every field of message %i as @garmin/fitsdk has it', (number, message) => {
+    const sdk = Profile.messages[number]
+    expect(message.name).toBe(sdk?.name)
+    // The protocol does not scale what describes the fields of apps.
+    const isScaled = number !== 206 && number !== 207
+    const plain = (value: unknown, none: number) => {
+      const [one, ...more] = [value].flat()
+      return more.length > 0 || typeof one !== 'number' ? none : one
+    }
+    const fields = Object.values(sdk?.fields ?? {}).map((field) => [
+      field.num,
+      {
+        name: field.name,
+        scale: isScaled && NUMERIC.test(field.type) ? plain(field.scale, 1) : 1,
+        offset: isScaled && NUMERIC.test(field.type) ? plain(field.offset, 0) : 0,
+        isList: field.type !== 'string' && field.array,
+        isTime: field.type === 'dateTime',
+      },
+    ])
+    expect([...message.fields]).toEqual(fields)
+  })
+
+  it.each([
+    ['manufacturer', names.MANUFACTURERS],
+    ['garminProduct', names.GARMIN_PRODUCTS],
+    ['subSport', names.SUB_SPORTS],
+    ['event', names.EVENTS],
+    ['eventType', names.EVENT_TYPES],
+    ['lapTrigger', names.LAP_TRIGGERS],
+    ['intensity', names.INTENSITIES],
+    ['batteryStatus', names.BATTERY_STATUSES],
+    ['sourceType', names.SOURCE_TYPES],
+    ['antplusDeviceType', names.ANT_DEVICE_TYPES],
+    ['bleDeviceType', names.BLE_DEVICE_TYPES],
+    ['localDeviceType', names.LOCAL_DEVICE_TYPES],
+  ] as const)('names each %s as @garmin/fitsdk does', (type, ours) => {
+    expect(Object.fromEntries(ours)).toEqual({ ...Profile.types[type] })
+  })
+})

@@ -1,0 +1,307 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Encoder, type FileIdMesg, Profile } from '@garmin/fitsdk'
+import { describe, expect, it } from 'vitest'
+import { judgeFit, makeFitJudge } from '../../../src/core/fit/judge.ts'
+import { FILE_TYPES, SPORTS } from '../../../src/core/fit/profile.ts'
+import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { readWithSdk } from './sdk-reader.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+
+const startedAt = new Date('2026-03-11T16:00:00Z')
+const ride = Buffer.from(makeFitFile({ startedAt, seconds: 600 }))
+const second = Buffer.from(makeFitFile({ startedAt: new Date(startedAt.getTime() + 3_600_000), seconds: 60 }))
+
+const codeOf = (bytes: Uint8Array) => {
+  const verdict = judgeFit(bytes)
+  return verdict.verdict === 'whole' ? 'whole' : `${verdict.verdict} ${verdict.code}`
+}
+
+describe('the judge', () => {
+  it('finds a whole activity, its start, its end by the last record, its sport', () => {
+    const verdict = judgeFit(ride)
+    expect(verdict).toMatchObject({ verdict: 'whole', startedAt, sport: 'cycling', records: 600 })
+    expect(verdict).toHaveProperty('endedAt', new Date(readWithSdk(ride).records.at(-1)?.timeMs ?? 0))
+  })
+
+  it('reads bytes that lie inside a larger buffer', () => {
+    const larger = Buffer.concat([Buffer.alloc(7), ride, Buffer.alloc(9)])
+    expect(judgeFit(larger.subarray(7, 7 + ride.length))).toEqual(judgeFit(ride))
+  })
+
+  it('finds every damage to what the checksum covers', () => {
+    for (let place = 14; place < ride.length; place += 1_013) {
+      const damaged = ride.map((byte, i) => (i === place ? byte ^ 0x5a : byte))
+      expect([place, codeOf(damaged)]).toEqual([place, 'unready bad_checksum'])
+    }
+  })
+
+  it('waits for every file that is cut at any place', () => {
+    for (let size = 0; size < ride.length; size += 499) {
+      expect([size, codeOf(ride.subarray(0, size))]).toEqual([size, expect.stringMatching(/^unready /)])
+    }
+  })
+
+  it('waits for a preallocated file at any fill level', () => {
+    for (let filled = 0; filled < ride.length; filled += 499) {
+      const file = Buffer.alloc(ride.length)
+      ride.copy(file, 0, 0, filled)
+      expect([filled, codeOf(file)]).toEqual([filled, expect.stringMatching(/^unready /)])
+    }
+    expect(codeOf(Buffer.alloc(0))).toBe('unready empty')
+    expect(codeOf(Buffer.concat([ride, Buffer.alloc(4_096)]))).toBe('unready reserved')
+  })
+
+  it('treats zeros, or a few bytes, behind a whole activity as padding that may still be filled', () => {
+    const behind = (tail: Uint8Array) => judgeFit(Buffer.concat([ride, tail]))
+    for (const tail of [
+      Buffer.alloc(1),
+      Buffer.alloc(200_000),
+      Buffer.from('\n'),
+      Buffer.from('0123456789a'),
+    ]) {
+      expect(behind(tail)).toMatchObject({ verdict: 'unready', whole: { startedAt, sizeBytes: ride.length } })
+    }
+    // What may be the beginning of a further part is missing the rest of it.
+    for (const tail of [Buffer.from([14]), second.subarray(0, 11), second.subarray(0, 500)]) {
+      const verdict = behind(tail)
+      expect(verdict).toMatchObject({ verdict: 'unready', code: 'incomplete' })
+      expect(verdict).not.toHaveProperty('whole')
+    }
+  })
+
+  it('gives the same result for any pieces of the bytes', () => {
+    const damaged = Buffer.from(ride)
+    damaged.writeUInt8(damaged.readUInt8(900) ^ 1, 900)
+    for (const bytes of [ride, Buffer.concat([ride, second]), damaged, ride.subarray(0, 5_000)]) {
+      for (const size of [1, 7, 4_096]) {
+        const judge = makeFitJudge()
+        for (let at = 0; at < bytes.length; at += size) judge.push(bytes.subarray(at, at + size))
+        expect(judge.end()).toEqual(judgeFit(bytes))
+      }
+    }
+  })
+
+  it('refuses too many chained parts without reading them all', () => {
+    const empty = wrap([])
+    const parts = Buffer.alloc(empty.length * 1_000_000, empty)
+    const judge = makeFitJudge()
+    judge.push(ride)
+    let looked = 0
+    while (judge.push(parts.subarray(looked, looked + 10_000)) && looked < parts.length) looked += 10_000
+    expect(judge.end()).toMatchObject({ verdict: 'refused', code: 'too_many_parts' })
+    expect(looked).toBeLessThan(20_000)
+  })
+
+  it('gives the number of an unknown type of file', () => {
+    const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
+    expect(verdict).toMatchObject({
+      verdict: 'refused',
+      reason: expect.stringContaining("maker's own (number 49)"),
+    })
+  })
+
+  it('waits for a recorder that writes the length into the header when the ride ends', () => {
+    const growing = Buffer.from(ride)
+    growing.writeUInt32LE(0, 4)
+    for (const size of [14, 16, 500, growing.length]) {
+      expect(codeOf(growing.subarray(0, size))).toBe('unready growing')
+    }
+  })
+
+  it('checks every chained part', () => {
+    const chained = Buffer.concat([ride, second])
+    expect(judgeFit(chained)).toMatchObject({ verdict: 'whole', startedAt, records: 660 })
+    const damaged = Buffer.from(chained)
+    damaged.writeUInt8(damaged.readUInt8(ride.length + 200) ^ 0xff, ride.length + 200)
+    expect(codeOf(damaged)).toBe('unready bad_checksum')
+    for (const missing of [1, 2, 100, second.length - 5]) {
+      expect(codeOf(chained.subarray(0, chained.length - missing))).toBe('unready incomplete')
+    }
+  })
+
+  it('ends a whole activity where its header says, whatever other bytes follow', () => {
+    for (const tail of ['something else', '\x0e is no header, and', '\x0c2345678.FIX', 'x'.repeat(200_000)]) {
+      const verdict = judgeFit(Buffer.concat([ride, Buffer.from(tail, 'latin1')]))
+      expect(verdict).toMatchObject({ verdict: 'whole', startedAt, records: 600, sizeBytes: ride.length })
+    }
+    const settings = wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 2])
+    expect(codeOf(Buffer.concat([settings, Buffer.from('something else')]))).toBe('refused not_activity')
+  })
+
+  const day = 86_400
+  const stamp = (time: number) => [253, 4, 0x86, ...littleEndian(time)]
+  const message = (number: number, ...fields: number[][]) => [
+    ...[0x42, 0, 0, number, 0, fields.length, ...fields.flatMap((field) => field.slice(0, 3))],
+    ...[0x02, ...fields.flatMap((field) => field.slice(3))],
+  ]
+  const record = (time: number) => message(20, stamp(time))
+  const session = (start: number) => message(18, stamp(start + 60), [2, 4, 0x86, ...littleEndian(start)])
+  const activity = (time: number, local: number) =>
+    message(34, stamp(time), [5, 4, 0x86, ...littleEndian(local)])
+  it.each<[string, number[][], number | null, number[]]>([
+    ['of its session', [record(T0 + 1), session(T0)], T0, []],
+    ['of its first record without one', [record(T0 + 1), record(T0 + 2)], T0 + 1, []],
+    [
+      'of its session, also when it counts from the start of the device',
+      [record(T0 + 1), session(5_000)],
+      T0 + 1,
+      [5_000],
+    ],
+    [
+      'that is not known, when all times count from the start of the device',
+      [record(5_001), session(5_000)],
+      null,
+      [5_000, 5_001],
+    ],
+    [
+      'at which it was made, when all other times count so',
+      [message(0, [4, 4, 0x86, ...littleEndian(T0)]), record(6)],
+      T0,
+      [6],
+    ],
+    [
+      'of its session, not of records of the day before',
+      [record(T0 - day), record(T0), session(T0)],
+      T0,
+      [T0 - day],
+    ],
+    [
+      'of its session, long before its first record, and after records of the day before',
+      [record(T0 - day), record(T0 + 1_200), session(T0)],
+      T0,
+      [T0 - day, T0 + 1_200],
+    ],
+    [
+      'of its session, also by the clock of the device',
+      [record(T0), session(T0), activity(T0 + 60, T0 + 7_261)],
+      T0,
+      [T0 + 7_200],
+    ],
+    [
+      'of its session, and by no clock that no zone has',
+      [record(T0), session(T0), activity(T0 + 60, T0 + day)],
+      T0,
+      [],
+    ],
+  ])('tells the start %s, and what else a service may take for it', (_, messages, start, others) => {
+    const date = (time: number) => new Date((time + 631_065_600) * 1_000)
+    expect(judgeFit(wrap([...FILE_ID_ACTIVITY, ...messages.flat()]))).toMatchObject({
+      ...{ verdict: 'whole', startedAt: start === null ? null : date(start) },
+      otherStarts: others.map(date),
+    })
+  })
+
+  it('refuses any other file, even a very short one', () => {
+    for (const text of [
+      'h',
+      'hello',
+      '<?xml version="1.0"?><TrainingCenterDatabase/>',
+      'PK\x03\x04 and so on',
+    ]) {
+      expect(codeOf(Buffer.from(text))).toBe('refused not_fit')
+    }
+  })
+
+  it.each(['course', 'workout', 'monitoringB', 'settings', 'weight'] as const)(
+    'refuses a FIT file of the type %s',
+    (type) => {
+      const encoder = new Encoder()
+      const message: FileIdMesg = { type, manufacturer: 'development', timeCreated: startedAt }
+      encoder.onMesg(Profile.MesgNum.FILE_ID as number, message)
+      const verdict = judgeFit(encoder.close())
+      expect(verdict).toMatchObject({ verdict: 'refused', code: 'not_activity' })
+      if (verdict.verdict === 'refused') expect(verdict.reason).toContain(type.replace('B', ' b'))
+    },
+  )
+
+  it('refuses an activity without records', () => {
+    expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
+  })
+
+  it('accepts an activity with types and messages unknown to @garmin/fitsdk', () => {
+    const odd = [0x41, 0, 0, 0x10, 0xff, 1, 0, 3, 0x1d, 0x01, 1, 2, 3]
+    const record = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 3, 1, 0x02, 0x02, ...littleEndian(T0), 140]
+    const file = wrap([...FILE_ID_ACTIVITY, ...odd, ...record])
+    expect(readWithSdk(file).records).toEqual([])
+    expect(judgeFit(file)).toMatchObject({ verdict: 'whole', records: 1, sport: null })
+  })
+
+  it('reads compressed times over a wrap of their five bits, big-endian messages and developer fields', () => {
+    const bigEndian = [0x42, 0, 1, 0, 20, 1, 253, 4, 0x86, 0x02, ...littleEndian(T0).reverse()]
+    const developer = [0x60 | 1, 0, 0, 20, 0, 1, 3, 1, 0x02, 1, 0, 2, 0]
+    const low = T0 & 0x1f
+    const at = (seconds: number) => [0x80 | (1 << 5) | ((low + seconds) & 0x1f), 140, 7, 7]
+    const file = wrap([...FILE_ID_ACTIVITY, ...bigEndian, ...developer, ...at(20), ...at(40), ...at(70)])
+    const epochMs = 631_065_600_000
+    expect(judgeFit(file)).toMatchObject({
+      verdict: 'whole',
+      records: 4,
+      startedAt: new Date(T0 * 1_000 + epochMs),
+      endedAt: new Date((T0 + 70) * 1_000 + epochMs),
+    })
+  })
+
+  it('never throws, whatever the bytes are', () => {
+    let state = 7
+    const random = () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+      return state / 2 ** 31
+    }
+    for (let i = 0; i < 2_000; i++) {
+      const data = Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256))
+      expect(judgeFit(wrap([...(i % 2 ? FILE_ID_ACTIVITY : []), ...data])).verdict).toMatch(
+        /whole|refused|unready/,
+      )
+    }
+  })
+
+  it('names sports and types of files as @garmin/fitsdk does', () => {
+    const ours = (names: ReadonlyMap<number, string>) =>
+      [...names].map(([number, name]) => [
+        String(number),
+        name.replace(/ (\w)/g, (_, first) => first.toUpperCase()),
+      ])
+    expect(ours(SPORTS)).toEqual(Object.entries(Profile.types.sport ?? {}))
+    // The first and the last number that are left to makers of devices name no type.
+    const types = Object.entries(Profile.types.file ?? {}).filter(
+      ([, name]) => !/^mfgRange/.test(String(name)),
+    )
+    expect(ours(FILE_TYPES)).toEqual(types)
+  })
+
+  const folder = new URL('../../../../shared/fit/', import.meta.url)
+  const expected: Record<string, [end: string | null, records: number]> = {
+    'bad-file-crc.fit': ['unready bad_checksum', 0],
+    'bad-truncated-no-session.fit': ['unready bad_checksum', 0],
+    'other-monitoring.fit': ['refused not_activity', 0],
+    'cyc-power-edge810-vector-2013.fit': ['cycling', 4_700],
+    'cyc-power-wahoo-elemnt-2019.fit': ['cycling', 13_471],
+    'run-stryd-devtypes-2017.fit': ['running', 3_424],
+    'virtual-zwift-2017-null-compressed.fit': ['cycling', 1_808],
+    'multi-duathlon-sdk-2020.fit': ['multisport', 78],
+  }
+  const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+  for (const name of real) {
+    it(`agrees with @garmin/fitsdk about the real file ${name}`, () => {
+      const bytes = readFileSync(new URL(name, folder))
+      const sdk = readWithSdk(bytes)
+      const verdict = judgeFit(bytes)
+      const isWhole = verdict.verdict === 'whole'
+      if (expected[name]) {
+        const end = isWhole ? verdict.sport : codeOf(bytes)
+        expect([end, isWhole ? verdict.records : 0]).toEqual(expected[name])
+      }
+      expect(isWhole).toBe(sdk.isIntact && sdk.fileType === 'activity')
+      if (!isWhole) return
+      expect(verdict).toMatchObject({
+        startedAt: sdk.startedAt,
+        endedAt: new Date(sdk.records.at(-1)?.timeMs ?? 0),
+        sport: sdk.sport,
+        records: sdk.records.length,
+        sizeBytes: bytes.length,
+      })
+      expect(verdict.otherStarts.length).toBeLessThan(3)
+      expect(verdict.starts).toContainEqual(sdk.startedAt)
+    })
+  }
+})

@@ -1,0 +1,282 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { DROP_LIMITS, type DroppedFit, type Fault, UnpackError } from '../../../src/core/fit/archive.ts'
+import { cleanFitName, isDroppable } from '../../../src/core/fit/fit-names.ts'
+import { sourceOf, unpackDropped } from '../../../src/core/fit/read-fit.ts'
+import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { makeZip } from './make-zip.ts'
+
+const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 60 }))
+const other = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-12T16:00:00Z'), seconds: 60 }))
+const zeros = Buffer.alloc(8 * 1_024 * 1_024)
+
+/** Unpacks and reads everything twice, as the upload does: each file gives its bytes or its own fault. */
+const unpackEach = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
+  const unpacked = await unpackDropped(name, sourceOf(bytes), limits)
+  if (unpacked.verdict !== 'files') return unpacked
+  const read = async (open: DroppedFit['open']) => {
+    const chunks: Uint8Array[] = []
+    try {
+      for await (const chunk of open()) chunks.push(chunk)
+    } catch (error) {
+      if (error instanceof UnpackError) return error.fault
+      throw error
+    }
+    return Buffer.concat(chunks)
+  }
+  const files: Array<{ name: string; bytes: Buffer | Fault }> = []
+  for (const { name: inner, open } of unpacked.files) files.push({ name: inner, bytes: await read(open) })
+  for (const [index, { open }] of unpacked.files.entries())
+    expect(await read(open)).toEqual(files[index]?.bytes)
+  return { verdict: 'files' as const, files }
+}
+/** The same, where the first fault of a file is that of the whole. */
+const unpack = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
+  const unpacked = await unpackEach(name, bytes, limits)
+  if (unpacked.verdict !== 'files') return unpacked
+  const files: Array<{ name: string; bytes: Buffer }> = []
+  for (const file of unpacked.files) {
+    if (!Buffer.isBuffer(file.bytes)) return file.bytes
+    files.push({ name: file.name, bytes: file.bytes })
+  }
+  return { verdict: 'files' as const, files }
+}
+/** What becomes of each file: `ride` and `other` for those bytes, the code of its fault, or `judged` for other bytes. */
+const endsOf = async (name: string, bytes: Uint8Array) => {
+  const unpacked = await unpackEach(name, bytes)
+  if (unpacked.verdict !== 'files') return unpacked.code
+  return unpacked.files.map(({ name: inner, bytes: content }) => {
+    if (!Buffer.isBuffer(content)) return `${inner} ${content.code}`
+    return `${inner} ${content.equals(ride) ? 'ride' : content.equals(other) ? 'other' : 'judged'}`
+  })
+}
+const unpackedNames = async (name: string, bytes: Uint8Array) => {
+  const unpacked = await unpack(name, bytes)
+  return unpacked.verdict === 'files' ? unpacked.files.map((file) => file.name) : unpacked
+}
+const codeOf = async (name: string, bytes: Uint8Array, limits = DROP_LIMITS) => {
+  const unpacked = await unpack(name, bytes, limits)
+  return unpacked.verdict === 'files' ? 'files' : `${unpacked.verdict} ${unpacked.code}`
+}
+
+describe('a dropped file', () => {
+  it('is recognized by its ending, in upper or lower case', () => {
+    const names = [
+      'a.fit',
+      'a.FIT',
+      'a.Fit.GZ',
+      'a.zip',
+      'a.ZIP',
+      'a.gz',
+      'a.tcx',
+      'fit',
+      'a.fit.txt',
+      'a.fit.part',
+      'a.fit~',
+    ]
+    expect(names.filter(isDroppable)).toEqual(['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP', 'a.fit~'])
+  })
+
+  it('that is FIT stays unchanged', async () => {
+    const unpacked = await unpack('Ride.FIT', ride)
+    expect(unpacked).toEqual({ verdict: 'files', files: [{ name: 'Ride.fit', bytes: ride }] })
+  })
+})
+
+describe('a gzip file', () => {
+  it('is unpacked', async () => {
+    const unpacked = await unpack('Ride.FIT.gz', gzipSync(ride))
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files).toHaveLength(1)
+    expect(unpacked.files[0]?.name).toBe('Ride.fit')
+    expect(Buffer.from(unpacked.files[0]?.bytes ?? []).equals(ride)).toBe(true)
+  })
+
+  it('waits while it grows', async () => {
+    const packed = gzipSync(ride)
+    for (let size = 1; size < packed.length; size += 97) {
+      expect(await codeOf('a.fit.gz', packed.subarray(0, size))).toMatch(/^unready /)
+    }
+    expect(await codeOf('a.fit.gz', Buffer.concat([packed.subarray(0, 300), Buffer.alloc(500)]))).toMatch(
+      /^unready /,
+    )
+  })
+})
+
+describe('a zip archive', () => {
+  it('gives every FIT file in it, packed, stored or gzipped, and skips the rest', async () => {
+    const zip = makeZip([
+      { name: 'rides/one.FIT', bytes: ride },
+      { name: 'rides/two.fit', bytes: other, method: 0 },
+      { name: 'three.fit.gz', bytes: gzipSync(other) },
+      { name: 'rides/', bytes: Buffer.alloc(0) },
+      { name: 'activities.csv', bytes: Buffer.from('a,b') },
+      { name: '__MACOSX/rides/._one.FIT', bytes: Buffer.from('fork') },
+      { name: 'link.fit', bytes: Buffer.from('/etc/passwd'), unixMode: 0o120777 },
+    ])
+    const unpacked = await unpack('export.zip', zip)
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files.map((file) => file.name)).toEqual(['one.fit', 'two.fit', 'three.fit'])
+    expect(unpacked.files.map((file) => Buffer.from(file.bytes).equals(ride))).toEqual([true, false, false])
+  })
+
+  it('names files by their last part only, cleaned, and each differently', async () => {
+    const names = [
+      '../../etc/cron.d/x.fit',
+      '/abs/x.fit',
+      'C:\\rides\\x.fit',
+      'a/\u0007b:c\u202e.fit',
+      '...fit',
+      'ü/Fahrt ☀.fit',
+    ]
+    const zip = makeZip(names.map((name) => ({ name, bytes: ride })))
+    expect(await unpackedNames('a.zip', zip)).toEqual([
+      'x.fit',
+      'x (2).fit',
+      'x (3).fit',
+      '_b_c_.fit',
+      'Fahrt ☀.fit',
+    ])
+  })
+
+  it('waits while it grows', async () => {
+    const zip = makeZip([{ name: 'one.fit', bytes: ride }])
+    for (let size = 1; size < zip.length; size += 211) {
+      expect(await codeOf('a.zip', zip.subarray(0, size))).toMatch(/^unready /)
+    }
+    const holed = Buffer.from(zip).fill(0, 100, 400)
+    expect(await codeOf('a.zip', holed)).toMatch(/^unready /)
+  })
+
+  it('is refused when it holds no FIT file, or is not an archive', async () => {
+    expect(await codeOf('a.zip', makeZip([]))).toBe('refused no_fit_inside')
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.tcx', bytes: ride }]))).toBe('refused no_fit_inside')
+  })
+
+  it('is refused when it is locked, or packed in an unknown way', async () => {
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: ride, encrypted: true }]))).toBe(
+      'refused encrypted',
+    )
+    expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: ride, method: 93 }]))).toBe(
+      'refused unknown_compression',
+    )
+  })
+
+  it('is refused by its directory when that lists too many files', async () => {
+    const zip = makeZip(Array.from({ length: 30 }, (_, n) => ({ name: `${n}.jpg`, bytes: ride, method: 0 })))
+    const source = sourceOf(zip)
+    let opened = 0
+    const counting: typeof source = {
+      ...source,
+      open(range) {
+        opened += 1
+        return source.open(range)
+      },
+    }
+    const unpacked = await unpackDropped('a.zip', counting, { ...DROP_LIMITS, entries: 29 })
+    expect(unpacked).toMatchObject({ verdict: 'refused', code: 'too_many_entries' })
+    // The first bytes and the end of the directory, and no entry.
+    expect(opened).toBe(2)
+  })
+
+  it('is refused when it holds too much in all', async () => {
+    const zip = makeZip([1, 2, 3].map((n) => ({ name: `${n}.fit`, bytes: ride })))
+    expect(await codeOf('a.zip', zip, { ...DROP_LIMITS, totalBytes: ride.length * 3 })).toBe('files')
+    expect(await codeOf('a.zip', zip, { ...DROP_LIMITS, totalBytes: ride.length * 3 - 1 })).toBe(
+      'refused too_large',
+    )
+  })
+})
+
+it('an archive is refused when it is a bomb, whatever its header says', async () => {
+  const gzipped = gzipSync(zeros)
+  const lying = makeZip([{ name: 'a.fit', bytes: zeros, claimedSize: 1_000 }])
+  expect(await codeOf('a.fit.gz', gzipped)).toBe('refused too_large')
+  expect(await codeOf('a.zip', makeZip([{ name: 'a.fit', bytes: zeros }]))).toBe('refused too_large')
+  expect(await codeOf('a.zip', makeZip([{ name: 'a.fit.gz', bytes: gzipped }]))).toBe('refused too_large')
+  expect(await codeOf('a.zip', lying)).not.toBe('files')
+})
+
+describe('each FIT file', () => {
+  const inner = makeZip([
+    { name: 'one.fit', bytes: ride },
+    { name: 'x/two.fit.gz', bytes: gzipSync(other) },
+    { name: 'locked.fit', bytes: ride, encrypted: true },
+  ])
+  const innermost = makeZip([{ name: 'again.zip', bytes: inner }])
+  const bomb = { name: 'bomb.fit', bytes: zeros }
+  const text = Buffer.from('this is a letter')
+  const CASES: Array<[what: string, name: string, bytes: Uint8Array, ends: string[] | string]> = [
+    ['packed with gzip and named .fit', 'a.fit', gzipSync(ride), ['a.fit ride']],
+    ['in a zip that is named .fit', 'a.fit', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
+    ['that is plain and named .gz', 'a.fit.gz', ride, ['a.fit ride']],
+    ['that is plain and named .zip', 'a.zip', ride, ['a.zip.fit ride']],
+    ['in a zip that is named .fit.gz', 'a.fit.gz', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
+    ['that is a backup', 'a.fit~', ride, ['a.fit ride']],
+    ['that is a letter', 'a.zip', text, 'not_archive'],
+    [
+      'in archives inside an archive',
+      'takeout.zip',
+      makeZip([
+        { name: 'part1.ZIP', bytes: inner },
+        { name: 'ride.fit', bytes: other },
+        { name: 'part2.zip', bytes: inner, method: 0 },
+        { name: 'empty.zip', bytes: makeZip([]) },
+      ]),
+      [
+        ...['one.fit ride', 'two.fit other', 'locked.fit encrypted', 'ride.fit other'],
+        ...['one (2).fit ride', 'two (2).fit other', 'locked (2).fit encrypted'],
+      ],
+    ],
+    [
+      'beside what cannot be read',
+      'a.zip',
+      makeZip([
+        { name: 'one.fit', bytes: ride },
+        { name: 'strange.fit', bytes: ride, method: 93 },
+        bomb,
+        { name: 'wrong.fit.gz', bytes: other },
+        { name: 'packed.fit', bytes: gzipSync(other) },
+        { name: 'cut.zip', bytes: inner.subarray(0, inner.length - 9) },
+        { name: 'letter.zip', bytes: text },
+        { name: 'deep.zip', bytes: innermost },
+        { name: 'rides.7z', bytes: text },
+        { name: 'bombs.zip', bytes: makeZip([bomb]) },
+        { name: 'two.fit', bytes: other, method: 0 },
+      ]),
+      [
+        ...['one.fit ride', 'strange.fit unknown_compression', 'bomb.fit too_large', 'wrong.fit other'],
+        ...['packed.fit other', 'cut.zip.fit incomplete', 'letter.zip.fit incomplete'],
+        ...[
+          'again.zip.fit archive_inside',
+          'rides.7z.fit archive_inside',
+          'bomb (2).fit too_large',
+          'two.fit other',
+        ],
+      ],
+    ],
+  ]
+
+  it.each(CASES)('%s has its own result', async (_, name, bytes, ends) => {
+    expect(await endsOf(name, bytes)).toEqual(ends)
+  })
+
+  it('of a whole export is listed, with thousands in nested archives, each opened separately', async () => {
+    const members = Array.from({ length: 3_000 }, (_, n) => ({
+      name: `${n}.fit`,
+      bytes: n % 2 ? ride : other,
+    }))
+    const zip = makeZip([1, 2].map((part) => ({ name: `part${part}.zip`, bytes: makeZip(members) })))
+    const unpacked = await unpackDropped('export.zip', sourceOf(zip))
+    if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
+    expect(unpacked.files).toHaveLength(6_000)
+    expect(new Set(unpacked.files.map((file) => file.name)).size).toBe(6_000)
+  })
+})
+
+describe('a cleaned name', () => {
+  it('is cut between characters, before the ending', () => {
+    const name = cleanFitName(`${'ü'.repeat(300)}.fit`)
+    expect(name).toBe(`${'ü'.repeat(100)}.fit`)
+  })
+})

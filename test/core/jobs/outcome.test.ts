@@ -1,0 +1,73 @@
+import { UnrecoverableError } from 'bullmq'
+import { describe, expect, it } from 'vitest'
+import { isDead, makeFailure, outcomeOf } from '../../../src/core/jobs/outcome.ts'
+import {
+  ConfigError,
+  CredentialsRejectedError,
+  MusetteError,
+  RateLimitedError,
+  RejectedError,
+  TransientError,
+  UnexpectedResponseError,
+} from '../../../src/kit/errors.ts'
+
+describe('outcomeOf', () => {
+  it.each([
+    ['a passing error is tried again', new TransientError('x', 'x'), { kind: 'retry' }],
+    [
+      'a raw error of Postgres while it starts',
+      Object.assign(new Error('x'), { code: '57P03' }),
+      { kind: 'retry' },
+    ],
+    ['a raw reset connection', Object.assign(new Error('x'), { code: 'ECONNRESET' }), { kind: 'retry' }],
+    ['a network that is away', Object.assign(new Error('x'), { code: 'EHOSTUNREACH' }), { kind: 'retry' }],
+    ['a deadlock', Object.assign(new Error('x'), { code: '40P01' }), { kind: 'retry' }],
+    ['rejected credentials park the account', new CredentialsRejectedError('x', 'x'), { kind: 'park' }],
+    ['a refusal is final', new RejectedError('x', 'x'), { kind: 'refuse' }],
+    ['an unreadable answer is final', new UnexpectedResponseError('x', 'x'), { kind: 'refuse' }],
+    ['wrong configuration is final', new ConfigError('x', 'x'), { kind: 'refuse' }],
+    ['any other error of ours is a defect', new MusetteError('x', 'x'), { kind: 'bug' }],
+    ['a broken statement is a defect', Object.assign(new Error('x'), { code: '42601' }), { kind: 'bug' }],
+    ['something thrown that is no error', 'rate limit timeout 429', { kind: 'bug' }],
+  ])('%s', (_title, error, outcome) => {
+    expect(outcomeOf(error)).toEqual(outcome)
+  })
+
+  it.each([
+    [1_500.2, 1_501],
+    [0, 1_000],
+    [-5, 1_000],
+    [Number.NaN, 1_000],
+    [Number.POSITIVE_INFINITY, 21_600_000],
+  ])('waits whole milliseconds within bounds for %d', (told, waitMs) => {
+    expect(outcomeOf(new RateLimitedError('x', 'x', told))).toEqual({ kind: 'wait', waitMs })
+  })
+})
+
+describe('a failure as it is stored', () => {
+  it('contains nothing that Postgres refuses, and is short', () => {
+    const failure = makeFailure(new Error(`a\u0000b \ud83d ${'y'.repeat(9_000)}`), false)
+    expect(failure.message.length).toBeLessThan(600)
+    expect(failure.stack?.length).toBeLessThanOrEqual(4_000)
+    for (const text of [failure.message, failure.stack ?? '']) {
+      expect(text).not.toContain('\u0000')
+      expect(text).toBe(Buffer.from(text).toString())
+    }
+  })
+
+  it('is unrecoverable only when the job is dead', () => {
+    expect(makeFailure('x', true)).toBeInstanceOf(UnrecoverableError)
+    expect(makeFailure('x', false)).not.toBeInstanceOf(UnrecoverableError)
+  })
+
+  it.each([
+    ['retry', 4, false],
+    ['retry', 5, true],
+    ['bug', 1, false],
+    ['bug', 2, true],
+    ['refuse', 0, true],
+    ['park', 0, true],
+  ] as const)('after %s with %i of six attempts made is dead: %s', (kind, made, dead) => {
+    expect(isDead({ kind }, { made, allowed: 6 })).toBe(dead)
+  })
+})

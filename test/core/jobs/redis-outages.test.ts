@@ -1,0 +1,199 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { fetchRedisFacts, makeBackendChoice } from '../../../src/core/jobs/backend.ts'
+import { type Jobs, openJobs } from '../../../src/core/jobs/jobs.ts'
+import { errorCode } from '../../../src/kit/errors.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
+import { tryRedis } from '../../../src/program/daemon/wait-for-servers.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { listen } from '../../kit/listen.ts'
+import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
+import type { RedisServer } from '../../kit/redis-server.ts'
+import { handlersOf, QUICK } from './handlers.ts'
+
+const IDENTITY = '33333333-2222-4333-8444-555555555555'
+const LINE = '11111111-2222-4333-8444-555555555555'
+const OTHER = '99999999-2222-4333-8444-555555555555'
+
+let release: ReleaseStack
+let server: RedisServer
+let redis: Redis
+let lines: string[]
+beforeEach(async () => {
+  release = makeReleaseStack()
+  lines = []
+  server = await openOwnRedis()
+  release.defer('server', () => server.close())
+  redis = await openClient(server.url)
+})
+afterEach(() => release.release())
+
+async function openClient(url: string): Promise<Redis> {
+  const client = new Redis(url, { maxRetriesPerRequest: 1 })
+  client.on('error', () => undefined)
+  release.defer('client', () => client.disconnect())
+  await client.ping()
+  return client
+}
+
+/** A TCP front before Redis: `freeze` passes nothing more on open connections, `lead` leads new ones to another server. */
+async function openFront(to: string) {
+  let target = to
+  const pairs = new Set<{ sockets: Socket[]; frozen: boolean }>()
+  const front = createServer((client) => {
+    const { port, hostname } = new URL(target)
+    const upstream = connect(Number(port), hostname)
+    const pair = { sockets: [client, upstream], frozen: false }
+    pairs.add(pair)
+    for (const [from, into] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      from.on('data', (bytes) => void (pair.frozen || into.write(bytes)))
+      from.on('error', () => undefined)
+      from.on('close', () => void (pair.frozen || into.destroy()))
+    }
+  })
+  const port = await listen(front)
+  release.defer('front', async () => {
+    for (const { sockets } of pairs) for (const socket of sockets) socket.destroy()
+    front.close()
+    await once(front, 'close')
+  })
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    freeze() {
+      for (const pair of pairs) pair.frozen = true
+    },
+    lead(url: string) {
+      target = url
+    },
+  }
+}
+
+async function open(
+  url: string,
+  {
+    line = LINE,
+    accounts = [1],
+    ...more
+  }: { line?: string; accounts?: number[]; silentMs?: number; poll?: (id: number) => void } = {},
+): Promise<Jobs> {
+  const { silentMs, poll } = more
+  const log = pino({ level: 'debug' }, { write: (text: string) => void lines.push(text) })
+  const jobs = await openJobs(
+    {
+      log,
+      handlers: handlersOf(undefined, async (id) => poll?.(id)),
+      signal: new AbortController().signal,
+      accounts: async () => accounts,
+    },
+    {
+      ...QUICK,
+      backend: {
+        ...makeBackendChoice(url, '', { identity: IDENTITY, line }),
+        ...(silentMs && { silentMs }),
+      },
+      heartbeatMs: 300,
+    },
+  )
+  release.defer('jobs', () => jobs.close())
+  jobs.work()
+  return jobs
+}
+
+const schedulesOf = async (jobs: Jobs) => (await jobs.queues()[0]?.getJobSchedulers(0, -1))?.length
+const enqueue = (jobs: Jobs, accountId: number) =>
+  jobs.enqueue('poll-activities', [{ accountId }]).catch(() => 0)
+
+describeWithRedis('a queue in Redis', () => {
+  it('replaces connections that pass no more bytes, and can be stopped', async () => {
+    const polled: number[] = []
+    const front = await openFront(server.url)
+    const jobs = await open(front.url, { silentMs: 500, poll: (id) => void polled.push(id) })
+    await enqueue(jobs, 7)
+    await eventually(() => polled.includes(7), { what: 'a poll before' })
+    front.freeze()
+    await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
+    front.freeze()
+    await jobs.close()
+  })
+
+  it('continues at the new primary after a failover, and names the old read-only one', async () => {
+    const second = await openOwnRedis()
+    release.defer('second', () => second.close())
+    const front = await openFront(server.url)
+    const polled: number[] = []
+    const jobs = await open(front.url, { poll: (id) => void polled.push(id) })
+    const { hostname, port } = new URL(second.url)
+    await redis.replicaof(hostname, port)
+    const codeOf = (error: unknown) => ({ code: errorCode(error) })
+    await eventually(async () => 'code' in (await jobs.counts().catch(codeOf)), { what: 'a refused write' })
+    await eventually(() => lines.find((text) => text.includes('takes no writes')), {
+      what: 'its line in the log',
+    })
+    expect(await fetchRedisFacts(front.url)).toMatchObject({ isReplica: true })
+    const input = { signal: new AbortController().signal, withinMs: 60_000 }
+    expect(await tryRedis(front.url, input)).toContain('a replica')
+    front.lead(second.url)
+    await eventually(async () => (await jobs.counts().catch(() => undefined)) !== undefined, {
+      what: 'writes',
+    })
+    await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
+  })
+
+  it('with a key of another program is named at any time, and the command repairs it', async () => {
+    const jobs = await open(server.url)
+    await jobs.keepSchedules()
+    const before = await schedulesOf(jobs)
+    expect(before).toBeGreaterThan(0)
+    const foreign = `{musette-${IDENTITY}}:${LINE}:polls:meta`
+    await redis.set(foreign, 'x')
+    const error = await open(server.url).catch((error: unknown) => error)
+    expect(error).toMatchObject({ name: 'ConfigError', code: 'queue_foreign_key' })
+    const { message } = error as Error
+    await eventually(() => lines.find((text) => JSON.parse(text).error === message), {
+      what: 'its line in the log',
+    })
+    await redis.set(`{musette-${IDENTITY}}:${OTHER}:polls:id`, '1')
+    const command = /; run: (.*)$/.exec(message)?.[1] ?? ''
+    await promisify(execFile)('sh', ['-c', command], { env: { ...process.env, REDIS_URL: server.url } })
+    expect(await redis.get(foreign).catch(() => 'a hash again')).not.toBe('x')
+    await eventually(async () => (await schedulesOf(jobs).catch(() => 0)) === before, {
+      what: 'the schedules',
+    })
+    expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
+  })
+
+  it('belongs to its database: two in one Redis keep their schedules', async () => {
+    const one = await open(server.url, { accounts: [1, 2] })
+    const two = await open(server.url, { line: OTHER, accounts: [3] })
+    for (const jobs of [one, two, one, two]) await jobs.keepSchedules()
+    const [first, second] = [await schedulesOf(one), await schedulesOf(two)]
+    expect(first).toBeGreaterThan(second ?? 0)
+    expect(second).toBeGreaterThan(0)
+  })
+
+  it('removes the keys of 1.0.0 unless one of its workers is connected, and no others', async () => {
+    const plant = async () => {
+      await redis.hset('musette:polls:meta', 'opts.maxLenEvents', '10000')
+      await redis.hset('musette:polls:repeat:sweep', 'every', '10000')
+      await redis.set('musettes:polls:id', 'of another program')
+    }
+    await plant()
+    const worker = await openClient(server.url)
+    await worker.client('SETNAME', `musette:${Buffer.from('polls').toString('base64')}`)
+    await open(server.url)
+    expect(await redis.exists('musette:polls:meta')).toBe(1)
+    worker.disconnect()
+    await eventually(async () => !String(await redis.client('LIST')).includes('name=musette:'))
+    await open(server.url, { line: OTHER })
+    expect(await redis.keys('musette:*')).toEqual([])
+    expect(await redis.exists('musettes:polls:id')).toBe(1)
+  })
+})

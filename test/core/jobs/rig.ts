@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { makeBackendChoice } from '../../../src/core/jobs/backend.ts'
+import type { Handlers } from '../../../src/core/jobs/catalog.ts'
+import { type Jobs, type JobsOptions, openJobs } from '../../../src/core/jobs/jobs.ts'
+import { openTestDatabase } from '../../kit/postgres.ts'
+import { describeWithRedis, openTestRedis } from '../../kit/redis.ts'
+import { type Fetch, handlersOf, type Poll, QUICK } from './handlers.ts'
+
+export type BackendName = 'redis' | 'postgres'
+
+export type LogLine = { level: number; msg: string } & Record<string, unknown>
+
+export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
+  roles?: { scheduler: boolean; worker: boolean }
+  fetch?: Fetch
+  poll?: Poll
+  handlers?: Handlers
+  accounts?: () => Promise<number[]>
+  signal?: AbortSignal
+  /** whether the caller lets the workers begin */
+  waits?: boolean
+}
+
+export type Rig = Awaited<ReturnType<typeof openRig>>
+
+/** Runs the same tests on both backends; `rig` is opened before the first and emptied after each. */
+export function describeJobs(title: string, tests: (rig: () => Rig) => void): void {
+  const body = (name: BackendName) => () => {
+    let rig: Rig | undefined
+    beforeAll(async () => {
+      rig = await openRig(name)
+    })
+    afterEach(() => rig?.reset())
+    afterAll(() => rig?.close())
+    tests(() => {
+      if (!rig) throw new Error('the rig is not open')
+      return rig
+    })
+  }
+  describeWithRedis(`${title} on redis`, body('redis'))
+  describe(`${title} on postgres`, body('postgres'))
+}
+
+/** Opens one real Redis or Postgres. */
+async function openRig(name: BackendName) {
+  const place = name === 'redis' ? await openTestRedis() : await openTestDatabase({ migrated: false })
+  const [identity, line] = [randomUUID(), randomUUID()]
+  const choice = makeBackendChoice(name === 'redis' ? place.url : undefined, place.url, { identity, line })
+  const lines: LogLine[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const opened: Jobs[] = []
+  const emptyQueue = () => (name === 'redis' ? flushRedis(place.url) : onPostgres(place.url, truncateQueue))
+  const closeAll = async () => {
+    for (const jobs of opened.splice(0)) await jobs.close()
+  }
+  return {
+    choice,
+    lines,
+    /** Removes everything from the queue, as a flush of Redis does. */
+    emptyQueue,
+    /** Removes the jobs of the polls queue and leaves its schedules. */
+    losePolls: () =>
+      name === 'redis'
+        ? deleteRedisPolls(place.url, `{musette-${identity}}:${line}`)
+        : onPostgres(place.url, deletePolls),
+    /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
+    async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {
+      const jobs = await openJobs(
+        {
+          log,
+          handlers: handlers ?? handlersOf(fetch, poll),
+          signal: signal ?? new AbortController().signal,
+          accounts: accounts ?? (async () => []),
+        },
+        { ...QUICK, backend: choice, ...options },
+      )
+      opened.push(jobs)
+      if (!waits) jobs.work()
+      if (options.roles?.scheduler) await jobs.keepSchedules()
+      return jobs
+    },
+    async reset() {
+      await closeAll()
+      await emptyQueue()
+      lines.length = 0
+    },
+    async close() {
+      await closeAll()
+      await place.close()
+    },
+  }
+}
+
+/** The payload of a fetch of account 1. */
+export const ride = (activityId: number) => ({ accountId: 1, activityId })
+
+async function flushRedis(url: string): Promise<void> {
+  const redis = new Redis(url)
+  await redis.flushdb()
+  redis.disconnect()
+}
+
+async function truncateQueue(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`,
+  )
+  if (rows.length > 0)
+    await client.query(`truncate ${rows.map(({ name }) => `bullmq.${name}`).join(', ')} cascade`)
+}
+
+async function deleteRedisPolls(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url)
+  const jobs = await redis.keys(`${prefix}:polls:repeat:*:*`)
+  await redis.del(`${prefix}:polls:delayed`, `${prefix}:polls:wait`, ...jobs)
+  redis.disconnect()
+}
+
+const deletePolls = (client: pg.Client) => client.query(`delete from bullmq.job where queue = 'polls'`)
+
+async function onPostgres(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await work(client)
+  await client.end()
+}

@@ -1,0 +1,221 @@
+import { expect, it } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
+import { catalogOf, handlersOf, QUICK, YEAR } from './handlers.ts'
+import { describeJobs, type Rig } from './rig.ts'
+
+const both = { scheduler: true, worker: true }
+const schedulerOnly = { scheduler: true, worker: false }
+
+describeJobs('schedules', (rig) => {
+  type Opened = Awaited<ReturnType<Rig['open']>>
+  const pollsOf = (jobs: Opened) => {
+    const queue = jobs.queues().find(({ name }) => name === 'polls')
+    if (!queue) throw new Error('no queue of polls')
+    return queue
+  }
+  const schedulesOf = async (jobs: Opened) => {
+    const schedules = await pollsOf(jobs).getJobSchedulers(0, -1)
+    return schedules.map(({ key }) => key).toSorted()
+  }
+  const scheduled = (per: 'account' | 'daemon') =>
+    Object.entries(QUICK.catalog).flatMap(([name, { schedule }]) => (schedule?.per === per ? [name] : []))
+  const ofAccounts = (...ids: number[]) =>
+    [
+      ...scheduled('daemon'),
+      ...ids.flatMap((id) => scheduled('account').map((name) => `${name}-account-${id}`)),
+    ].toSorted()
+
+  it('makes one schedule for each account and one for all, and runs each at once', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => [1, 12],
+      poll: async (id) => void polled.push(id),
+    })
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
+    await eventually(() => polled.length === 2, { what: 'both accounts were polled' })
+    expect(polled.toSorted()).toEqual([1, 12])
+    const nextRuns = (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next ?? 0)
+    expect(Math.min(...nextRuns)).toBeGreaterThan(Date.now())
+    expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + YEAR)
+  })
+
+  it('repeats a poll in its interval', async () => {
+    const polled: number[] = []
+    const catalog = catalogOf(300)
+    const openedAt = Date.now()
+    await rig().open({
+      roles: both,
+      catalog,
+      accounts: async () => [1],
+      poll: async () => void polled.push(Date.now()),
+    })
+    await eventually(() => polled.length >= 5, { what: 'five polls ran' })
+    expect((polled[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
+  })
+
+  it('does not start a poll while one is running', async () => {
+    let running = 0
+    let most = 0
+    let ended = 0
+    const catalog = catalogOf(100)
+    let letGo: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const jobs = await rig().open({
+      roles: both,
+      catalog,
+      accounts: async () => [1],
+      poll: async () => {
+        running += 1
+        most = Math.max(most, running)
+        if (ended === 0) await gate
+        running -= 1
+        ended += 1
+      },
+    })
+    const schedule = () => pollsOf(jobs).getJobScheduler('poll-activities-account-1')
+    await eventually(async () => ((await schedule())?.iterationCount ?? 0) >= 5, {
+      what: 'the schedule came round several times',
+    })
+    letGo()
+    await eventually(() => ended >= 3, { what: 'it goes on afterwards' })
+    expect(most).toBe(1)
+  })
+
+  it('does not double schedules when the daemon starts again', async () => {
+    const input = { roles: schedulerOnly, accounts: async () => [1, 2] }
+    const first = await rig().open(input)
+    const before = await pollsOf(first).getJobSchedulers(0, -1)
+    await first.close()
+    const second = await rig().open(input)
+    expect(await schedulesOf(second)).toEqual(ofAccounts(1, 2))
+    const { polls } = await second.counts()
+    expect([polls.delayed, polls.waiting]).toEqual([ofAccounts(1, 2).length, ofAccounts(1, 2).length])
+    const after = await pollsOf(second).getJobSchedulers(0, -1)
+    expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
+  })
+
+  it('keeps the interval of a job over restarts, except for jobs that run at each start', async () => {
+    const accounts = async () => [1]
+    const ran: string[] = []
+    const count = (name: string) => async () => void ran.push(name)
+    const handlers = {
+      ...handlersOf(),
+      ...Object.fromEntries(Object.keys(QUICK.catalog).map((name) => [name, count(name)])),
+    }
+    for (const _start of [1, 2, 3]) {
+      const before = ran.filter((name) => name === 'poll-activities').length
+      const jobs = await rig().open({ roles: both, accounts, handlers })
+      await eventually(() => ran.filter((name) => name === 'poll-activities').length === before + 1)
+      await eventually(async () => {
+        const { waiting = 0, active = 0 } = (await jobs.counts()).polls
+        return waiting + active === 0
+      })
+      await jobs.close()
+    }
+    expect(ran.filter((name) => name === 'poll-workouts')).toHaveLength(1)
+    expect(ran.filter((name) => name === 'reconcile-activities')).toHaveLength(1)
+    expect(ran.filter((name) => name === 'sweep').length).toBeGreaterThanOrEqual(3)
+  })
+
+  it('brings schedules and polls back after the queue was emptied', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => [1],
+      poll: async () => void polled.push(1),
+    })
+    await eventually(() => polled.length === 1, { what: 'the first poll ran' })
+    // What the queue does when its connection is ready may still be under way, and bring them back.
+    await eventually(
+      async () => {
+        await rig().emptyQueue()
+        return (await schedulesOf(jobs)).length === 0
+      },
+      { what: 'the queue stays empty' },
+    )
+    expect(await schedulesOf(jobs)).toEqual([])
+    const before = polled.length
+    await jobs.keepSchedules()
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+    await eventually(() => polled.length === before + 1, { what: 'it was polled again' })
+  })
+
+  it('notices an emptied queue', async () => {
+    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
+    await rig().emptyQueue()
+    await eventually(async () => (await schedulesOf(jobs)).length === ofAccounts(1).length, {
+      what: 'the schedules are back',
+    })
+  })
+
+  it('lets a changed interval take effect at once', async () => {
+    const accounts = async () => [1]
+    const slow = await rig().open({ roles: schedulerOnly, accounts })
+    await slow.close()
+    const polled: number[] = []
+    const catalog = catalogOf(200)
+    const jobs = await rig().open({ roles: both, accounts, catalog, poll: async () => void polled.push(1) })
+    await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+  })
+
+  it('replaces a schedule whose next run is too far ahead', async () => {
+    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
+    const queue = pollsOf(jobs)
+    const id = 'poll-activities-account-1'
+    const good = (await queue.getJobScheduler(id))?.next ?? 0
+    await queue.removeJobScheduler(id)
+    const template = { name: 'due', data: { name: 'poll-activities', payload: { accountId: 1 } } }
+    await queue.upsertJobScheduler(
+      id,
+      { every: YEAR, offset: good % YEAR, startDate: good + 50 * YEAR },
+      template,
+    )
+    expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * YEAR)
+    await jobs.keepSchedules()
+    expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + YEAR)
+  })
+
+  it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {
+    const catalog = catalogOf(200)
+    const jobs = await rig().open({ roles: schedulerOnly, catalog, accounts: async () => [1] })
+    const queue = pollsOf(jobs)
+    const nextRun = async () => (await queue.getJobScheduler('poll-activities-account-1'))?.next ?? 0
+    const before = await nextRun()
+    await eventually(() => Date.now() > before + 250, { what: 'it is overdue' })
+    await jobs.keepSchedules()
+    expect(await nextRun()).toBe(before)
+    await rig().losePolls()
+    await jobs.keepSchedules()
+    expect(await nextRun()).toBeGreaterThan(before)
+  })
+
+  it('polls a new account, and no removed one', async () => {
+    let ids = [1]
+    const polled = new Set<number>()
+    const jobs = await rig().open({
+      roles: both,
+      accounts: async () => ids,
+      poll: async (id) => void polled.add(id),
+    })
+    ids = [2]
+    await jobs.keepSchedules()
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
+    await eventually(() => polled.has(2), { what: 'the new account was polled' })
+  })
+
+  it('changes nothing when the accounts cannot be read', async () => {
+    let broken = false
+    const accounts = async () => {
+      if (broken) throw new Error('store: find accounts: no connection')
+      return [1]
+    }
+    const jobs = await rig().open({ roles: schedulerOnly, accounts, heartbeatMs: 50 })
+    broken = true
+    await eventually(() => rig().lines.some(({ where }) => where === 'heartbeat'), { what: 'it was said' })
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
+  })
+})

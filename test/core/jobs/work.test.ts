@@ -1,0 +1,187 @@
+import { expect, it } from 'vitest'
+import { RateLimitedError, RejectedError, TransientError } from '../../../src/kit/errors.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { describeJobs, type Rig, ride } from './rig.ts'
+
+describeJobs('jobs', (rig) => {
+  const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
+    const [queue] = jobs.queues().filter(({ name }) => name === 'fetches')
+    return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
+  }
+
+  it('runs a job with its payload', async () => {
+    const done: number[] = []
+    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    expect(await jobs.enqueue('fetch-activity', [ride(7)])).toBe(1)
+    await eventually(() => done.length > 0, { what: 'the job ran' })
+    expect(done).toEqual([7])
+    expect((await only('completed', jobs)).data).toEqual(ride(7))
+  })
+
+  it('runs none before its workers start', async () => {
+    const done: number[] = []
+    const first = await rig().open({ waits: true, fetch: async () => void done.push(1) })
+    await first.enqueue('fetch-activity', [ride(7)])
+    const second = await rig().open({ fetch: async () => void done.push(2) })
+    await eventually(() => done.length > 0, { what: 'the job ran' })
+    first.work()
+    await second.close()
+    await first.enqueue('fetch-activity', [ride(10)])
+    await eventually(() => done.at(-1) === 1, { what: 'the first one works' })
+    expect(done[0]).toBe(2)
+  })
+
+  it('retries after a transient error, which costs an attempt, and succeeds', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        if (runs < 3) throw new TransientError('service_timeout', 'service: fetch: timed out')
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('completed', jobs)
+    expect(runs).toBe(3)
+    expect(job.attemptsMade).toBe(3)
+    const warned = rig().lines.filter(({ level, code }) => level === 40 && code === 'service_timeout')
+    const line = { job: 'fetch-activity', accountId: 1 }
+    expect(warned).toMatchObject([
+      { ...line, attempt: 1 },
+      { ...line, attempt: 2 },
+    ])
+  })
+
+  it('lets a job wait as long as the service requires, without costing an attempt or delaying another account', async () => {
+    const starts: number[] = []
+    const others: number[] = []
+    const jobs = await rig().open({
+      concurrency: 1,
+      fetch: async () => {
+        starts.push(Date.now())
+        if (starts.length < 2)
+          throw new RateLimitedError('rate_limited', 'service: fetch: too many requests', 4_000.5)
+      },
+      poll: async () => void others.push(Date.now()),
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    await eventually(() => starts.length > 0, { what: 'the limit was met' })
+    await eventually(async () => rig().lines.some(({ waitMs }) => waitMs === 4_001), {
+      what: 'the limit holds',
+    })
+    await jobs.enqueue('poll-activities', [{ accountId: 2 }])
+    await eventually(() => others.length > 0, { what: 'the other account is polled' })
+    expect(starts).toHaveLength(1)
+    await eventually(() => starts.length === 2, { what: 'the job runs again' })
+    expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(4_000)
+    const job = await only('completed', jobs)
+    expect(job.attemptsMade).toBe(1)
+  })
+
+  it('resumes a queue paused by another program, and says so', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({ heartbeatMs: 500, poll: async (id) => void polled.push(id) })
+    const polls = jobs.queues().find(({ name }) => name === 'polls')
+    await polls?.pause()
+    expect(await jobs.paused()).toEqual(['polls'])
+    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    await eventually(() => polled.length > 0, { what: 'the paused queue works again' })
+    expect(await jobs.paused()).toEqual([])
+    expect(rig().lines.filter(({ level, queue }) => level === 40 && queue === 'polls')).toHaveLength(1)
+  })
+
+  it('ends any job of another program with a sentence, and continues', async () => {
+    const polled: number[] = []
+    const jobs = await rig().open({ poll: async (id) => void polled.push(id) })
+    const polls = jobs.queues().find(({ name }) => name === 'polls')
+    const odd: [name: string, data: unknown][] = [
+      ['due', null],
+      ['due', { name: 'nope', payload: 1 }],
+      ['sweep', { x: 1 }],
+      ['poll-activities', { accountId: 1e300 }],
+      ['__proto__', {}],
+      ['', 'text'],
+      ['x'.repeat(5_000), { y: 'y'.repeat(100_000) }],
+    ]
+    for (const [name, data] of odd) await polls?.add(name, data)
+    await jobs.enqueue('poll-activities', [{ accountId: 1 }])
+    await eventually(() => polled.length > 0, { what: 'the own job ran' })
+    const dead = () => rig().lines.filter(({ level }) => level === 50)
+    await eventually(() => dead().length === odd.length, { what: 'each odd job is dead' })
+    for (const line of dead()) {
+      expect(line).toMatchObject({
+        code: expect.stringMatching(/^job_un(known|readable)$/),
+        error: expect.stringMatching(/; another version or program shares the queue$/),
+      })
+      expect(JSON.stringify(line).length).toBeLessThan(1_000)
+    }
+  })
+
+  it('keeps a refused job with its reason, without a retry', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        throw new RejectedError('not_found', 'service: fetch activity: no such activity')
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('failed', jobs)
+    expect(job.failedReason).toBe('not_found: service: fetch activity: no such activity')
+    expect(runs).toBe(1)
+    expect(rig().lines.filter(({ level }) => level === 50)).toHaveLength(1)
+  })
+
+  it('gives up on a defect after three attempts and keeps its stack', async () => {
+    let runs = 0
+    const jobs = await rig().open({
+      fetch: async () => {
+        runs += 1
+        throw new TypeError(`bad \u0000 thing \ud83d ${'x'.repeat(2_000)}\u{1f6b4}`)
+      },
+    })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    const job = await only('failed', jobs)
+    expect(runs).toBe(3)
+    expect(job.failedReason).toMatch(/^unexpected: bad {3}thing/)
+    expect(job.failedReason.length).toBeLessThan(600)
+    expect(job.stacktrace?.join()).toContain('work.test.ts')
+  })
+
+  it('holds an activity in the queue once, and accepts it again when done', async () => {
+    const done: number[] = []
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)
+    expect(await producer.enqueue('fetch-activity', [ride(2), ride(3)])).toBe(1)
+    expect((await producer.counts()).fetches.waiting).toBe(3)
+    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    await eventually(async () => (await jobs.counts()).fetches.completed === 3, { what: 'all are done' })
+    expect(done.toSorted()).toEqual([1, 2, 3])
+    expect(await jobs.enqueue('fetch-activity', [ride(2)])).toBe(1)
+    await eventually(() => done.length === 4, { what: 'it ran again' })
+  })
+
+  it('lets new activities overtake those that changed', async () => {
+    const done: number[] = []
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    await producer.enqueue('fetch-activity', [ride(1), ride(2)], { priority: 'changed' })
+    await producer.enqueue('fetch-activity', [ride(3)])
+    await producer.enqueue('fetch-activity', [ride(4), ride(5)], { priority: 'new' })
+    await rig().open({ concurrency: 1, fetch: async (id) => void done.push(id) })
+    await eventually(() => done.length === 5, { what: 'all are done' })
+    expect(done).toEqual([4, 5, 3, 1, 2])
+  })
+
+  it('accepts ten thousand jobs twice without doubling one', async () => {
+    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    const rides = Array.from({ length: 10_000 }, (_, index) => ride(index + 1))
+    expect(await jobs.enqueue('fetch-activity', rides, { priority: 'changed' })).toBe(10_000)
+    expect(await jobs.enqueue('fetch-activity', rides)).toBe(0)
+    expect((await jobs.counts()).fetches.waiting).toBe(10_000)
+  })
+
+  it('refuses the payload of another job before anything is added', async () => {
+    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    await expect(jobs.enqueue('fetch-activity', [ride(1), ride(-1)])).rejects.toThrow()
+    expect((await jobs.counts()).fetches.waiting).toBe(0)
+  })
+})

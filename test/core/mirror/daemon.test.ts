@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { openRig, type Rig } from './rig.ts'
+import { expectMirrored } from './truth.ts'
+
+const ACTIVITIES = 16
+
+describe('a daemon', () => {
+  let rig: Rig
+  let daemon: Daemon | undefined
+  const stop = new AbortController()
+
+  beforeEach(async () => {
+    rig = await openRig({
+      activities: ACTIVITIES,
+      env: {
+        MUSETTE_HISTORY_START: '2022-01-01',
+        MUSETTE_POLL_EVERY: '1s',
+        MUSETTE_RECONCILE_EVERY: '2s',
+        // With a longer lag every poll would list the recalculated history again, and make the test long.
+        MUSETTE_LAG: '1s',
+        MUSETTE_CONCURRENCY: '1',
+        MUSETTE_HTTP: 'off',
+      },
+    })
+  })
+  afterEach(async () => {
+    await daemon?.close()
+    await rig.close()
+  })
+
+  const start = async () => {
+    const { config, log } = rig.app
+    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
+    return daemon
+  }
+  const count = async (rule: string) => {
+    const [row] = await rig.rows(`select count(*)::int as n from training.activities where ${rule}`)
+    return Number(row?.n)
+  }
+
+  // A poll that reaches back by the lag makes an activity wanted again for a moment.
+  const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 200 })
+
+  it('notices deletions', async () => {
+    await syncAccount(rig.app, { name: 'default' })
+    const [row] = await rig.rows('select path from training.activities limit 1')
+    await rig.steer('DELETE', `activities/${row?.path}`)
+    await start()
+    await eventually(async () => (await count('absent_since is not null')) === 1)
+    await expectMirroredSoon()
+  })
+
+  it('fetches a wanted activity whose job was lost', async () => {
+    await syncAccount(rig.app, { name: 'default' })
+    await start()
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
+    // The list has no change that would make a job of them again.
+    await rig.rows(
+      `update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`,
+    )
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
+    await expectMirroredSoon()
+  })
+
+  it('fetches a new ride first during a recalculation of everything, and shows the remaining time', async () => {
+    await syncAccount(rig.app, { name: 'default' })
+    // What started in these days counts as new; the history is older here.
+    await rig.rows(`update training.activities set started_at = started_at - interval '60 days'`)
+    await rig.steer('PATCH', 'settings', { latency_ms: 250 })
+    const [begun] = await rig.rows('select now() as at')
+    await rig.steer('POST', 'recalculate')
+    const { app } = await start()
+    await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
+    await rig.steer('POST', 'activities', { name: 'New', seconds: 300 })
+    await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1)
+    // A poll may make those that were fetched wanted again, so that their state does not tell which came first.
+    const left = await rig.rows('select from training.activities where fetched_at < $1', [begun?.at])
+    expect(left.length).toBeGreaterThan(ACTIVITIES / 2)
+    const { accounts } = await findStatus(app)
+    expect(accounts[0]?.fetched_per_minute).toBeGreaterThan(0)
+    expect(accounts[0]?.seconds_to_go).toBeGreaterThan(0)
+    await rig.steer('PATCH', 'settings', { latency_ms: 0 })
+    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES + 1)
+    await expectMirroredSoon()
+  })
+})

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
+import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from './rig.ts'
+
+const TORONTO = { date: '2024-05-01 22:00:00.000000', timezone_type: 3, timezone: 'America/Toronto' }
+const UTC = { date: '2024-05-02 02:00:00.000000', timezone_type: 3, timezone: 'UTC' }
+const ENTRY = { path: 'p1', name: 'Ride', description: 'Flat', activity_type: null, start_date: UTC }
+const DETAIL = {
+  ...{ success: true, name: 'Ride', description: 'Flat' },
+  summary: { activity_type: 'Cycling', start_date: TORONTO, xss: 80 },
+  session_data: [{ unix_time: Date.parse('2024-05-02T02:00:00Z'), power: 100 }],
+}
+
+describe('an activity whose list entry and detail differ', () => {
+  let rig: Rig
+  const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
+  const answer = async (path: string, body: unknown) => {
+    await rig.steer('POST', 'faults', {
+      ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body },
+    })
+  }
+  const say = async ({ entry, detail }: { entry?: object; detail?: object }) => {
+    await rig.steer('DELETE', 'faults')
+    await answer('^/oauth/activity$', { success: true, activities: [{ ...ENTRY, ...entry }] })
+    await answer('^/oauth/activity/', { ...DETAIL, ...detail })
+  }
+  const row = async () =>
+    (
+      await rig.rows(
+        `select name, description, activity_type, timezone, started_at_local::text as local, detail_state
+         from training.activities`,
+      )
+    )[0]
+  const revisions = async () =>
+    (await rig.rows('select changes from training.activity_revisions order by observed_at')).map(
+      ({ changes }) => changes,
+    )
+  const asked = async () => {
+    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    await rig.steer('POST', 'counts/reset')
+    return requests['GET /oauth/activity/:path'] ?? 0
+  }
+  const AS_DETAIL = {
+    ...{ name: 'Ride', description: 'Flat', activity_type: 'Cycling', detail_state: 'mirrored' },
+    ...{ timezone: 'America/Toronto', local: '2024-05-01 22:00:00' },
+  }
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: 0 })
+    await say({})
+    await sync()
+    await asked()
+  })
+  afterEach(() => rig.close())
+
+  it('keeps the day and the type of the detail, and is not a change, however often lists are compared', async () => {
+    expect(await row()).toEqual(AS_DETAIL)
+    const { mirror } = rig.app
+    const compare = () => reconcileActivities(mirror, { account: rig.account })
+    expect(await compare()).toMatchObject({ listed: 1, marked: 0 })
+    await sync(true)
+    expect(await compare()).toMatchObject({ listed: 1, marked: 0 })
+    expect(await row()).toEqual(AS_DETAIL)
+    expect(await revisions()).toEqual([])
+  })
+
+  it('accepts a rename of the list, and keeps it while the detail has the old name', async () => {
+    await say({ entry: { name: 'Commute' } })
+    await sync(true)
+    expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
+    expect(await asked()).toBe(1)
+    await say({ entry: { name: 'Commute' }, detail: { summary: { ...DETAIL.summary, xss: 81 } } })
+    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await sync()
+    expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
+    expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'] }, { xss: [80, 81] }])
+  })
+
+  it('accepts a rename of the detail, and keeps it while the list has the old name', async () => {
+    await say({ detail: { name: 'Commute', description: null } })
+    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await sync(true)
+    await sync(true)
+    expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute', description: null })
+    expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'], description: ['Flat', null] }])
+  })
+
+  it('is fetched again when its list entry has changed, and only then', async () => {
+    await say({ entry: { start_date: { ...UTC, date: '2024-05-02 03:00:00.000000' } } })
+    await sync(true)
+    expect(await asked()).toBe(1)
+    expect(await row()).toEqual(AS_DETAIL)
+    expect(await revisions()).toEqual([])
+  })
+
+  it('keeps the value of the detail when the list no longer has one', async () => {
+    await say({ entry: { name: null, description: null, start_date: null } })
+    await sync(true)
+    expect(await row()).toEqual(AS_DETAIL)
+    expect(await revisions()).toEqual([])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a whole list', () => sync(true)],
+    ['fetching it again', () => resyncAccount(rig.app, { name: 'default', choice: { paths: ['p1'] } })],
+  ])('has neither name, description nor type that nobody has sent, after %s', async (_, mend) => {
+    for (const value of ["'nobody said so'", 'null']) {
+      await rig.rows(
+        `update training.activities set (name, description, activity_type) = (${value}, ${value}, ${value})`,
+      )
+      await mend()
+      expect(await row()).toEqual(AS_DETAIL)
+    }
+  })
+
+  it('uses the value of the list when the detail has none', async () => {
+    await say({ detail: { name: null, description: undefined, summary: { xss: 82 } } })
+    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await sync()
+    await say({
+      entry: { name: 'Commute', activity_type: 'Running' },
+      detail: { name: null, description: undefined, summary: { xss: 82 } },
+    })
+    await sync(true)
+    expect(await row()).toMatchObject({ name: 'Commute', activity_type: 'Running', timezone: 'UTC' })
+  })
+})

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from './rig.ts'
+
+const START = Date.parse('2024-10-27T01:30:00Z')
+
+describe('values that are not what they should be', () => {
+  let rig: Rig
+  const sync = () => syncAccount(rig.app, { name: 'default' })
+  /** Lets the service answer every activity with this text. */
+  const answer = async (body: unknown) => {
+    await rig.steer('POST', 'faults', {
+      ...{ method: 'GET', path: '^/oauth/activity/', kind: 'status', status: 200, times: 'always' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  }
+  const drift = async () =>
+    (await rig.rows(`select field, kind from training.drift order by 1, 2`)).map(
+      ({ field, kind }) => `${field} ${kind}`,
+    )
+
+  beforeEach(async () => {
+    rig = await openRig({ activities: 1 })
+  })
+  afterEach(() => rig.close())
+
+  it('are null, drift and one log line in samples and summary; the activity is mirrored', async () => {
+    const second = (index: number, power: string, hr: string) =>
+      `{"unix_time":${START + index * 1_000},"power":${power},"hr":${hr},"cad":90}`
+    const samples = [second(0, '3.5e38', '1e400'), second(1, '200', '"Infinity"'), second(2, '210', '140')]
+    await answer(
+      `{"success":true,"name":"Odd","summary":{"xss":1e400,"mep":"Infinity"},"session_data":[${samples.join()}]}`,
+    )
+    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    expect(await rig.rows('select power, hr, cad from training.samples order by t')).toEqual([
+      { power: null, hr: null, cad: 90 },
+      { power: 200, hr: null, cad: 90 },
+      { power: 210, hr: 140, cad: 90 },
+    ])
+    expect(await rig.rows('select xss, mep from training.activities')).toEqual([{ xss: null, mep: null }])
+    expect(await rig.rows('select watts from training.power_curves where duration_s = 1')).toEqual([
+      { watts: 210 },
+    ])
+    expect(await drift()).toEqual(
+      expect.arrayContaining([
+        'session_data.hr range',
+        'session_data.hr type',
+        'session_data.power range',
+        'summary.mep type',
+        'summary.xss type',
+      ]),
+    )
+    const lines = rig.log.lines.filter(({ msg }) => String(msg).includes('no column can hold'))
+    expect(lines).toEqual([expect.objectContaining({ level: 'warn', values: 2, samples: 0 })])
+  })
+
+  it('are in the summary as they were sent', async () => {
+    const sent = {
+      ...{ xss: '88.125', distance: ' 41.5 ', duration: '', medal: 'gold', focus: { climber: true } },
+      ...{ sig: [], session: { avg_power: [1, '2'] }, progression: null, sp: 1.23456789012345e-7, id: '007' },
+      ...{ unheard: { of: [true, null, { x: 'é\u2028' }] }, '': 0 },
+    }
+    const text = (summary: object) =>
+      `{"success":true,"name":"Odd","summary":${JSON.stringify(summary)},"session_data":[{"unix_time":${START},"power":1}]}`
+    await answer(text(sent))
+    await sync()
+    const stored = () =>
+      rig.rows('select summary, xss, distance, duration, medal, focus from training.activities')
+    const columns = { xss: 88.125, distance: 41.5, duration: null, medal: null, focus: null }
+    expect(await stored()).toEqual([{ summary: sent, ...columns }])
+
+    const again = async (summary: object) => {
+      await rig.steer('DELETE', 'faults')
+      await answer(text(summary))
+      await rig.rows(`update training.activities set detail_state = 'wanted'`)
+      return sync()
+    }
+    const reordered = Object.fromEntries(Object.entries(sent).reverse())
+    expect(await again(reordered)).toMatchObject({ fetched: 0, unchanged: 1 })
+    expect(await again({ ...sent, medal: 'silver' })).toMatchObject({ fetched: 1, unchanged: 0 })
+    expect(await stored()).toEqual([{ summary: { ...sent, medal: 'silver' }, ...columns }])
+    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+  })
+
+  it.each([
+    ['no summary', '', null],
+    ['null', '"summary":null,', null],
+    ['the empty object of PHP', '"summary":[],', []],
+    ['a text', '"summary":"none yet",', 'none yet'],
+    [
+      'one with a name twice and characters that Postgres refuses',
+      '"summary":{"a":1,"a":"x\\u0000\\ud800"},',
+      { a: 'x\ufffd' },
+    ],
+  ])('%s is kept', async (_what, member, summary) => {
+    await answer(`{"success":true,${member}"session_data":[{"unix_time":${START},"power":1}]}`)
+    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    expect(await rig.rows('select summary from training.activities')).toEqual([{ summary }])
+  })
+
+  it('keep every digit of the start; the first sample decides between two possible hours', async () => {
+    const start_date = { date: '2024-10-27 02:30:00.123456', timezone_type: 3, timezone: 'Europe/Berlin' }
+    await answer({
+      ...{ success: true, name: 'Autumn', summary: { start_date } },
+      session_data: [{ unix_time: START + 123, power: 100 }],
+    })
+    await sync()
+    const exact = 'select started_at::text, started_at_local::text as local from training.activities'
+    const expected = [{ started_at: '2024-10-27 01:30:00.123456+00', local: '2024-10-27 02:30:00.123456' }]
+    expect(await rig.rows(exact)).toEqual(expected)
+    await rig.rows('update training.activities set summary_hash = null')
+    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await sync()
+    expect(await rig.rows(exact)).toEqual(expected)
+    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+  })
+
+  it('are drift when a start cannot be read, in the list and in the detail', async () => {
+    const start_date = { date: '2024-05-01 08:00:00.000000', timezone_type: 3, timezone: 'Nowhere/Town' }
+    await rig.steer('POST', 'faults', {
+      ...{ method: 'GET', path: '^/oauth/activity$', kind: 'status', status: 200, times: 'always' },
+      body: { success: true, activities: [{ path: 'p1', name: 'One', start_date }] },
+    })
+    await answer({ success: true, name: 'One', summary: { start_date } })
+    await sync()
+    expect(await drift()).toEqual(['activities[].start_date type', 'summary.start_date type'])
+  })
+})

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
+import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
+import { findAccounts } from '../../../src/core/store/account-rows.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
+import { makeTestLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { makeAccount, openTestStore, rowsOf } from '../store/open.ts'
+
+const OPTIONS = { historyStart: new Date('2026-01-01T00:00:00Z'), lagMs: HOUR, keepRaw: false }
+const START = new Date('2026-05-03T08:00:00Z')
+const later = (ms: number) => new Date(START.getTime() + ms)
+
+/** A mirror of a service with a clock of its own that lists `paths` in every list; `poll` returns the starts of the changes asked for. */
+async function open() {
+  const { store, url } = await openTestStore()
+  const { log, lines } = makeTestLog()
+  await makeAccount(store)
+  const [account] = await store.read(findAccounts)
+  if (!account) throw new Error('an account was made')
+  const at = { ours: START, service: START as Date | undefined, paths: [] as string[] }
+  const queries: Array<Date | undefined> = []
+  const listActivities = async ({ updatedFrom }: { updatedFrom?: Date }) => {
+    queries.push(updatedFrom)
+    const names = { name: 'Ride', description: null, activityType: null }
+    const entries = at.paths.map((path) => ({ path, ...names }))
+    return { requestedAt: at.ours, serviceTime: at.service, value: { entries, bad: [], drift: [] } }
+  }
+  const deps = {
+    store,
+    log,
+    serviceOf: () => ({ listActivities }),
+    now: () => at.ours,
+    options: OPTIONS,
+  } as unknown as MirrorDeps
+  const poll = async () => {
+    queries.length = 0
+    const result = await pollActivities(deps, { account })
+    return { ...result, queries: [...queries] }
+  }
+  const cursor = async () =>
+    (await rowsOf(store, 'select updated_from from training.sync_cursors'))[0]?.updated_from
+  return { at, url, lines, poll, cursor }
+}
+
+it('a poll lists what changed since the last one and an hour before, and what of it is new where there is something', async () => {
+  const { at, poll, cursor, lines } = await open()
+  expect(new Set((await poll()).queries)).toEqual(new Set([undefined]))
+  expect(await cursor()).toEqual(START)
+  Object.assign(at, { ours: later(MINUTE), service: later(MINUTE + SECOND) })
+  expect(await poll()).toMatchObject({ listed: 0, queries: [later(-HOUR)] })
+  expect(await cursor()).toEqual(later(MINUTE + SECOND))
+  at.paths = ['p1']
+  const { queries, ...counts } = await poll()
+  expect(counts).toEqual({ listed: 1, inserted: 1, marked: 0, bad: 0 })
+  expect(queries).toEqual([later(MINUTE + SECOND - HOUR), later(MINUTE - SECOND)])
+  expect(lines.filter(({ level }) => level === 'warn')).toEqual([])
+})
+
+it('without a Date header the next poll begins a day before this one by our clock, with a warning', async () => {
+  const { at, poll, cursor, lines } = await open()
+  at.service = undefined
+  await poll()
+  expect(await cursor()).toEqual(later(-DAY))
+  expect(lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
+    'the service sends no Date header; going by the clock of this machine',
+  ])
+  expect((await poll()).queries).toEqual([later(-DAY - HOUR)])
+})
+
+it.each([
+  ['half an hour', -29 * MINUTE, 0, false],
+  ['more', -31 * MINUTE, 0, true],
+  ['less than it went on since', 60 * MINUTE, 89 * MINUTE, false],
+  ['more than it went on since', 60 * MINUTE, 91 * MINUTE, true],
+])(
+  'after the clock of the service was set back by %s the whole list is requested: %s',
+  async (_, moved, since, isWhole) => {
+    const { at, url, poll, lines } = await open()
+    await poll()
+    await queryOnce(
+      url,
+      `update training.sync_cursors set advanced_at = advanced_at - $1 * interval '1 ms' returning 1`,
+      [since],
+    )
+    Object.assign(at, { ours: later(moved), service: later(moved) })
+    expect((await poll()).queries).toEqual(isWhole ? [later(-HOUR), undefined] : [later(-HOUR)])
+    expect(lines.some(({ msg }) => msg?.includes('clock went back'))).toBe(isWhole)
+  },
+)

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openRig, type Rig } from './rig.ts'
+
+let rig: Rig
+let path: string
+beforeAll(async () => {
+  rig = await openRig({ activities: 3, longestActivitySeconds: 600 })
+  await syncAccount(rig.app, { name: 'default' })
+  path = String((await rig.rows('select path from training.activities order by 1 limit 1'))[0]?.path)
+})
+afterAll(() => rig.close())
+
+/** The row without what serves fetching, and the number of its samples. */
+async function content(): Promise<unknown> {
+  const [row] = await rig.rows(
+    `select musette.content(a) as row, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as samples
+     from training.activities a where path = $1`,
+    [path],
+  )
+  return row
+}
+
+const outcome = async () =>
+  (
+    await rig.rows(
+      'select detail_state, fetch_error, next_fetch_at is not null as again from training.activities where path = $1',
+      [path],
+    )
+  )[0]
+
+describe.each(['no-summary', 'empty-summary'])(
+  'a success with %s for an activity that had values',
+  (broken) => {
+    it('changes nothing, is a failure with its reason, and is fetched again', async () => {
+      const before = await content()
+      await rig.steer('PATCH', `activities/${path}`, { broken })
+      await rig.steer('PATCH', `activities/${path}`, { name: `Edited, ${broken}` })
+      const counts = await syncAccount(rig.app, { name: 'default', full: true })
+      expect(counts).toMatchObject({
+        failed: 1,
+        reason: expect.stringContaining('that the service has sent before; the mirrored values stay'),
+      })
+      expect(await outcome()).toEqual({
+        detail_state: 'failed',
+        fetch_error: expect.stringMatching(
+          /^activity \w+: the answer lacks (\d+) of its \1 values .*; the mirrored values stay, and it is fetched again$/,
+        ),
+        again: true,
+      })
+      const resynced = await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+      expect(resynced).toMatchObject({ marked: 1, failed: 1 })
+      const [after, was] = [await content(), before] as Array<{
+        row: Record<string, unknown>
+        samples: number
+      }>
+      expect({ ...after?.row, name: '', updated_at: '', summary_hash: '' }).toEqual({
+        ...was?.row,
+        name: '',
+        updated_at: '',
+        summary_hash: '',
+      })
+      expect(after?.samples).toBe(was?.samples)
+      await rig.steer('PATCH', `activities/${path}`, { broken: null })
+      await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+      expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
+    })
+  },
+)
+
+it('a single value that a full summary no longer has becomes NULL, with a revision', async () => {
+  await rig.steer('PATCH', `activities/${path}`, { summary: { xss: null } })
+  await syncAccount(rig.app, { name: 'default' })
+  expect(
+    await rig.rows('select xss, distance is not null as others from training.activities where path = $1', [
+      path,
+    ]),
+  ).toEqual([{ xss: null, others: true }])
+  const [revision] = await rig.rows(
+    `select changes #> '{xss,1}' as xss from training.activity_revisions join training.activities using (activity_id)
+     where path = $1 order by observed_at desc limit 1`,
+    [path],
+  )
+  expect(revision).toEqual({ xss: null })
+})
+
+it('an activity that never had a summary stays, and is not a failure', async () => {
+  await rig.steer('POST', 'activities', { path: 'bare', seconds: 60 })
+  await rig.steer('PATCH', 'activities/bare', { broken: 'empty-summary' })
+  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0 })
+  expect(await rig.rows(`select detail_state, xss from training.activities where path = 'bare'`)).toEqual([
+    { detail_state: 'mirrored', xss: null },
+  ])
+})
+
+describe('samples that have become less', () => {
+  type Sample = Record<string, unknown>
+  type Detail = { name: string; summary: Record<string, unknown>; session_data: Sample[] }
+  const samples = async () =>
+    rig.rows(
+      `select count(*)::int as count, count(power)::int as power from training.samples
+       join training.activities using (activity_id) where path = $1`,
+      [path],
+    )
+  /** Answers the activity with a change of what the sandbox has, under a new name each time, and mirrors it. */
+  const answer = async (name: string, change: (detail: Detail) => Partial<Detail>, failedBefore = 0) => {
+    const { detail } = await rig.steer<{ detail: Detail }>('GET', `activities/${path}`)
+    // The samples of a young activity would be awaited.
+    await rig.rows(`update training.activities set first_seen_at = '2020-01-01', started_at = '2020-01-01'`)
+    await rig.steer('POST', 'faults', {
+      ...{ path: `^/oauth/activity/${path}$`, kind: 'status', status: 200, times: 'always' },
+      body: { ...detail, name, ...change(detail) },
+    })
+    await rig.rows(
+      `update training.activities set detail_state = 'failed', fetch_attempts = $2, next_fetch_at = now() where path = $1`,
+      [path, failedBefore],
+    )
+    const counts = await syncAccount(rig.app, { name: 'default' })
+    await rig.steer('DELETE', 'faults')
+    return counts
+  }
+  const first = (count: number) => (detail: Detail) => ({
+    session_data: detail.session_data.slice(0, count),
+  })
+  const shorter = (detail: Detail) => ({
+    session_data: detail.session_data.slice(0, 100),
+    summary: { ...detail.summary, duration: 100 },
+  })
+  const withoutPower = ({ session_data }: Detail) => ({
+    session_data: session_data.map(({ power, ...sample }) => sample),
+  })
+
+  it.each<[string, (detail: Detail) => Partial<Detail>, RegExp]>([
+    ['fewer', first(200), /lacks \d+ of its \d+ samples that/],
+    ['no more', () => ({ session_data: null as never }), /lacks (\d+) of its \1 samples that/],
+    ['without a field', withoutPower, /lacks the fields power of its samples that/],
+  ])('stay where the answer has %s, with the reason in the row', async (what, change, reason) => {
+    const before = await samples()
+    expect(await answer(`With ${what}`, change)).toMatchObject({ failed: 1 })
+    expect(await outcome()).toEqual({
+      detail_state: 'failed',
+      fetch_error: expect.stringMatching(reason),
+      again: true,
+    })
+    expect(await samples()).toEqual(before)
+    expect(await answer('Whole', () => ({}))).toMatchObject({ failed: 0 })
+    expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
+  })
+
+  it('are accepted when the service keeps sending them, but never none in place of some', async () => {
+    expect(await answer('None', () => ({ session_data: [] }), 7)).toMatchObject({ failed: 1 })
+    expect(await answer('Without power', withoutPower, 7)).toMatchObject({ failed: 0 })
+    expect(await samples()).toMatchObject([{ power: 0 }])
+    expect(await answer('Whole', () => ({}))).toMatchObject({ failed: 0 })
+  })
+
+  it('are accepted with a shorter activity, with a revision of both', async () => {
+    expect(await answer('Cropped', shorter)).toMatchObject({ failed: 0 })
+    expect(await samples()).toMatchObject([{ count: 100 }])
+    const [revision] = await rig.rows(
+      `select changes #> '{duration,1}' as duration, changes #> '{sample_count,1}' as samples
+       from training.activity_revisions join training.activities using (activity_id) where path = $1
+       order by observed_at desc limit 1`,
+      [path],
+    )
+    expect(revision).toEqual({ duration: 100, samples: 100 })
+  })
+})
+
+it('a list entry without a name or a type keeps those that are known', async () => {
+  const [other] = await rig.rows('select path from training.activities where path not in ($1, $2)', [
+    path,
+    'bare',
+  ])
+  const known = () =>
+    rig.rows('select name, activity_type, description from training.activities where path = $1', [
+      other?.path,
+    ])
+  const [before] = await known()
+  const answer = (target: string, body: unknown) =>
+    rig.steer('POST', 'faults', { path: target, kind: 'status', status: 200, times: 'always', body })
+  const { detail } = await rig.steer<{ detail: Record<string, unknown> }>('GET', `activities/${other?.path}`)
+  const { name, description, ...rest } = detail
+  await answer(`^/oauth/activity/${other?.path}$`, rest)
+  await answer('^/oauth/activity$', {
+    success: true,
+    activities: [{ path: other?.path, description: 'New', start_date: [] }],
+  })
+  await syncAccount(rig.app, { name: 'default' })
+  await rig.steer('DELETE', 'faults')
+  expect(await known()).toEqual([{ ...before, description: 'New' }])
+})

@@ -1,0 +1,89 @@
+import type { Account } from '../../../src/core/store/account-rows.ts'
+import { FEATURES } from '../../../src/features/index.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
+import { sleep } from '../../../src/kit/time.ts'
+import { type App, openApp } from '../../../src/program/app/app.ts'
+import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
+import type { FactsApp } from '../../../src/program/frame/findings/facts.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { readConfig } from '../../kit/config.ts'
+import { makeTestLog, type TestLog } from '../../kit/log.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
+import { steer } from '../../kit/steer.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+export type Rig = {
+  app: App & FactsApp
+  account: Account
+  log: TestLog
+  dataDir: string
+  sandboxUrl: string
+  databaseUrl: string
+  /** sends a request to the sandbox, below /_sandbox/ */
+  steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
+  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+/** The service client waits seconds before it asks a failing server again; here nobody needs that rest. */
+const LONGEST_WAIT_MS = 50
+
+/** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
+export async function openRig(options: {
+  activities: number
+  /** without it the rides are short: an hour of samples costs the processor more than most tests do */
+  longestActivitySeconds?: number
+  env?: Record<string, string>
+  databaseUrl?: string
+}): Promise<Rig> {
+  const release = makeReleaseStack()
+  try {
+    const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
+    const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
+    release.defer('sandbox', () => sandbox.close())
+    // By itself the sandbox names no workout on a Monday.
+    await steer(sandbox.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
+    const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
+    const folder = await openTempDir('mirror')
+    release.defer('folder', () => folder.close())
+    const config = readConfig({
+      MUSETTE_BASE_URL: sandbox.url,
+      DATABASE_URL: databaseUrl,
+      MUSETTE_DATA_DIR: folder.path,
+      MUSETTE_REQUESTS_PER_MINUTE: '100000',
+      // A daemon that compares an activity by itself makes requests that its test does not count on.
+      MUSETTE_SCRUB_PER_DAY: '0',
+      ...options.env,
+    })
+    const log = makeTestLog()
+    const opened = await openApp(config, log.log, {
+      features: FEATURES,
+      sleep: (ms, signal) => sleep(Math.min(ms, LONGEST_WAIT_MS), signal),
+    })
+    const app = { ...opened, features: FEATURES }
+    release.defer('app', () => app.close())
+    const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
+    const account = await signInWithPassword(app, login)
+    return {
+      app,
+      account,
+      log,
+      dataDir: folder.path,
+      sandboxUrl: sandbox.url,
+      databaseUrl,
+      steer: (method, path, body) => steer(sandbox.url, method, path, body),
+      rows: (text, values) => queryOnce(databaseUrl, text, values),
+      close: () => release.release(),
+    }
+  } catch (error) {
+    await release.release()
+    throw error
+  }
+}
+
+async function openDatabase(release: ReleaseStack): Promise<string> {
+  const database = await openTestDatabase()
+  release.defer('database', () => database.close())
+  return database.url
+}

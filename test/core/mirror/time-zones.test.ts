@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Jobs } from '../../../src/core/jobs/jobs.ts'
+import { updateAllTimeZones } from '../../../src/core/mirror/time-zones.ts'
+import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
+import { setHomeTimezone } from '../../../src/program/app/sign-in.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { openRig, type Rig } from './rig.ts'
+
+const AUCKLAND = { lat: -36.8485, lng: 174.7633 }
+const SAN_FRANCISCO = { lat: 37.7749, lng: -122.4194 }
+const KATHMANDU = { lat: 27.7172, lng: 85.324 }
+
+const NO_JOBS = { enqueue: async () => undefined } as unknown as Jobs
+const SWEEP = { signal: new AbortController().signal } as Parameters<
+  ReturnType<typeof makeHandlers>['sweep']
+>[1]
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await openRig({ activities: 0 })
+})
+afterEach(() => rig.close())
+
+type Made = { path: string; at: string; sample?: Record<string, number>; indoor?: boolean }
+
+/** Adds a ride of ten minutes, whose times the service sends in UTC. */
+async function ride({ path, at, ...rest }: Made): Promise<void> {
+  await rig.steer('POST', 'activities', { path, started_at: at, seconds: 600, ...rest })
+}
+
+const sync = () => syncAccount(rig.app, { name: 'default' })
+
+/** Zone, what told it, and the wall clock of each activity, by its path. */
+async function clocks(): Promise<Record<string, string>> {
+  const rows = await rig.rows(
+    `select path, concat_ws(' ', started_at_local, timezone, timezone_source) as clock from training.activities order by path`,
+  )
+  return Object.fromEntries(rows.map(({ path, clock }) => [path, clock]))
+}
+
+/** How often the feed says that activities changed, and which columns did. */
+async function changedColumns(after: unknown): Promise<Record<string, unknown>[]> {
+  return rig.rows(
+    `select path, array_agg(key order by key) as columns from training.changes, jsonb_object_keys(detail) as key
+     where kind = 'activity.changed' and key <> 'summary_hash' and change_id > $1 group by change_id, path order by path`,
+    [after],
+  )
+}
+
+async function newestChange(): Promise<unknown> {
+  const [row] = await rig.rows('select coalesce(max(change_id), 0) as newest from training.changes')
+  return row?.newest
+}
+
+async function fourRides(): Promise<void> {
+  await ride({ path: 'auckland', at: '2026-03-01T19:00:00Z', sample: AUCKLAND })
+  await ride({ path: 'francisco', at: '2026-02-01T02:30:00Z', sample: SAN_FRANCISCO })
+  await ride({ path: 'indoors', at: '2026-02-27T18:00:00Z', indoor: true })
+  await ride({ path: 'kathmandu', at: '2026-01-05T23:15:00Z', sample: KATHMANDU })
+}
+
+const FOUR_CLOCKS = {
+  auckland: '2026-03-02 08:00:00 Pacific/Auckland position',
+  francisco: '2026-01-31 18:30:00 America/Los_Angeles position',
+  indoors: '2026-02-28 07:00:00 Pacific/Auckland nearest',
+  kathmandu: '2026-01-06 05:00:00 Asia/Kathmandu position',
+}
+
+describe('activities that the service dates in UTC', () => {
+  it('have the days of the rider everywhere, and the instants of the service', async () => {
+    await fourRides()
+    await sync()
+    expect(await clocks()).toEqual(FOUR_CLOCKS)
+    expect(await rig.rows('select path, started_at from training.activities order by path')).toEqual([
+      { path: 'auckland', started_at: new Date('2026-03-01T19:00:00Z') },
+      { path: 'francisco', started_at: new Date('2026-02-01T02:30:00Z') },
+      { path: 'indoors', started_at: new Date('2026-02-27T18:00:00Z') },
+      { path: 'kathmandu', started_at: new Date('2026-01-05T23:15:00Z') },
+    ])
+    const days = 'select count(*)::int as wrong from training.activities a'
+    for (const query of [
+      `${days} join training.activity_intensity i using (activity_id) where i.day <> a.started_at_local::date`,
+      `${days} join training.power_curves c using (activity_id) where c.started_at_local <> a.started_at_local`,
+      `${days} where not exists (select from training.daily_load d where d.day = a.started_at_local::date and d.activities > 0)`,
+    ])
+      expect(await rig.rows(query), query).toEqual([{ wrong: 0 }])
+    const sent = `select distinct summary #>> '{start_date,timezone}' as detail, list_fields ->> 'timezone' as list from training.activities`
+    expect(await rig.rows(sent)).toEqual([{ detail: 'UTC', list: 'UTC' }])
+  })
+
+  it('keep their clocks when they are listed and fetched again, without a row in the change feed', async () => {
+    await fourRides()
+    await sync()
+    const before = await newestChange()
+    await sync()
+    await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await sync()
+    expect(await clocks()).toEqual(FOUR_CLOCKS)
+    expect(await changedColumns(before)).toEqual([])
+  })
+
+  it('move when they get coordinates late, or lose them', async () => {
+    await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', sample: { lat: 0, lng: 0 } })
+    await ride({ path: 'ride2', at: '2026-03-02T19:00:00Z', indoor: true })
+    await sync()
+    expect(await clocks()).toEqual({
+      ride1: '2026-03-01 19:00:00 UTC unknown',
+      ride2: '2026-03-02 19:00:00 UTC unknown',
+    })
+    await rig.steer('PATCH', 'activities/ride1', { sample: AUCKLAND, summary: { xss: 41 } })
+    await sync()
+    expect(await clocks()).toEqual({
+      ride1: '2026-03-02 08:00:00 Pacific/Auckland position',
+      ride2: '2026-03-03 08:00:00 Pacific/Auckland nearest',
+    })
+    await rig.steer('PATCH', 'activities/ride1', { sample: { lat: 0, lng: 0 }, summary: { xss: 42 } })
+    await sync()
+    expect(await clocks()).toEqual({
+      ride1: '2026-03-01 19:00:00 UTC unknown',
+      ride2: '2026-03-02 19:00:00 UTC unknown',
+    })
+  })
+
+  it('have the place or the clock of their FIT file where the service sends no position', async () => {
+    await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', indoor: true })
+    await sync()
+    await rig.rows(
+      `with made as (insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at, activity_id)
+         select account_id, 'c', 'ride.fit', 1, 'mirrored', now(), activity_id from training.activities returning account_id)
+       select from made`,
+    )
+    await rig.rows(
+      `insert into training.fit_files (account_id, content_id, utc_offset_s, size_bytes, parts, records, fields, read_at)
+       select account_id, content_id, 20700, 1, 1, 1, '{}', now() from training.uploads`,
+    )
+    await sync()
+    expect(await clocks()).toEqual({ ride1: '2026-03-02 00:45:00 +05:45 file' })
+    await setHomeTimezone(rig.app, { name: 'default', timezone: 'Asia/Kathmandu' })
+    expect(await clocks()).toEqual({ ride1: '2026-03-02 00:45:00 Asia/Kathmandu file' })
+    await rig.rows('update training.fit_files set start_lat = $1, start_lng = $2', Object.values(AUCKLAND))
+    await sync()
+    const placed = { ride1: '2026-03-02 08:00:00 Pacific/Auckland position' }
+    expect(await clocks()).toEqual(placed)
+    const before = await newestChange()
+    await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await sync()
+    await rebuildAccount(rig.app, { name: 'default' })
+    expect([await clocks(), await changedColumns(before)]).toEqual([placed, []])
+  })
+
+  it('are corrected without the service after an older version, and by a rebuild after damage', async () => {
+    await fourRides()
+    await sync()
+    await rig.steer('POST', 'counts/reset')
+    await rig.rows(
+      `update training.activities set timezone = 'UTC', timezone_source = null, started_at_local = started_at at time zone 'UTC'`,
+    )
+    await updateAllTimeZones(rig.app)
+    expect(await clocks()).toEqual(FOUR_CLOCKS)
+    await rig.rows(
+      `update training.activities set timezone = 'Europe/Berlin', started_at_local = started_at_local + interval '3 days'`,
+    )
+    await rebuildAccount(rig.app, { name: 'default' })
+    expect(await clocks()).toEqual(FOUR_CLOCKS)
+    expect(await rig.steer('GET', 'counts')).toMatchObject({ requests: {} })
+  })
+})
+
+it('a new activity moves its neighbours to its clock within one sweep of the daemon', async () => {
+  await ride({ path: 'indoors', at: '2026-03-02T19:00:00Z', indoor: true })
+  await sync()
+  const { sweep } = makeHandlers(rig.app, () => NO_JOBS)
+  await sweep({}, SWEEP)
+  expect(await clocks()).toEqual({ indoors: '2026-03-02 19:00:00 UTC unknown' })
+  await rig.rows(
+    `insert into training.activities (account_id, path, started_at, start_lat, start_lng, detail_state, listed_at, wanted_at)
+     select account_id, 'auckland', '2026-03-01T19:00Z', $1, $2, 'mirrored', now(), now() from training.accounts`,
+    [AUCKLAND.lat, AUCKLAND.lng],
+  )
+  await sweep({}, SWEEP)
+  expect(await clocks()).toEqual({
+    auckland: '2026-03-02 08:00:00 Pacific/Auckland position',
+    indoors: '2026-03-03 08:00:00 Pacific/Auckland nearest',
+  })
+  const newest = await newestChange()
+  await sweep({}, SWEEP)
+  await sweep({}, SWEEP)
+  expect(await newestChange()).toBe(newest)
+})
+
+describe('the home of an account', () => {
+  it('is the zone of activities without one nearby, with one row each in the change feed, and moves the values derived from their days', async () => {
+    await ride({ path: 'auckland', at: '2026-03-01T19:00:00Z', sample: AUCKLAND })
+    await ride({ path: 'indoors', at: '2025-12-31T23:30:00Z', indoor: true })
+    await sync()
+    const before = await newestChange()
+    expect(await setHomeTimezone(rig.app, { name: 'default', timezone: 'Asia/Tokyo' })).toBe(1)
+    expect(await clocks()).toEqual({
+      auckland: '2026-03-02 08:00:00 Pacific/Auckland position',
+      indoors: '2026-01-01 08:30:00 Asia/Tokyo setting',
+    })
+    expect(await changedColumns(before)).toEqual([
+      { path: 'indoors', columns: ['started_at_local', 'timezone', 'timezone_source'] },
+    ])
+    expect(await rig.rows('select distinct season from training.power_curves')).toEqual([{ season: 2026 }])
+    expect(await rig.rows('select timezone, timezone_source from training.today')).toEqual([
+      { timezone: 'Asia/Tokyo', timezone_source: 'setting' },
+    ])
+    expect(await setHomeTimezone(rig.app, { name: 'default', timezone: null })).toBe(1)
+    expect(await clocks()).toMatchObject({ indoors: '2025-12-31 23:30:00 UTC unknown' })
+  })
+
+  it.each([
+    ['Asia/Calcutta', 'Asia/Kolkata'],
+    ['Asia/Kolkata', 'Asia/Calcutta'],
+    ['US/Eastern', 'America/New_York'],
+    ['Europe/Kiev', 'Europe/Kyiv'],
+    ['europe/berlin', 'Europe/Berlin'],
+  ])('with the name %s is kept as %s, where Postgres knows only that one', async (alias, known) => {
+    await queryOnce(
+      rig.databaseUrl,
+      `set allow_system_table_mods = on; create or replace view pg_catalog.pg_timezone_names as
+       select * from pg_timezone_names() where name <> '${alias}'`,
+    )
+    await setHomeTimezone(rig.app, { name: 'default', timezone: alias })
+    expect(await rig.rows('select timezone from training.accounts')).toEqual([{ timezone: known }])
+  })
+
+  it('that Postgres does not know is refused, and nothing changes', async () => {
+    await expect(
+      setHomeTimezone(rig.app, { name: 'default', timezone: 'Mars/Olympus' }),
+    ).rejects.toMatchObject({
+      code: 'bad_timezone',
+    })
+    expect(await rig.rows('select timezone from training.accounts')).toEqual([{ timezone: null }])
+  })
+
+  it('is not that of another account on another continent', async () => {
+    const [other] = await rig.rows(
+      `insert into training.accounts (name, base_url, timezone, timezone_set_by) values ('other', 'http://127.0.0.1:9', 'Europe/Berlin', 'account') returning account_id`,
+    )
+    await ride({ path: 'indoors', at: '2026-03-01T19:00:00Z', indoor: true })
+    await ride({ path: 'auckland', at: '2026-03-03T19:00:00Z', sample: AUCKLAND })
+    await sync()
+    await rig.rows(
+      `insert into training.activities (account_id, path, started_at, detail_state, listed_at, wanted_at)
+       values ($1, 'theirs', '2026-03-02T23:30:00Z', 'mirrored', now(), now())`,
+      [other?.account_id],
+    )
+    await updateAllTimeZones(rig.app)
+    expect(await clocks()).toEqual({
+      auckland: '2026-03-04 08:00:00 Pacific/Auckland position',
+      indoors: '2026-03-02 08:00:00 Pacific/Auckland nearest',
+      theirs: '2026-03-03 00:30:00 Europe/Berlin setting',
+    })
+    const days = await rig.rows('select account_id, timezone from training.today order by account_id')
+    expect(days.map(({ timezone }) => timezone)).toEqual(['Pacific/Auckland', 'Europe/Berlin'])
+  })
+})

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordTrainingInfo } from '../../../src/core/store/training/training-info-rows.ts'
+import { openScene, type Scene } from './training-scene.ts'
+
+const ANSWER = {
+  success: true,
+  signature: { ftp: '251.5', ltp: 200, hie: 20.1, pp: null },
+  status: 'Fresh',
+  weight: 71.5,
+  tl: { low: 40, high: 2, peak: 0.5, total: 42.5 },
+  targetXSS: [],
+  wotd: { type: 'None' },
+  mood: 'new\u0000field',
+}
+
+describe('training info', () => {
+  let scene: Scene
+  const rows = () => scene.rows('select * from training.training_info order by observed_at')
+  beforeEach(async () => {
+    scene = await openScene()
+  })
+  afterEach(() => scene.close())
+
+  it('is kept completely', async () => {
+    await scene.pollInfo()
+    const [row, ...more] = await rows()
+    expect(more).toEqual([])
+    const raw = row?.raw as {
+      signature: Record<string, number>
+      tl: Record<string, number>
+      targetXSS: Record<string, number>
+      wotd: Record<string, unknown>
+    } & Record<string, unknown>
+    expect(row).toMatchObject({ ...raw.signature, status: raw.status, weight_kg: raw.weight })
+    expect([row?.tl_low, row?.tl_high, row?.tl_peak, row?.tl_total]).toEqual(
+      ['low', 'high', 'peak', 'total'].map((part) => raw.tl[part]),
+    )
+    expect(row?.target_total).toBe(raw.targetXSS.total)
+    expect(row).toMatchObject({
+      wotd_type: 'Scheduled',
+      wotd_name: raw.wotd.name,
+      wotd_workout_id: raw.wotd.workoutId,
+      wotd_difficulty: raw.wotd.difficulty,
+      wotd_description: raw.wotd.description,
+      source: 'Improvement Rate',
+    })
+  })
+
+  it('makes one request and no new row while nothing changes', async () => {
+    await scene.pollInfo()
+    const [before] = await rows()
+    await scene.requests()
+    await scene.pollInfo()
+    expect(await scene.requests()).toEqual({ 'GET /oauth/training_info': 1 })
+    const [after, ...more] = await rows()
+    expect(more).toEqual([])
+    expect(after?.observed_at).toEqual(before?.observed_at)
+    expect(Number(after?.last_seen_at)).toBeGreaterThan(Number(before?.last_seen_at))
+    expect(after?.wotd_url).toBe(before?.wotd_url)
+  })
+
+  it('has no new row for an address of the workout file that depends on the requested format', async () => {
+    for (const ext of ['erg', 'zwo', 'erg']) {
+      const url = `/oauth/workout-download/w1.${ext}?signed=${ext}`
+      await scene.answer({ ...ANSWER, wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url } })
+      await scene.pollInfo()
+      await scene.heal()
+    }
+    expect(await rows()).toHaveLength(1)
+  })
+
+  it('has a new row when a ride has changed the loads, and keeps the old one', async () => {
+    await scene.pollInfo()
+    await scene.steer('POST', 'activities', { seconds: 7_200, kind: 'race' })
+    await scene.pollInfo()
+    const [before, after, ...more] = await rows()
+    expect(more).toEqual([])
+    expect(after?.tl_low).toBeGreaterThan(Number(before?.tl_low))
+    expect(after?.wotd_url).toBe(before?.wotd_url)
+    const raw = { success: true, signature: { ftp: expect.anything() }, tl: { low: expect.anything() } }
+    expect(after?.raw).toMatchObject(raw)
+  })
+
+  it('uses the valid parts of an odd answer, and reports the others', async () => {
+    await scene.answer(ANSWER)
+    await scene.pollInfo()
+    const [row] = await rows()
+    expect(row).toMatchObject({ ftp: 251.5, pp: null, tl_total: 42.5, target_low: null, wotd_type: 'None' })
+    expect(row?.raw).toMatchObject({ signature: { ftp: '251.5' }, mood: 'newfield' })
+    const drift = await scene.rows(`select field from training.drift where endpoint = 'training_info'`)
+    expect(drift).toContainEqual({ field: 'mood' })
+  })
+
+  it('records nothing but a failed run when the answer cannot be used', async () => {
+    await scene.fault('^/oauth/training_info$', { kind: 'html' })
+    await expect(scene.pollInfo()).rejects.toThrow('not JSON')
+    expect(await rows()).toEqual([])
+    const runs = await scene.rows('select resource, outcome, error_code from training.sync_runs')
+    expect(runs).toEqual([{ resource: 'training_info', outcome: 'failed', error_code: 'not_json' }])
+  })
+
+  it('is not overwritten by an answer that was requested earlier', async () => {
+    await scene.pollInfo()
+    const [row] = await rows()
+    const older = {
+      accountId: scene.account.accountId,
+      requestedAt: new Date(Number(row?.last_seen_at) - 1_000),
+      row: { status: 'Tired' } as Parameters<typeof recordTrainingInfo>[1]['row'],
+      raw: { status: 'Tired' },
+      isSame: () => false,
+    }
+    expect(await scene.app.store.transaction((tx) => recordTrainingInfo(tx, older))).toBe('older')
+    expect(await rows()).toEqual([row])
+  })
+
+  it('continues after our clock was set back by hours', async () => {
+    await scene.rows(`insert into training.training_info (account_id, observed_at, last_seen_at, raw, status)
+      select account_id, now() + interval '5 hours', now() + interval '5 hours', '{}', 'Tired' from training.accounts`)
+    expect(await scene.pollInfo()).toMatchObject({ changed: 1 })
+    expect(await scene.pollInfo()).toMatchObject({ changed: 0 })
+    expect((await rows()).map((row) => row.wotd_type)).toEqual([null, 'Scheduled'])
+  })
+
+  it('is kept apart for two accounts', async () => {
+    const second = await scene.signIn('second')
+    await scene.pollInfo()
+    await scene.pollInfo(second)
+    const found = await scene.rows('select account_id, weight_kg from training.training_info order by 1')
+    expect(found.map((row) => row.account_id)).toEqual([scene.account.accountId, second.accountId])
+    expect(found[0]?.weight_kg).not.toBe(found[1]?.weight_kg)
+  })
+
+  it.each(['signature', 'tl', 'targetXSS', 'wotd'])(
+    'keeps its values when an answer lacks %s, and accepts that after three days',
+    async (part) => {
+      await scene.pollInfo()
+      const before = await rows()
+      const { [part]: _left, ...poorer } = { ...(before[0]?.raw as object) } as Record<string, unknown>
+      await scene.answer({ ...poorer, status: 'Tired' })
+      await expect(scene.pollInfo()).rejects.toThrow(
+        `training info: the answer lacks ${part} that the service has sent before`,
+      )
+      expect(await rows()).toEqual(before)
+      const failed = `update training.sync_runs set started_at = now() - $1::interval where error_code = 'poorer_answer'`
+      await scene.rows(failed, ['2 days'])
+      await expect(scene.pollInfo()).rejects.toThrow('lacks')
+      await scene.rows(failed, ['4 days'])
+      await scene.rows(
+        `update training.sync_runs set started_at = now() - interval '5 days' where resource = 'training_info' and outcome = 'done'`,
+      )
+      await scene.pollInfo()
+      expect(await rows()).toHaveLength(2)
+    },
+  )
+
+  it('without a signature does not fetch every workout again', async () => {
+    await scene.pollInfo()
+    await scene.pollWorkouts()
+    await scene.rows('update training.training_info set ftp = null, ltp = null, hie = null, pp = null')
+    await scene.requests()
+    await scene.pollWorkouts()
+    expect(await scene.requests()).not.toHaveProperty('GET /oauth/workout/:path')
+  })
+})

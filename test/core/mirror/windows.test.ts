@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { splitByYears, splitInHalves, type Window } from '../../../src/core/mirror/list-activities.ts'
+
+const moment = (seconds: number) => new Date(seconds * 1_000)
+const seconds = fc.integer({ min: 0, max: 2_000_000_000 })
+const windows: fc.Arbitrary<Window> = fc
+  .tuple(seconds, seconds)
+  .map(([a, b]) => ({ from: moment(Math.min(a, b)), to: moment(Math.max(a, b)) }))
+
+describe('the windows of a list', () => {
+  it('by years cover every second, share their boundaries, and are a year long at most until now', () => {
+    fc.assert(
+      fc.property(windows, seconds.map(moment), (window, now) => {
+        const parts = splitByYears(window, now)
+        if (window.from < window.to) {
+          expect(parts.at(0)?.from).toEqual(window.from)
+          expect(parts.at(-1)?.to).toEqual(window.to)
+        }
+        for (const [index, part] of parts.entries()) {
+          if (index > 0) expect(part.from).toEqual(parts[index - 1]?.to)
+          const end =
+            part === parts.at(-1)
+              ? Math.min(part.to.getTime(), Math.max(part.from.getTime(), now.getTime()))
+              : part.to.getTime()
+          expect(end - part.from.getTime()).toBeLessThanOrEqual(366 * 86_400_000)
+        }
+      }),
+    )
+  })
+
+  it('in halves cover the whole and each is smaller, whatever the starts', () => {
+    fc.assert(
+      fc.property(windows, fc.array(fc.option(seconds)), (window, starts) => {
+        const halves = splitInHalves(
+          window,
+          starts.map((start) => (start === null ? null : moment(start))),
+        )
+        const length = (part: Window) => part.to.getTime() - part.from.getTime()
+        if (!halves) {
+          expect(length(window)).toBeLessThan(2_000)
+          return
+        }
+        const [older, newer] = halves
+        expect([older.from, older.to, newer.to]).toEqual([window.from, newer.from, window.to])
+        expect(Math.max(length(older), length(newer))).toBeLessThan(length(window))
+      }),
+    )
+  })
+
+  it.each([
+    [1, [], undefined],
+    [2, [], 1],
+    [10, [], 5],
+    [10, [0], 1],
+    [10, [1], 1],
+    [10, [3], 2],
+    [10, [50], 9],
+    [10, [9, 1, null, 5], 4],
+    [10, [9, 1, 5, 3], 4],
+  ])('in halves of %i s with the starts %j meet after %s s', (length, starts, cut) => {
+    const known = starts.map((start) => (start === null ? null : moment(start)))
+    const halves = splitInHalves({ from: moment(0), to: moment(length) }, known)
+    expect(halves?.map(({ to }) => to)).toEqual(cut && [moment(cut), moment(length)])
+  })
+
+  it('in halves part the listed starts in the middle', () => {
+    const window = { from: moment(0), to: moment(1_000_000) }
+    const starts = [900_000, 900_100, 900_200, 900_300].map(moment)
+    const [older, newer] = splitInHalves(window, starts) ?? []
+    expect(older?.to).toEqual(moment(900_199))
+    expect(newer?.from).toEqual(moment(900_199))
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { driftOfDate, normalizeDate, offsetSecondsAt } from '../../../src/core/normalize/local-start.ts'
+
+const instantOf = (date: string, timezoneType: number, timezone: string) =>
+  normalizeDate({ date, timezoneType, timezone })?.instant.toISOString()
+
+describe('a PHP date', () => {
+  it('of type 1 is a UTC offset', () => {
+    expect(instantOf('2024-05-01 08:00:00.000000', 1, '+02:00')).toBe('2024-05-01T06:00:00.000Z')
+    expect(instantOf('2024-05-01 08:00:00.000000', 1, '-03:30')).toBe('2024-05-01T11:30:00.000Z')
+    expect(instantOf('2024-05-01 08:00:00.500000', 1, '+00:00')).toBe('2024-05-01T08:00:00.500Z')
+  })
+
+  it('of type 2 is an abbreviation', () => {
+    expect(instantOf('2024-05-01 08:00:00.000000', 2, 'EDT')).toBe('2024-05-01T12:00:00.000Z')
+    expect(instantOf('2024-01-01 08:00:00.000000', 2, 'CET')).toBe('2024-01-01T07:00:00.000Z')
+  })
+
+  it('of type 3 is a zone name, summer and winter', () => {
+    expect(instantOf('2024-07-01 08:00:00.000000', 3, 'America/Toronto')).toBe('2024-07-01T12:00:00.000Z')
+    expect(instantOf('2024-01-01 08:00:00.000000', 3, 'America/Toronto')).toBe('2024-01-01T13:00:00.000Z')
+    expect(instantOf('2017-11-02 13:54:15.000000', 3, 'UTC')).toBe('2017-11-02T13:54:15.000Z')
+  })
+
+  it('keeps the wall clock and the zone of the service', () => {
+    expect(
+      normalizeDate({ date: '2024-05-01 08:00:00.000000', timezoneType: 2, timezone: 'EDT' }),
+    ).toMatchObject({
+      local: '2024-05-01 08:00:00.000000',
+      timezone: 'EDT',
+    })
+  })
+
+  it('in an hour that occurs twice is the first one, or the one nearer to a known time', () => {
+    expect(instantOf('2024-10-27 02:30:00.000000', 3, 'Europe/Berlin')).toBe('2024-10-27T00:30:00.000Z')
+    const date = { date: '2024-10-27 02:30:00.000000', timezoneType: 3, timezone: 'Europe/Berlin' }
+    const near = (time: string) => normalizeDate(date, Date.parse(time))?.instant.toISOString()
+    expect(near('2024-10-27T01:30:02Z')).toBe('2024-10-27T01:30:00.000Z')
+    expect(near('2024-10-27T01:00:00Z')).toBe('2024-10-27T00:30:00.000Z')
+    expect(near('2024-10-27T00:30:02Z')).toBe('2024-10-27T00:30:00.000Z')
+  })
+
+  it.each(['ACT', 'AET', 'AGT', 'BET', 'CNT', 'CTT', 'ECT', 'IET', 'MIT', 'NET', 'PLT', 'PNT', 'PRT', 'VST'])(
+    'in %s is unknown, because PHP uses this name for another zone',
+    (timezone) => {
+      expect(instantOf('2024-05-01 08:00:00.000000', 2, timezone)).toBeUndefined()
+    },
+  )
+
+  it('of type 2 has the offset of PHP for its abbreviation, in upper or lower case', () => {
+    const hours = {
+      ...{ UTC: 0, GMT: 0, Z: 0, WET: 0, WEST: 1, BST: 1, IST: 2, IDT: 3, CET: 1, CEST: 2, MET: 1, MEST: 2 },
+      ...{
+        EET: 2,
+        EEST: 3,
+        MSK: 3,
+        MSD: 4,
+        SAST: 2,
+        CAT: 2,
+        EAT: 3,
+        WAT: 1,
+        PKT: 5,
+        WIB: 7,
+        HKT: 8,
+        WITA: 8,
+      },
+      ...{ AWST: 8, AWDT: 9, WIT: 9, JST: 9, KST: 9, ACST: 9.5, ACDT: 10.5, CHST: 10, AEST: 10, AEDT: 11 },
+      ...{ NZST: 12, NZDT: 13, SST: -11, HST: -10, HDT: -9, AKST: -9, AKDT: -8, PST: -8, PDT: -7, MST: -7 },
+      ...{ MDT: -6, CST: -6, CDT: -5, EST: -5, EDT: -4, AST: -4, ADT: -3, ART: -3, NST: -3.5, NDT: -2.5 },
+    }
+    const offsets = Object.keys(hours).map((name) => [name, (offsetSecondsAt(name, 0) ?? Number.NaN) / 3_600])
+    expect(Object.fromEntries(offsets)).toEqual(hours)
+    expect(instantOf('2024-05-01 08:00:00', 2, 'ChST')).toBe('2024-04-30T22:00:00.000Z')
+  })
+
+  it('has an offset below 16 hours, also with seconds', () => {
+    expect(offsetSecondsAt('+5:45', 0)).toBe(20_700)
+    expect(offsetSecondsAt('-00:53:28', 0)).toBe(-3_208)
+    expect(offsetSecondsAt('+15:59', 0)).toBe(57_540)
+    expect(offsetSecondsAt('+16:00', 0)).toBeUndefined()
+  })
+
+  it('is in the years 1 to 9999, also by its wall clock', () => {
+    expect(instantOf('0001-01-01 00:00:00', 1, '+00:00')).toBe('0001-01-01T00:00:00.000Z')
+    expect(instantOf('9999-12-31 23:59:59', 1, '+00:00')).toBe('9999-12-31T23:59:59.000Z')
+    expect(offsetSecondsAt('+01:00', Date.parse('9999-12-31T22:59:59Z'))).toBe(3_600)
+    expect(offsetSecondsAt('+01:00', Date.parse('9999-12-31T23:00:00Z'))).toBeUndefined()
+    expect(offsetSecondsAt('-01:00', Date.parse('0001-01-01T00:30:00Z'))).toBeUndefined()
+  })
+
+  it('of type 3 in a zone named like an abbreviation has summer time', () => {
+    expect(instantOf('2024-07-01 08:00:00.000000', 3, 'CET')).toBe('2024-07-01T06:00:00.000Z')
+    expect(instantOf('2024-07-01 08:00:00.000000', 2, 'CET')).toBe('2024-07-01T07:00:00.000Z')
+    expect(instantOf('2024-07-01 08:00:00.000000', 3, 'PRC')).toBe('2024-07-01T00:00:00.000Z')
+  })
+
+  it('is drift when it cannot be read, but not when it is missing', () => {
+    expect(driftOfDate('start_date', { date: 'noon', timezone: 'UTC' })).toEqual([
+      { field: 'start_date', kind: 'type', example: 'noon UTC' },
+    ])
+    expect(driftOfDate('start_date', { date: '2024-05-01 08:00:00.000000', timezone: 'UTC' })).toEqual([])
+    expect(driftOfDate('start_date', { date: null, timezone: null })).toEqual([])
+    expect(driftOfDate('start_date', {})).toEqual([])
+    expect(driftOfDate('start_date', { date: '2024-05-01 08:00:00' })).toMatchObject([
+      { example: '2024-05-01 08:00:00' },
+    ])
+  })
+
+  it.each([
+    [null, 'UTC'],
+    ['yesterday', 'UTC'],
+    ['2024-13-01 00:00:00.000000', 'UTC'],
+    ['2024-05-01 08:00:00.000000', 'XYZT'],
+    ['2024-05-01 08:00:00.000000', 'system'],
+    ['2024-05-01 08:00:00 America/New_York', 'UTC'],
+    ['0000-01-01 00:00:00.000000', 'UTC'],
+    ['9999-12-31 20:00:00.000000', '-10:00'],
+    ['2024-05-01 08:00:00.000000', 'Nowhere/Town'],
+    ['2024-05-01 08:00:00.000000', null],
+  ])('of %j in %j is unknown and not guessed', (date, timezone) => {
+    expect(normalizeDate({ date, timezoneType: 3, timezone })).toBeUndefined()
+  })
+})

@@ -1,0 +1,310 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { normalizePlace } from '../../../src/core/normalize/activity-answer.ts'
+import {
+  normalizeDate,
+  normalizeLocalStart,
+  normalizeZones,
+  zoneAt,
+} from '../../../src/core/normalize/local-start.ts'
+import type { ZoneFacts } from '../../../src/core/store/activities/zone-rows.ts'
+import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
+
+type Spot = readonly [number, number]
+
+const AUCKLAND: Spot = [-36.8485, 174.7633]
+const SAN_FRANCISCO: Spot = [37.7749, -122.4194]
+const KATHMANDU: Spot = [27.7172, 85.324]
+
+/** What is normalized of a start that the service sent in UTC, for an activity that began at a place. */
+function startAt(utc: string, spot?: Spot, zone = { timezoneType: 3, timezone: 'UTC' }) {
+  const moment = normalizeDate({ date: `${utc}.000000`, ...zone })
+  if (!moment) throw new Error('the date can be read')
+  const place = placeOf(spot ? [spot] : [])
+  const { startedAt, timezone, startedAtLocal, timezoneSource } = normalizeLocalStart(moment, place)
+  return { at: startedAt.toISOString(), local: startedAtLocal.slice(0, 19), timezone, timezoneSource }
+}
+
+function placeOf(spots: readonly Spot[]) {
+  const samples = makeSamples(spots.length, () => UNKNOWN)
+  for (const [index, [lat, lng]] of spots.entries()) {
+    samples.columns.lat[index] = lat
+    samples.columns.lng[index] = lng
+  }
+  return normalizePlace(samples)
+}
+
+describe('a start that the service sends in UTC', () => {
+  it.each([
+    ['Auckland', '2026-03-01 19:00:00', AUCKLAND, '2026-03-02 08:00:00', 'Pacific/Auckland'],
+    ['San Francisco', '2026-03-02 02:30:00', SAN_FRANCISCO, '2026-03-01 18:30:00', 'America/Los_Angeles'],
+    ['Kathmandu, +05:45', '2026-03-01 23:15:00', KATHMANDU, '2026-03-02 05:00:00', 'Asia/Kathmandu'],
+    [
+      'Nukuʻalofa, +13',
+      '2026-03-01 11:30:00',
+      [-21.1393, -175.2049],
+      '2026-03-02 00:30:00',
+      'Pacific/Tongatapu',
+    ],
+    [
+      'Pago Pago, −11',
+      '2026-03-01 10:59:59',
+      [-14.2756, -170.702],
+      '2026-02-28 23:59:59',
+      'Pacific/Pago_Pago',
+    ],
+    [
+      'Lord Howe, summer: +11',
+      '2026-01-01 13:00:00',
+      [-31.5553, 159.0821],
+      '2026-01-02 00:00:00',
+      'Australia/Lord_Howe',
+    ],
+    [
+      'Lord Howe, winter: +10:30',
+      '2026-07-01 13:30:00',
+      [-31.5553, 159.0821],
+      '2026-07-02 00:00:00',
+      'Australia/Lord_Howe',
+    ],
+    [
+      'Berlin, the night that has no 2 o’clock',
+      '2026-03-29 01:00:00',
+      [52.52, 13.405],
+      '2026-03-29 03:00:00',
+      'Europe/Berlin',
+    ],
+    [
+      'Berlin, the first 2:30 of the night that has two',
+      '2026-10-25 00:30:00',
+      [52.52, 13.405],
+      '2026-10-25 02:30:00',
+      'Europe/Berlin',
+    ],
+    [
+      'Berlin, the second 2:30',
+      '2026-10-25 01:30:00',
+      [52.52, 13.405],
+      '2026-10-25 02:30:00',
+      'Europe/Berlin',
+    ],
+    [
+      'Berlin in 1979, without summer time',
+      '1979-07-01 10:00:00',
+      [52.52, 13.405],
+      '1979-07-01 11:00:00',
+      'Europe/Berlin',
+    ],
+    ['the Atlantic, by longitude', '2026-03-01 12:00:00', [40, -40], '2026-03-01 09:00:00', 'Etc/GMT+3'],
+    ['the 180th meridian', '2026-03-01 12:00:00', [-16.8, 180], '2026-03-02 00:00:00', 'Pacific/Fiji'],
+  ] as const)('has the clock of the place: %s', (_where, utc, spot, local, timezone) => {
+    const at = `${utc.replace(' ', 'T')}.000Z`
+    expect(startAt(utc, spot)).toEqual({ at, local, timezone, timezoneSource: 'position' })
+  })
+
+  it('has the clock of each side of a border', () => {
+    const zones = [
+      [48.573, 7.8001],
+      [48.5737, 7.8099],
+      [42.0283, -8.6434],
+      [42.0468, -8.6443],
+    ] as const
+    expect(zones.map(([lat, lng]) => zoneAt(lat, lng))).toEqual([
+      'Europe/Paris',
+      'Europe/Berlin',
+      'Europe/Lisbon',
+      'Europe/Madrid',
+    ])
+  })
+
+  it.each([
+    ['no position', []],
+    ['0, 0, which devices write before they have a fix', [[0, 0]]],
+    ['no number', [[Number.NaN, 7]]],
+    ['no place on earth', [[91, 7]]],
+    ['no longitude on earth', [[7, -181]]],
+  ] as Array<[string, Spot[]]>)('is UTC and unknown with %s', (_what, spots) => {
+    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
+    expect(moment && normalizeLocalStart(moment, placeOf(spots))).toMatchObject({
+      timezone: 'UTC',
+      timezoneSource: 'unknown',
+      startedAtLocal: '2026-03-01 19:00:00.123456',
+    })
+  })
+
+  it('has the clock of the first fix, where a recording begins without one', () => {
+    const place = placeOf([[Number.NaN, Number.NaN], [0, 0], AUCKLAND, SAN_FRANCISCO])
+    const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
+    expect(moment && normalizeLocalStart(moment, place)).toEqual({
+      startedAt: new Date('2026-03-01T19:00:00.123Z'),
+      timezone: 'Pacific/Auckland',
+      timezoneSource: 'position',
+      startedAtLocal: '2026-03-02 08:00:00.123456',
+    })
+  })
+
+  it.each(['UTC', 'utc', 'Etc/UTC', 'GMT', 'Z', '+00:00', 'Etc/GMT', 'Zulu'])(
+    'does not count as the zone of the rider when written %s',
+    (timezone) => {
+      const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezoneType: 3, timezone })
+      expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
+    },
+  )
+})
+
+it.each([
+  [1, '+02:00', '2026-07-01T06:00:00.000Z'],
+  [1, '+05:30:15', '2026-07-01T02:29:45.000Z'],
+  [2, 'EDT', '2026-07-01T12:00:00.000Z'],
+  [2, 'WET', '2026-07-01T08:00:00.000Z'],
+  [3, 'Europe/London', '2026-07-01T07:00:00.000Z'],
+])(
+  'a zone of type %i that is not plain UTC, %s, counts before the position',
+  (timezoneType, timezone, at) => {
+    expect(startAt('2026-07-01 08:00:00', AUCKLAND, { timezoneType, timezone })).toEqual({
+      at,
+      local: '2026-07-01 08:00:00',
+      timezone,
+      timezoneSource: 'service',
+    })
+  },
+)
+
+it('the instant is the one sent, whatever the place; the wall clock differs by the offset', () => {
+  const instants = fc.date({
+    min: new Date('1900-01-01'),
+    max: new Date('2099-12-31'),
+    noInvalidDate: true,
+  })
+  const spots = fc.tuple(
+    fc.double({ min: -90, max: 90, noNaN: true }),
+    fc.double({ min: -180, max: 180, noNaN: true }),
+  )
+  fc.assert(
+    fc.property(instants, spots, (instant, spot) => {
+      const utc = instant.toISOString().slice(0, 19).replace('T', ' ')
+      const { at, local } = startAt(utc, spot)
+      expect(at).toBe(`${utc.replace(' ', 'T')}.000Z`)
+      const hours = (Date.parse(`${local.replace(' ', 'T')}Z`) - Date.parse(at)) / 3_600_000
+      expect(Math.abs(hours)).toBeLessThan(16)
+    }),
+    { numRuns: 300 },
+  )
+  const known = [AUCKLAND, SAN_FRANCISCO, KATHMANDU].map((spot) => startAt('2026-01-01 12:00:00', spot).local)
+  expect(known).toEqual(['2026-01-02 01:00:00', '2026-01-01 04:00:00', '2026-01-01 17:45:00'])
+})
+
+const DAY_MS = 86_400_000
+const NOON = Date.parse('2026-03-10T12:00:00Z')
+
+/** An activity of which nothing tells the zone, so many days after another. */
+function facts(activityId: number, afterDays: number, known: Partial<ZoneFacts> = {}): ZoneFacts {
+  return {
+    activityId,
+    startedAt: new Date(NOON + afterDays * DAY_MS),
+    timezone: 'UTC',
+    timezoneSource: null,
+    offsetS: 0,
+    startLat: null,
+    startLng: null,
+    fileOffsetS: null,
+    fileLat: null,
+    fileLng: null,
+    ...known,
+  }
+}
+
+const at = ([startLat, startLng]: Spot) => ({ startLat, startLng })
+
+/** The zone of each activity and what told it, after the changes. */
+function zonesOf(rows: readonly ZoneFacts[], home: string | null = null) {
+  const changes = new Map(normalizeZones(rows, { home }).map((change) => [change.was.activityId, change]))
+  return rows.map((row) => {
+    const { timezone, timezoneSource, offsetS } = changes.get(row.activityId) ?? row
+    return [timezone, timezoneSource, (offsetS ?? 0) / 3_600]
+  })
+}
+
+describe('the zone of an activity without one of its own', () => {
+  it('is the zone of the nearest activity in time, with the offset of its own day', () => {
+    const rows = [
+      facts(1, -30, at([52.52, 13.405])),
+      facts(2, -20),
+      facts(3, -9),
+      facts(4, 0, at(AUCKLAND)),
+      facts(5, 29),
+      facts(6, 31),
+    ]
+    expect(zonesOf(rows)).toEqual([
+      ['Europe/Berlin', 'position', 1],
+      ['Europe/Berlin', 'nearest', 1],
+      ['Pacific/Auckland', 'nearest', 13],
+      ['Pacific/Auckland', 'position', 13],
+      // New Zealand's summer time ended on 5 April.
+      ['Pacific/Auckland', 'nearest', 12],
+      ['UTC', 'unknown', 0],
+    ])
+  })
+
+  it('is the home when no activity within 30 days has one', () => {
+    const rows = [facts(1, 0, at(AUCKLAND)), facts(2, 30), facts(3, 31)]
+    expect(zonesOf(rows, 'America/Toronto').slice(1)).toEqual([
+      ['Pacific/Auckland', 'nearest', 12],
+      ['America/Toronto', 'setting', -4],
+    ])
+  })
+
+  it('comes from its FIT file before any neighbour, named after a known zone with this offset', () => {
+    const rows = [
+      facts(1, 0, at(KATHMANDU)),
+      facts(2, 1, { fileOffsetS: 20_700 }),
+      facts(3, 2, { fileOffsetS: -14_400 }),
+      facts(4, 3, { fileOffsetS: 34_200 }),
+      facts(5, 3.1),
+    ]
+    expect(zonesOf(rows, 'America/Toronto').slice(1)).toEqual([
+      ['Asia/Kathmandu', 'file', 5.75],
+      ['America/Toronto', 'file', -4],
+      ['+09:30', 'file', 9.5],
+      ['+09:30', 'nearest', 9.5],
+    ])
+  })
+
+  it('is the zone of the first position of its FIT file when the service sent none, before the clock of the file', () => {
+    const inFile = { fileLat: AUCKLAND[0], fileLng: AUCKLAND[1], fileOffsetS: 3_600 }
+    const rows = [
+      facts(1, 0, inFile),
+      facts(2, 1, { ...inFile, ...at(KATHMANDU) }),
+      facts(3, 2, { ...inFile, timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 }),
+    ]
+    const zones = [
+      ['Pacific/Auckland', 'position', 13],
+      ['Asia/Kathmandu', 'position', 5.75],
+      ['EDT', 'service', -4],
+    ]
+    expect(zonesOf(rows)).toEqual(zones)
+    const [first] = normalizeZones(rows, { home: null })
+    expect(normalizeZones([{ ...facts(1, 0, inFile), ...first }], { home: 'Europe/Berlin' })).toEqual([])
+  })
+
+  it('does not replace the zone of the service or of a position, and lists only differences', () => {
+    const service = facts(1, 0, { timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 })
+    const position = facts(2, 1, {
+      ...at(AUCKLAND),
+      timezone: 'Pacific/Auckland',
+      timezoneSource: 'position',
+      offsetS: 46_800,
+    })
+    const nearest = facts(3, 1.2, {
+      timezone: 'Pacific/Auckland',
+      timezoneSource: 'nearest',
+      offsetS: 46_800,
+    })
+    expect(normalizeZones([service, position, nearest], { home: 'Europe/Berlin' })).toEqual([])
+  })
+
+  it('is found again when the coordinates of an activity are gone', () => {
+    const gone = facts(1, 0, { timezone: 'Pacific/Auckland', timezoneSource: 'position', offsetS: 46_800 })
+    expect(zonesOf([gone])).toEqual([['UTC', 'unknown', 0]])
+  })
+})

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { makeRow } from '../../../src/core/fields/field.ts'
+import { TRAINING_INFO_FIELDS } from '../../../src/core/fields/training-fields.ts'
+import {
+  normalizeActivity,
+  normalizeDetail,
+  normalizeListEntry,
+  normalizePlace,
+} from '../../../src/core/normalize/activity-answer.ts'
+import { normalizeDefinition, normalizeWorkoutEntry } from '../../../src/core/normalize/workout-rows.ts'
+import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
+import { parseTrainingInfo, parseWorkout } from '../../../src/core/service/wire/wire-workouts.ts'
+import { unwrap } from '../../kit/parsed.ts'
+import { makeSamples, makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
+
+const NO_SAMPLES = makeSamplesOf([])
+const NOWHERE = normalizePlace(NO_SAMPLES)
+
+/** The columns of a row whose value is not null: an undefined one leaves what the table holds. */
+const notNull = (row: object) => Object.entries(row).filter(([, value]) => value !== null)
+
+describe('a row', () => {
+  it('has null for each field that is missing', () => {
+    expect(notNull(normalizeDetail({}, NO_SAMPLES, NOWHERE))).toEqual([])
+    expect(notNull(normalizeListEntry({ path: 'a' }))).toEqual([['path', 'a']])
+    expect(notNull(normalizeWorkoutEntry({ path: 'a', raw: null }))).toEqual([['path', 'a']])
+    const { sets, ...workout } = normalizeDefinition({ workout: [{}], bad: [] }, null)
+    expect([notNull(workout), sets.map(notNull)]).toEqual([[], [[]]])
+  })
+
+  it('has each value that was sent in a column', () => {
+    const number = counter()
+    const loads = () => ({ low: number(), high: number(), peak: number(), total: number() })
+    const info = {
+      ...{ status: 'Fresh', weight: number(), source: 'account', tl: loads(), targetXSS: loads() },
+      signature: { ftp: number(), ltp: number(), hie: number(), pp: number() },
+      wotd: { type: 'A', name: 'B', workoutId: 'C', description: 'D', difficulty: number(), url: 'E' },
+    }
+    expect(valuesOf(makeRow(TRAINING_INFO_FIELDS, unwrap(parseTrainingInfo(info))))).toEqual(valuesOf(info))
+    const summary = {
+      ...{ xss: number(), xlss: number(), xhss: number(), xpss: number(), xep: number(), mep: number() },
+      ...{
+        tws: number(),
+        sp: number(),
+        sfd: number(),
+        focus: 'Climber',
+        specificity: 'Pure',
+        difficulty: number(),
+      },
+      ...{
+        difficulty_rating: 'Hard',
+        distance: number(),
+        duration: number(),
+        medal: number(),
+        breakthrough: number(),
+      },
+      ...{
+        total_grams_carbs: number(),
+        total_grams_fat: number(),
+        training_status: number(),
+        freshness: 'Red',
+      },
+      ...{ street_view: 'F', activity_map: 'G', chart_view: 'H' },
+      sig: { ftp: number(), atc: number(), pp: number() },
+      prev_sig: { ftp: number(), atc: number(), pp: number(), ltp: number() },
+      session: {
+        ...{ max_power: number(), avg_power: number(), max_cadence: number() },
+        ...{ total_elevation_gain: number(), total_calories: number() },
+      },
+      progression: {
+        ...{ tl: { ftp: number(), hie: number(), pp: number() }, date: 'I', form: number() },
+        rl: { ftp: number(), hie: number(), pp: number() },
+      },
+    }
+    const detail = unwrap(parseActivity({ summary }))
+    expect(valuesOf(normalizeDetail(detail, NO_SAMPLES, NOWHERE))).toEqual(valuesOf(summary))
+    const set = { name: 'J', index: number(), power: number(), duration: number() }
+    const rest = { power_rest: number(), duration_rest: number(), interval_count: number() }
+    const wire = { name: 'K', description: 'L', workout: [{ ...set, ...rest }] }
+    expect(valuesOf(normalizeDefinition(unwrap(parseWorkout(wire)), null))).toEqual(valuesOf(wire))
+    const entry = { path: 'a', name: 'M', description: 'N', activity_type: 'Cycling' }
+    const [listed] = unwrap(parseActivityList({ activities: [entry] })).entries
+    expect(listed && valuesOf(normalizeListEntry(listed))).toEqual(valuesOf(entry))
+  })
+
+  it('keeps columns of the list that the answer lacks, and has the time from the first to the last sample', () => {
+    const row = normalizeDetail({}, makeSamplesOf([{}, { at: 90 }]), NOWHERE)
+    expect(row.elapsedS).toBe(90)
+    for (const name of ['name', 'description', 'activityType', 'startedAt'])
+      expect(row).not.toHaveProperty(name)
+    const cleared = normalizeDetail({ name: null, description: null }, NO_SAMPLES, NOWHERE)
+    expect(cleared).toHaveProperty('description', null)
+    expect(cleared).not.toHaveProperty('name')
+  })
+})
+
+describe('an activity', () => {
+  it('without samples and summary has no rows of them and no threshold power', () => {
+    const { derived, drift, lost } = normalizeActivity({ drift: [] })
+    expect(derived).toMatchObject({ summary: null, samples: { count: 0 }, sampleExtras: [], place: NOWHERE })
+    expect([derived.powerCurve, derived.intensity, derived.measures]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect({ drift, lost }).toEqual({ drift: [], lost: { values: 0, samples: 0 } })
+  })
+
+  it('without a signature has the measures that need none', () => {
+    const session_data = columnsOf([{ unix_time: 1_000, power: 100 }]) ?? null
+    const { intensity, measures } = normalizeActivity({ session_data, drift: [] }).derived
+    expect(intensity).toMatchObject({ ftp: null, powerZonesS: null, aboveFtpS: null })
+    expect(measures).toMatchObject({ meanPower: 100, intensity: null })
+  })
+})
+
+describe('the place of an activity', () => {
+  const placeOf = (...points: Array<[lat: number, lng: number]>) =>
+    normalizePlace(
+      makeSamples(points.length, (field, index) => points[index]?.[['lat', 'lng'].indexOf(field)] ?? UNKNOWN),
+    )
+
+  it('is the first position and the box around all of them, up to the poles and the 180th meridian', () => {
+    expect(placeOf([0, 0], [0, 7], [5, 0])).toEqual({
+      startLat: 0,
+      startLng: 7,
+      south: 0,
+      north: 5,
+      west: 0,
+      east: 7,
+    })
+    for (const [lat, lng] of [
+      [90, 180],
+      [-90, -180],
+    ] as const)
+      expect(placeOf([lat, lng])).toEqual({
+        ...{ startLat: lat, startLng: lng, south: lat, north: lat, west: lng, east: lng },
+      })
+    expect(placeOf([90.5, 7], [7, 180.5], [UNKNOWN, 7], [0, 0])).toEqual(NOWHERE)
+  })
+})
+
+function counter(): () => number {
+  let last = 0
+  return () => ++last
+}
+
+/** All values of an object and of those in it that are not null, sorted. */
+function valuesOf(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  return typeof value === 'object'
+    ? Object.values(value).flatMap(valuesOf).sort()
+    : [`${typeof value} ${value}`]
+}

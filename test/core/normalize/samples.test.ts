@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  hashSummary,
+  normalizePowerCurve,
+  normalizeSamples,
+} from '../../../src/core/normalize/activity-answer.ts'
+import { columnsOf } from '../../../src/core/service/wire/wire-activity.ts'
+import { makeExtra, makeSamplesOf } from '../../kit/samples.ts'
+
+describe('samples', () => {
+  it('become columns in the order of time, with NaN for unknown values', () => {
+    const { samples, extras, drift } = normalizeSamples(
+      columns([
+        { unix_time: 2_000, power: 200, hr: null, cad: '91' },
+        { unix_time: 1_000, power: '150.5', hr: 120 },
+      ]),
+    )
+    expect([...samples.t]).toEqual([1_000, 2_000])
+    expect([...samples.columns.power]).toEqual([150.5, 200])
+    expect([...samples.columns.hr]).toEqual([120, Number.NaN])
+    expect([...samples.columns.cad]).toEqual([Number.NaN, 91])
+    expect(extras).toEqual([])
+    expect(drift).toEqual([])
+  })
+
+  it('keep fields without a column, second by second', () => {
+    const { extras, drift } = normalizeSamples(
+      columns([
+        { unix_time: 1_000, power: 1, t_scaled: 0.5 },
+        { unix_time: 2_000, power: 1 },
+        { unix_time: 3_000, power: 1, t_scaled: 1.5, label: 'climb' },
+      ]),
+    )
+    expect(extras).toEqual([
+      makeExtra('t_scaled', [0.5, null, 1.5]),
+      makeExtra('label', [null, null, 'climb']),
+    ])
+    expect(drift.map((item) => item.field)).toEqual(['session_data.t_scaled', 'session_data.label'])
+  })
+
+  it('report what cannot be a number, and leave out a sample without a time', () => {
+    const { samples, drift } = normalizeSamples(
+      columns([{ unix_time: 1_000, power: 'strong' }, { power: 100 }, { unix_time: 'noon', power: 100 }]),
+    )
+    expect(samples.count).toBe(1)
+    expect(samples.columns.power[0]).toBeNaN()
+    expect(drift).toMatchObject([
+      { field: 'session_data.unix_time', kind: 'type' },
+      { field: 'session_data.power', kind: 'type', example: 'strong' },
+    ])
+  })
+})
+
+describe('numbers that no column can hold', () => {
+  it('are null and reported: infinities, words for them, and what is beyond a float4', () => {
+    const { samples, drift, extras, lost } = normalizeSamples(
+      columns([
+        {
+          unix_time: 1_000,
+          power: 3.5e38,
+          hr: '1e400',
+          cad: 'Infinity',
+          lat: 1e300,
+          tws: 3.4e38,
+          mm: Number.POSITIVE_INFINITY,
+        },
+        { unix_time: 2_000, power: -1e39, hr: 120, cad: 90, lat: Number.POSITIVE_INFINITY, tws: 1, mm: 2 },
+      ]),
+    )
+    const { power, hr, cad, lat, tws } = samples.columns
+    expect([[...power], [...hr], [...cad], [...lat], [...tws]]).toEqual([
+      [Number.NaN, Number.NaN],
+      [Number.NaN, 120],
+      [Number.NaN, 90],
+      [1e300, Number.NaN],
+      [3.4e38, 1],
+    ])
+    expect(extras).toEqual([makeExtra('mm', [null, 2])])
+    expect(lost).toEqual({ values: 5, samples: 0 })
+    expect(drift).toEqual(
+      expect.arrayContaining([
+        { field: 'session_data.power', kind: 'range', example: 3.5e38 },
+        { field: 'session_data.hr', kind: 'range', example: 'Infinity' },
+        { field: 'session_data.cad', kind: 'type', example: 'Infinity' },
+        { field: 'session_data.lat', kind: 'range', example: 'Infinity' },
+        { field: 'session_data.mm', kind: 'range', example: 'Infinity' },
+      ]),
+    )
+    expect(normalizePowerCurve(samples)).toBeUndefined()
+  })
+
+  it('are not a time: the sample is left out and counted', () => {
+    const { samples, lost, drift } = normalizeSamples(
+      columns([{ unix_time: 1_000 }, { unix_time: -3e14 }, { unix_time: 1e300 }, { unix_time: 9e15 }]),
+    )
+    expect(samples.count).toBe(1)
+    expect(lost).toEqual({ values: 0, samples: 3 })
+    expect(drift).toEqual([{ field: 'session_data.unix_time', kind: 'type', example: -3e14 }])
+  })
+
+  it('and values of a field whose name is longer than 1,000 bytes are left out and counted', () => {
+    const [kept, long] = ['x'.repeat(1_000), 'x'.repeat(1_001)]
+    const { extras, lost, drift } = normalizeSamples(columns([{ unix_time: 1_000, [kept]: 5, [long]: 6 }]))
+    expect(extras).toEqual([makeExtra(kept, [5])])
+    expect(lost).toEqual({ values: 1, samples: 0 })
+    expect(drift.map(({ kind, example }) => [kind, example])).toEqual([
+      ['unknown', 5],
+      ['range', null],
+    ])
+  })
+
+  it('leave the arrays of the answer as they are', () => {
+    const sent = columns([{ unix_time: 1_000, power: 1e39 }])
+    normalizeSamples(sent)
+    expect(sent.fields.get('power')?.numbers[0]).toBe(1e39)
+  })
+})
+
+describe('the power curve', () => {
+  const step = fc.record({
+    gap: fc.integer({ min: 0, max: 20 }),
+    watts: fc.integer({ min: -60, max: 1_500 }),
+  })
+  const ride = fc
+    .tuple(fc.boolean(), fc.constantFrom(1, 5, 20), fc.array(step, { minLength: 1, maxLength: 120 }))
+    .map(([negative, usual, steps]) => {
+      let second = 1_700_000_000
+      return steps.map(({ gap, watts }) => {
+        // Gaps of all lengths, or one that is the usual one.
+        second += usual === 20 || gap > 16 ? gap : usual
+        return { second, watts: negative ? watts : Math.abs(watts) }
+      })
+    })
+
+  it('equals a brute-force search, with samples that last until the next, gaps as zero watts and the later of two samples in one second', () => {
+    fc.assert(
+      fc.property(ride, (points) => {
+        const samples = makeSamplesOf(points.map(({ second, watts }) => ({ at: second, power: watts })))
+        const bySecond = holdEach(new Map(points.map((point) => [point.second, point.watts])))
+        const first = Math.min(...bySecond.keys())
+        const length = Math.max(...bySecond.keys()) - first + 1
+        const curve = normalizePowerCurve(samples)?.points ?? []
+        expect(curve.at(-1)?.durationS).toBe(length)
+        for (const { durationS, watts } of curve) {
+          let best = Number.NEGATIVE_INFINITY
+          for (let start = first; start + durationS <= first + length; start++) {
+            let sum = 0
+            for (let second = start; second < start + durationS; second++) sum += bySecond.get(second) ?? 0
+            best = Math.max(best, sum / durationS)
+          }
+          expect(watts).toBeCloseTo(best, 9)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('of a steady power is that power, however far apart the samples', () => {
+    for (const every of [1, 2, 5, 60]) {
+      const samples = makeSamplesOf(
+        Array.from({ length: 240 }, (_, index) => ({ at: index * every, power: 200 })),
+      )
+      const points = normalizePowerCurve(samples)?.points ?? []
+      expect(points.at(-1)).toEqual({ durationS: 240 * every, watts: 200 })
+      expect(points.every(({ watts }) => watts === 200)).toBe(true)
+    }
+  })
+
+  it('has the same durations for every ride, and its own length', () => {
+    const minutes = [
+      ...[
+        1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 12, 14, 15, 18, 20, 25, 30, 35, 40, 45,
+      ],
+      ...[50, 60, 75, 90, 105, 120, 150, 180, 210, 240, 300, 360, 420, 480, 600, 720],
+    ]
+    const seconds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 18, 20, 25, 30, 35, 40, 45, 50]
+    const samples = makeSamplesOf(Array.from({ length: 146 }, (_, index) => ({ at: index * 300, power: 1 })))
+    const durations = normalizePowerCurve(samples)?.points.map(({ durationS }) => durationS)
+    expect(durations).toEqual([...seconds, ...minutes.map((each) => each * 60), 43_800])
+  })
+
+  it('has a gap where one of the samples every 5 s is missing, and none where one is late', () => {
+    const at = [0, 5, 10, 15, 24, 29, 34, 44, 49, 54]
+    const samples = makeSamplesOf(at.map((second) => ({ at: second, power: 100 })))
+    const last = normalizePowerCurve(samples)?.points.at(-1)
+    expect(last).toEqual({ durationS: 59, watts: (100 * 54) / 59 })
+  })
+
+  it('uses the unsmoothed power if available, and says which', () => {
+    const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
+    const points = (best: number, mean: number) => [
+      { durationS: 1, watts: best },
+      { durationS: 2, watts: mean },
+    ]
+    expect(normalizePowerCurve(samples)).toEqual({ source: 'power', points: points(100, 100) })
+    samples.columns.p_raw.set([0, 300])
+    expect(normalizePowerCurve(samples)).toEqual({ source: 'p_raw', points: points(300, 150) })
+  })
+
+  it('is missing without power, and when the clock jumps by years', () => {
+    expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
+    const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
+    expect(normalizePowerCurve(jump)).toBeUndefined()
+  })
+})
+
+describe('the hash of a summary', () => {
+  const one = { name: 'Ride', summaryAsSent: { xss: 1, sig: { ftp: 250, pp: 900 } } }
+
+  it('does not see the order of keys, and sees every value', () => {
+    const shuffled = { summaryAsSent: { sig: { pp: 900, ftp: 250 }, xss: 1 }, name: 'Ride' }
+    expect(hashSummary(shuffled)).toBe(hashSummary(one))
+    const changed = { ...one, summaryAsSent: { xss: 1, sig: { ftp: 251, pp: 900 } } }
+    expect(hashSummary(changed)).not.toBe(hashSummary(one))
+    expect(hashSummary({ ...one, name: 'Race' })).not.toBe(hashSummary(one))
+  })
+
+  it('sees a value that no column can hold, and the type of a value', () => {
+    const hashOf = (medal: unknown) => hashSummary({ ...one, summaryAsSent: { medal } })
+    const hashes = [1, '1', 'gold', 'silver', ['gold'], null].map(hashOf)
+    expect(new Set(hashes).size).toBe(hashes.length)
+  })
+})
+
+/** Lets each value last until the next one when that is less than two usual steps away, else for one usual step. */
+function holdEach(sparse: Map<number, number>): Map<number, number> {
+  const seconds = [...sparse.keys()]
+  const steps = seconds.slice(1).map((second, index) => second - (seconds[index] ?? 0))
+  const usual = steps.toSorted((a, b) => a - b)[Math.ceil(steps.length / 2) - 1] ?? 1
+  return new Map(
+    [...sparse].flatMap(([second, watts], index) => {
+      const step = steps[index] ?? usual
+      return Array.from(
+        { length: step < 2 * usual ? step : usual },
+        (_, held) => [second + held, watts] as const,
+      )
+    }),
+  )
+}
+
+function columns(sent: Record<string, unknown>[]) {
+  const made = columnsOf(sent)
+  if (!made) throw new Error('too many samples')
+  return made
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_TIMEOUTS, type RawAnswer } from '../../../src/core/service/http-message.ts'
+import {
+  networkError,
+  parseFileText,
+  parseJsonObject,
+  quoteRefusal,
+  statusError,
+} from '../../../src/core/service/service-errors.ts'
+
+const NOW = new Date('2024-05-01T12:00:00Z')
+
+function answerOf(status: number, body: unknown = '', headers: RawAnswer['headers'] = {}): RawAnswer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return {
+    status,
+    headers,
+    body: Buffer.from(text),
+    requestedAt: NOW,
+    serviceTime: undefined,
+    requestSent: true,
+  }
+}
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}
+
+describe('the error of a status', () => {
+  it.each([
+    [200, {}, undefined],
+    [299, { error: 'invalid_token' }, undefined],
+    [300, '', { code: 'redirect_refused', message: 'ride: it was answered with a redirect (status 300)' }],
+    [399, '', { code: 'redirect_refused' }],
+    [
+      400,
+      '',
+      { code: 'rejected', status: 400, message: 'ride: the service refused the request (status 400)' },
+    ],
+    [401, '', { code: 'unauthorized', status: 401 }],
+    [403, { error: 'invalid_token' }, { code: 'unauthorized', status: 401 }],
+    [400, { error: 'expired_token' }, { code: 'unauthorized' }],
+    [400, { error: 'invalid_grant' }, { code: 'unauthorized' }],
+    [403, { error: 'invalid_client' }, { code: 'rejected', status: 403 }],
+    [403, { error: ['invalid_token'] }, { code: 'rejected', status: 403 }],
+    [408, '', { code: 'timeout', requestSent: true }],
+    [409, '', { code: 'rejected' }],
+    [499, '', { code: 'rejected' }],
+    [500, '', { code: 'server_error', requestSent: true }],
+    [599, '', { code: 'server_error' }],
+  ])('%i with %j is %j', (status, body, expected) => {
+    const error = statusError(answerOf(status, body), 'ride', NOW)
+    if (expected === undefined) expect(error).toBeUndefined()
+    else expect(error).toMatchObject(expected)
+  })
+
+  it('429 names the seconds, rounded up', () => {
+    const error = statusError(answerOf(429, '', { 'retry-after': '1.001' }), 'ride', NOW)
+    expect(error).toMatchObject({ message: 'ride: the service asks to wait 2 s', retryAfterMs: 1_001 })
+  })
+})
+
+describe('the error of a connection', () => {
+  const at = { requestSent: true, answered: false, origin: 'https://service.test' }
+  const withCode = (code: string) => Object.assign(new TypeError('secret'), { code })
+
+  it.each([
+    ['ECONNREFUSED', 'connect_failed', 'because no program answers at its address (ECONNREFUSED)'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'connect_failed', 'cannot be reached (UND_ERR_CONNECT_TIMEOUT)'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate_refused', 'comes from an authority that is not known here'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'the service did not answer in time'],
+    ['ECONNRESET', 'connection_lost', 'the connection was lost (ECONNRESET)'],
+  ])('%s is %s, with the request sent unless there was no connection', (code, kind, text) => {
+    const error = networkError(withCode(code), 'ride', at)
+    const requestSent = !['connect_failed', 'certificate_refused'].includes(kind)
+    expect(error).toMatchObject({ code: kind, requestSent, cause: { code, message: `TypeError ${code}` } })
+    expect(error.message).toContain(text)
+    expect(networkError(withCode(code), 'ride', { ...at, requestSent: false }).requestSent).toBe(false)
+  })
+
+  it('is cut_answer once the answer has begun, by the first code in five causes or a list of errors', () => {
+    const wrapped = (error: unknown, times: number): unknown =>
+      times === 0 ? error : wrapped(new Error('outer', { cause: error }), times - 1)
+    const messageOf = (error: unknown) => networkError(error, 'ride', { ...at, answered: true }).message
+    expect(messageOf(new AggregateError([withCode('EPIPE')]))).toBe('ride: the answer was cut off (EPIPE)')
+    expect(messageOf(wrapped(withCode('EPIPE'), 5))).toBe('ride: the answer was cut off (EPIPE)')
+    const unknown = 'ride: the answer was cut off (unexpected)'
+    for (const error of [
+      wrapped(withCode('EPIPE'), 6),
+      new AggregateError([]),
+      'text',
+      new Error('no cause'),
+    ])
+      expect(messageOf(error)).toBe(unknown)
+    expect(networkError('text', 'ride', at).cause).toMatchObject({ message: 'Error unexpected' })
+  })
+})
+
+describe('the content of an answer', () => {
+  it.each([
+    [{ success: true, error: '' }, undefined],
+    [{ success: 1 }, undefined],
+    [{ success: '1' }, undefined],
+    [{ success: 'true', error: 'invalid_token' }, undefined],
+    [{ success: false }, 'success_false'],
+    [{ success: 0 }, 'success_false'],
+    [{ success: '0' }, 'success_false'],
+    [{ success: 'false' }, 'success_false'],
+    [{ error: 'odd' }, 'success_false'],
+    [{ success: false, error: 'invalid_token' }, 'unauthorized'],
+    [{ success: 2 }, 'bad_shape'],
+    [[], 'bad_shape'],
+  ])('%j has the error %s', (body, code) => {
+    const result = thrownBy(() => parseJsonObject(answerOf(200, body), 'ride'))
+    expect(result).toEqual(code === undefined ? body : expect.objectContaining({ code }))
+  })
+
+  it.each([
+    ['', 'empty'],
+    ['<!DOCTYPE html>', 'an HTML page'],
+    ['  <html>', 'an HTML page'],
+    ['no', 'other text'],
+  ])('%j is not JSON but %s', (body, what) => {
+    const error = thrownBy(() => parseJsonObject(answerOf(200, body), 'ride'))
+    expect(error).toMatchObject({ code: 'not_json', message: `ride: the answer is not JSON but ${what}` })
+  })
+
+  it('is a file unless it is empty, a page or a JSON failure', () => {
+    const read = (body: unknown, headers?: RawAnswer['headers']) =>
+      thrownBy(() => parseFileText(answerOf(200, body, headers), 'file'))
+    expect(read('[COURSE HEADER]')).toBe('[COURSE HEADER]')
+    expect(read({ success: true })).toBe('{"success":true}')
+    expect(read(' \n')).toMatchObject({ code: 'bad_shape' })
+    expect(read('<p>', { 'content-type': 'text/html' })).toMatchObject({ code: 'not_a_file' })
+    expect(read('a < b', { 'content-type': 'text/html' })).toBe('a < b')
+    expect(read({ success: 0 })).toMatchObject({ code: 'success_false' })
+    expect(read({ error: 'invalid_token' })).toMatchObject({ code: 'unauthorized' })
+  })
+})
+
+describe('the quoted reason of a refusal', () => {
+  it.each([
+    [{ error: 'short', reason: 'longer', message: 'long', error_description: 'most' }, ': "most"'],
+    [{ error_description: '', message: 7, reason: 'a reason' }, ': "a reason"'],
+    [{ error: '\n' }, ''],
+    [{ other: 'text' }, ''],
+    ['text', ''],
+    [{ error: `token ${'x1'.repeat(8)} here` }, ': "token … here"'],
+    [{ error: `token ${'x1'.repeat(7)}x here` }, `: "token ${'x1'.repeat(7)}x here"`],
+    [{ error: `A${'b'.repeat(30)}.` }, `: "A${'b'.repeat(30)}."`],
+    [{ error: `A${'b'.repeat(31)}.` }, ': "…"'],
+    [{ error: 'with a Bearer' }, ''],
+    [{ error: 'no authorization' }, ''],
+    [{ error: 'it is abc1' }, ''],
+  ])('in %j is %j', (body, quoted) => {
+    expect(quoteRefusal(answerOf(400, body), 'Bearer abc1')).toBe(quoted)
+    if (quoted !== '') expect(quoteRefusal(answerOf(400, body), undefined)).toBe(quoted)
+  })
+})
+
+it('a request for tokens ends before the 90 s after which others stop waiting for its lock, also after a slow connection', () => {
+  const { connectMs, headersMs, bodyIdleMs, totalMs, tokenMs } = DEFAULT_TIMEOUTS
+  expect([2 * tokenMs < 90_000, tokenMs > 3 * connectMs, connectMs >= 10_000]).toEqual([true, true, true])
+  // An answer is computed on demand, and may then trickle in.
+  expect([headersMs >= 60_000, bodyIdleMs >= headersMs, totalMs > 5 * headersMs]).toEqual([true, true, true])
+})

@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { expect, it, onTestFinished } from 'vitest'
+import { runNode } from '../../kit/processes.ts'
+import { openHttpServer } from './servers.ts'
+
+const READER = fileURLToPath(new URL('hostile-reader.ts', import.meta.url))
+const HEAD = '{"success":true,"name":"x","summary":{},'
+
+const sample = (second: number) =>
+  JSON.stringify({
+    unix_time: 1_760_000_000 + second,
+    ...Object.fromEntries(
+      Array.from({ length: 24 }, (_, field) => [`field_${field}`, second * 1.25 + field]),
+    ),
+  })
+
+/** Answers by their kinds; each is sent as gzip, and those without an end go on until the client closes. */
+const ANSWERS: Readonly<Record<string, () => { head: string; piece: string; times: number; end: string }>> = {
+  // A ride of 24 hours.
+  honest: () => ({
+    head: `${HEAD}"session_data":[${Array.from({ length: 86_400 }, (_, second) => sample(second)).join()}`,
+    piece: '',
+    times: 0,
+    end: ']}',
+  }),
+  objects: () => ({ head: `${HEAD}"more":[`, piece: '{},'.repeat(100_000), times: 150, end: '{}]}' }),
+  nested: () => ({ head: `${HEAD}"more":`, piece: '['.repeat(100_000), times: 500, end: '1' }),
+  keys: () => ({ head: HEAD, piece: '"k":1,'.repeat(100_000), times: 40, end: '"l":1}' }),
+  entries: () => ({
+    head: '{"success":true,"activities":[',
+    piece: '{"path":"a"},'.repeat(100_000),
+    times: 10,
+    end: '{}]}',
+  }),
+  samples: () => ({
+    head: `${HEAD}"session_data":[`,
+    piece: '{"t":"x"},'.repeat(100_000),
+    times: 55,
+    end: '{}]}',
+  }),
+  text: () => ({ head: `${HEAD}"description":"`, piece: 'ü'.repeat(100_000), times: 280, end: '"}' }),
+  endless: () => ({ head: HEAD, piece: ' '.repeat(1_000_000), times: Number.POSITIVE_INFINITY, end: '' }),
+}
+
+const REFUSED = [
+  ['honest', 86_400],
+  ['objects', 'bad_shape', 'too_large'],
+  ['nested', 'bad_shape', 'too_large'],
+  ['keys', 'bad_shape', 'too_large'],
+  ['entries', 'bad_shape'],
+  ['samples', 'bad_shape', 'too_large'],
+  ['text', 'bad_shape', 'too_large'],
+  ['endless', 'too_large'],
+]
+
+it('the client holds less than 400 MB at any answer, and reads rides of 24 hours', async () => {
+  const ready = new Map<string, Buffer>()
+  const kinds = Object.keys(ANSWERS)
+  const server = await openHttpServer((request, response) => {
+    const kind =
+      /activity\/(\w+)-/.exec(request.url ?? '')?.[1] ??
+      kinds[Number(/from=(\d+)/.exec(request.url ?? '')?.[1])] ??
+      ''
+    const make = ANSWERS[kind]
+    if (!make) return void response.end()
+    const { head, piece, times, end } = make()
+    const headers = { 'content-type': 'application/json' }
+    if (Number.isFinite(times)) {
+      const made = ready.get(kind) ?? gzipSync(head + piece.repeat(times) + end, { level: 1 })
+      ready.set(kind, made)
+      return void response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(made)
+    }
+    response.writeHead(200, headers)
+    const more = () => {
+      while (!response.destroyed && response.write(piece));
+      if (!response.destroyed) response.once('drain', more)
+    }
+    response.write(head)
+    more()
+  })
+  onTestFinished(() => server.close())
+  const end = await runNode(['--import', 'tsx', READER, server.origin], {
+    env: { KINDS: kinds.join(' ') },
+  })
+  expect(end).toMatchObject({ code: 0, stderr: '' })
+  const { codes, mb } = JSON.parse(end.stdout)
+  expect(codes).toEqual(REFUSED)
+  expect(mb).toBeLessThan(400)
+}, 120_000)

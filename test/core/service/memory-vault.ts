@@ -1,0 +1,105 @@
+import type {
+  Credentials,
+  HeldCredentials,
+  TokenPair,
+  TokenVault,
+} from '../../../src/core/service/credentials.ts'
+
+export type MemoryVault = TokenVault & {
+  rows: Map<number, Credentials>
+  /** how often it was looked into without the lock */
+  reads(): number
+  /** how often the lock of an account was asked for */
+  locks(): number
+  /** what was written, in order: `save`, `park`, `failure`, `refusals` */
+  writes: string[]
+  /** what `park` and `recordFailure` were told to keep for a person to read */
+  reasons: string[]
+}
+
+/** A login as a vault holds it: seven days, begun at `obtainedAt`. */
+export function makeCredentials(obtainedAt: Date, changes: Partial<Credentials> = {}): Credentials {
+  return {
+    clientId: 'service_public',
+    clientSecret: 'service_public',
+    accessToken: 'access-0',
+    refreshToken: 'refresh-0',
+    obtainedAt,
+    expiresAt: new Date(obtainedAt.getTime() + 604_800_000),
+    username: undefined,
+    password: undefined,
+    origin: 'https://service.test',
+    needsLogin: false,
+    failures: 0,
+    notBefore: undefined,
+    isRiderCompared: true,
+    refusals: 0,
+    refusedSince: undefined,
+    ...changes,
+  }
+}
+
+/** A vault in memory whose lock is a queue per account. */
+export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryVault {
+  const stored = new Map(Object.entries(rows).map(([id, row]) => [Number(id), row]))
+  const tails = new Map<number, Promise<unknown>>()
+  const writes: string[] = []
+  let locks = 0
+  let reads = 0
+  const reasons: string[] = []
+
+  const change = (accountId: number, changes: Partial<Credentials>, write: string): void => {
+    const row = stored.get(accountId)
+    if (row) stored.set(accountId, { ...row, ...changes })
+    writes.push(write)
+  }
+
+  const hold = (accountId: number): HeldCredentials => ({
+    credentials: stored.get(accountId),
+    async save(pair: TokenPair, failures = 0) {
+      const needsLogin = Boolean(stored.get(accountId)?.refusals && stored.get(accountId)?.needsLogin)
+      change(accountId, { ...pair, needsLogin, failures, notBefore: undefined }, 'save')
+    },
+    async park(reason) {
+      reasons.push(reason)
+      change(accountId, { needsLogin: true, refusals: 0, refusedSince: undefined }, 'park')
+    },
+    async recordRefusals({ reason, ...changes }) {
+      if (reason !== null) reasons.push(reason)
+      change(accountId, changes, 'refusals')
+    },
+    async recordRider({ isOther, reason }) {
+      if (reason !== null) reasons.push(reason)
+      change(accountId, isOther ? { needsLogin: true } : { isRiderCompared: true }, 'rider')
+    },
+    async recordFailure({ notBefore, reason }) {
+      reasons.push(reason)
+      change(accountId, { failures: (stored.get(accountId)?.failures ?? 0) + 1, notBefore }, 'failure')
+    },
+  })
+
+  return {
+    rows: stored,
+    reads: () => reads,
+    locks: () => locks,
+    writes,
+    reasons,
+    async read(accountId) {
+      reads += 1
+      return stored.get(accountId)
+    },
+    async findEvidence() {
+      return { paths: [], from: null, to: null, holdsRows: false, name: 'unknown' }
+    },
+    locked(accountId, use) {
+      locks += 1
+      const before = tails.get(accountId) ?? Promise.resolve()
+      const run = before.then(() => use(hold(accountId)))
+      tails.set(
+        accountId,
+        run.catch(() => undefined),
+      )
+      return run
+    },
+  }
+}

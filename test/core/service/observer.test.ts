@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import type { ServiceObserver } from '../../../src/core/service/service.ts'
+import {
+  ACCOUNT,
+  errorOf,
+  openTestService,
+  type Reply,
+  type SentRequest,
+  tokenBody,
+} from './open-test-service.ts'
+
+/** A service whose requests and waits are kept as they are told. */
+function open(answer: (requests: SentRequest) => Reply | Error) {
+  const seen: string[] = []
+  const waits: number[] = []
+  const observer: ServiceObserver = {
+    onAnswer: ({ endpoint, status, failure, ms }) => {
+      expect(ms).toBeGreaterThanOrEqual(0)
+      seen.push(`${endpoint} ${status ?? failure}`)
+    },
+    onPause: (ms) => void waits.push(ms),
+  }
+  const test = openTestService(answer, { observer })
+  return { ...test, account: test.service.forAccount(ACCOUNT), seen, waits }
+}
+
+const upload = () => ({
+  fileName: 'secret ride.fit',
+  bytes: Buffer.from('x'),
+})
+
+describe('an observer of the service', () => {
+  it('is called for every request with the pattern of its endpoint, and with no object', async () => {
+    const { account, service, seen } = open(() => ({ status: 404 }))
+    await errorOf(account.listActivities({ from: new Date(0), to: new Date() }))
+    await errorOf(account.fetchActivity('my-ride', { samples: true }))
+    await errorOf(account.fetchTrainingInfo({ format: 'erg' }))
+    await errorOf(account.downloadWorkout('/oauth/workout-download/7.erg'))
+    await errorOf(account.listWorkouts())
+    await errorOf(account.fetchWorkout('my-workout'))
+    await errorOf(service.listDefaultWorkouts(ACCOUNT.baseUrl))
+    await errorOf(account.uploadFit(upload()))
+    await errorOf(
+      service.requestLogin(
+        { ...ACCOUNT, clientId: 'a', clientSecret: 'b' },
+        { type: 'password', username: 'u', password: 'p' },
+      ),
+    )
+    expect(seen).toEqual([
+      'GET /oauth/activity 404',
+      'GET /oauth/activity/<id> 404',
+      'GET /oauth/training_info 404',
+      'GET /oauth/workout-download/<workout_id>.<ext> 404',
+      'GET /oauth/workouts 404',
+      'GET /oauth/workout/<path> 404',
+      'GET /oauth/workout 404',
+      'POST /oauth/upload 404',
+      'POST /oauth/token 404',
+    ])
+  })
+
+  it('is called for each try, with the reason why there was no answer', async () => {
+    const { account, seen } = open(() => Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+    await errorOf(account.listWorkouts())
+    expect(seen).toEqual(Array(3).fill('GET /oauth/workouts connection_lost'))
+  })
+
+  it('is called for the refresh after a 401', async () => {
+    let answers = 0
+    const { account, seen } = open(({ path }) => {
+      answers += 1
+      if (answers === 1) return { status: 401 }
+      return { body: path === '/oauth/token' ? tokenBody(2) : { success: true, workouts: [] } }
+    })
+    await account.listWorkouts()
+    expect(seen).toEqual(['GET /oauth/workouts 401', 'POST /oauth/token 200', 'GET /oauth/workouts 200'])
+  })
+
+  it('is called for a request that was aborted', async () => {
+    const stop = new AbortController()
+    const { account, seen } = open(() => {
+      stop.abort(new Error('enough'))
+      return { body: {} }
+    })
+    await errorOf(account.listWorkouts(stop.signal))
+    expect(seen).toEqual(['GET /oauth/workouts aborted'])
+  })
+
+  it('is called with the length of each rate limit, and counts no moment twice', async () => {
+    const asks = ['30', '40', '5']
+    const { account, waits, clock } = open(() => ({
+      status: 429,
+      headers: { 'retry-after': asks.shift() ?? '30' },
+    }))
+    // Three requests are under way when the first is told to wait.
+    await Promise.all([1, 2, 3].map(() => errorOf(account.listWorkouts())))
+    expect(waits).toEqual([30_000, 10_000])
+    clock.advance(60_000)
+    await errorOf(account.listWorkouts())
+    expect(waits).toEqual([30_000, 10_000, 30_000])
+  })
+
+  it('is not called for a pause when the service only failed', async () => {
+    const { account, waits } = open(() => ({ status: 503 }))
+    await errorOf(account.listWorkouts())
+    expect(waits).toEqual([])
+  })
+})

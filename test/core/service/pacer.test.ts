@@ -1,0 +1,278 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { makePacer, type Pacer } from '../../../src/core/service/calls.ts'
+import { errorOf } from './open-test-service.ts'
+
+/** A clock with an agenda: time moves only by `runUntil`, and wakes whoever sleeps on the way. */
+function makeAgenda() {
+  let time = 1_000_000_000
+  let agenda: Array<{ at: number; wake: () => void }> = []
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+  }
+  return {
+    now: () => new Date(time),
+    time: () => time,
+    waiting: () => agenda.length,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        const entry = { at: time + ms, wake: resolve }
+        agenda.push(entry)
+        signal?.addEventListener('abort', () => {
+          agenda = agenda.filter((one) => one !== entry)
+          reject(signal.reason)
+        })
+      }),
+    settle,
+    async runUntil(end: number): Promise<void> {
+      await settle()
+      for (;;) {
+        const next = agenda.filter((one) => one.at <= end).sort((a, b) => a.at - b.at)[0]
+        if (!next) break
+        agenda = agenda.filter((one) => one !== next)
+        time = Math.max(time, next.at)
+        next.wake()
+        await settle()
+      }
+      time = Math.max(time, end)
+    },
+    jump(ms: number) {
+      time += ms
+    },
+  }
+}
+
+const ORIGIN = 'https://service.test'
+
+function record(pacer: Pacer, agenda: ReturnType<typeof makeAgenda>, queue = '1', origin = ORIGIN) {
+  const starts: number[] = []
+  return {
+    starts,
+    ask: (workMs = 0, signal?: AbortSignal) =>
+      pacer.run(
+        { queue, origin },
+        async () => {
+          starts.push(agenda.time())
+          if (workMs > 0) await agenda.sleep(workMs)
+        },
+        signal,
+      ),
+  }
+}
+
+describe('the pacer', () => {
+  it('lets a small burst go at once and spreads the rest evenly', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 100, requestsPerMinute: 60 })
+    const { ask, starts } = record(pacer, agenda)
+    const begin = agenda.time()
+    for (let index = 0; index < 10; index += 1) void ask()
+    await agenda.runUntil(begin + 10_000)
+    const offsets = starts.map((start) => start - begin)
+    expect(offsets.slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0])
+    const gaps = offsets.slice(5).map((offset, index, all) => offset - (all[index - 1] ?? 0))
+    for (const gap of gaps.slice(1)) expect(gap).toBeCloseTo(60_000 / 55, -1)
+  })
+
+  it.each([
+    [5, 1],
+    [60, 6],
+    [69, 6],
+    [600, 10],
+  ])('lets of %i requests a minute %i go at once: a tenth, and 1 to 10', async (requestsPerMinute, burst) => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 100, requestsPerMinute })
+    const { ask, starts } = record(pacer, agenda)
+    const begin = agenda.time()
+    for (let index = 0; index < 20; index += 1) void ask()
+    await agenda.settle()
+    expect(starts).toHaveLength(burst)
+    // The even pace leaves room for the burst in any minute.
+    const intervalMs = Math.ceil(60_000 / (requestsPerMinute - burst + 1))
+    await agenda.runUntil(begin + intervalMs - 1)
+    expect(starts).toHaveLength(burst)
+    await agenda.runUntil(begin + intervalMs)
+    expect(starts).toHaveLength(burst + 1)
+  })
+
+  it('reports by how much a pause extends the running one', async () => {
+    const agenda = makeAgenda()
+    const told: number[] = []
+    const pacer = makePacer(
+      { ...agenda, onPause: (ms) => void told.push(ms) },
+      { concurrency: 1, requestsPerMinute: 60, longestPauseMs: 45_000 },
+    )
+    pacer.pause(ORIGIN, 30_000)
+    agenda.jump(10_000)
+    for (const ms of [0, 20_000, 25_000]) pacer.pause(ORIGIN, ms)
+    expect(told).toEqual([30_000, 5_000])
+    agenda.jump(24_999)
+    expect(pacer.pausedMs(ORIGIN)).toBe(1)
+    agenda.jump(1)
+    expect(pacer.pausedMs(ORIGIN)).toBe(0)
+    pacer.pause(ORIGIN, 45_001)
+    const { ask } = record(pacer, agenda)
+    const { message } = await errorOf(ask())
+    expect(message).toBe('the service asked to wait, and 46 s of that are left')
+  })
+
+  it('never exceeds the concurrency, nor the rate in any sixty seconds', async () => {
+    const plan = fc.record({
+      concurrency: fc.integer({ min: 1, max: 5 }),
+      requestsPerMinute: fc.integer({ min: 1, max: 60 }),
+      arrivals: fc.array(
+        fc.record({
+          after: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 30_000 })),
+          work: fc.integer({ min: 0, max: 2_000 }),
+        }),
+        { minLength: 1, maxLength: 150, size: 'max' },
+      ),
+    })
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ concurrency, requestsPerMinute, arrivals }) => {
+        const agenda = makeAgenda()
+        const pacer = makePacer(agenda, { concurrency, requestsPerMinute })
+        const starts: number[] = []
+        let running = 0
+        let most = 0
+        const jobs: Promise<void>[] = []
+        for (const { after, work } of arrivals) {
+          await agenda.runUntil(agenda.time() + after)
+          const job = pacer.run({ queue: '1', origin: ORIGIN }, async () => {
+            starts.push(agenda.time())
+            running += 1
+            most = Math.max(most, running)
+            await agenda.sleep(work)
+            running -= 1
+          })
+          jobs.push(job)
+        }
+        await agenda.runUntil(agenda.time() + 4 * 60 * 60_000)
+        await Promise.all(jobs)
+        const inOneMinute = starts.map(
+          (start) => starts.filter((at) => at >= start && at < start + 60_000).length,
+        )
+        expect(Math.max(...inOneMinute)).toBeLessThanOrEqual(requestsPerMinute)
+        expect(most).toBeLessThanOrEqual(concurrency)
+        expect(starts).toHaveLength(arrivals.length)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('serves accounts in rotation, so that a long queue does not delay a short one', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
+    const order: string[] = []
+    const ask = (queue: string, name: string) =>
+      pacer.run({ queue, origin: ORIGIN }, async () => {
+        order.push(name)
+        await agenda.sleep(10)
+      })
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void ask('a', name)
+    for (const name of ['b1', 'b2']) void ask('b', name)
+    void ask('c', 'c1')
+    await agenda.runUntil(agenda.time() + 1_000)
+    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
+  })
+
+  it('pauses every call to a paused origin, and no other', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 4, requestsPerMinute: 60_000 })
+    const begin = agenda.time()
+    pacer.pause(ORIGIN, 30_000)
+    pacer.pause(ORIGIN, 1_000)
+    const here = record(pacer, agenda, '1')
+    const alsoHere = record(pacer, agenda, '2')
+    const there = record(pacer, agenda, '3', 'https://other.test')
+    for (const one of [here, alsoHere, there]) void one.ask()
+    await agenda.runUntil(begin + 29_999)
+    expect([here.starts, alsoHere.starts, there.starts]).toEqual([[], [], [begin]])
+    await agenda.runUntil(begin + 31_000)
+    expect([here.starts, alsoHere.starts]).toEqual([[begin + 30_000], [begin + 30_000]])
+  })
+
+  it('rejects calls to an origin with a long pause, and runs others instead', async () => {
+    const agenda = makeAgenda()
+    const options = { concurrency: 1, requestsPerMinute: 60_000, longestPauseMs: 5_000 }
+    const pacer = makePacer(agenda, options)
+    const begin = agenda.time()
+    const here = record(pacer, agenda, '1')
+    const there = record(pacer, agenda, '2', 'https://other.test')
+    void here.ask(1_000)
+    const waiting = errorOf(here.ask())
+    await agenda.settle()
+    pacer.pause(ORIGIN, 3_600_000)
+    const limited = { name: 'RateLimitedError', code: 'rate_limited', retryAfterMs: 3_600_000 }
+    expect(await waiting).toMatchObject(limited)
+    expect(await errorOf(here.ask())).toMatchObject(limited)
+    void there.ask()
+    await agenda.runUntil(begin + 3_600_000)
+    expect([here.starts, there.starts]).toEqual([[begin], [begin + 1_000]])
+    await here.ask()
+    pacer.pause(ORIGIN, 5_000)
+    void here.ask()
+    await agenda.runUntil(agenda.time() + 5_000)
+    expect(here.starts).toHaveLength(3)
+  })
+
+  it('ends a pause that would be longer than stated because the clock was set back', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    pacer.pause(ORIGIN, 30_000)
+    agenda.jump(-3_600_000)
+    expect(pacer.pausedMs(ORIGIN)).toBe(0)
+    const { ask, starts } = record(pacer, agenda)
+    await ask()
+    expect(starts).toHaveLength(1)
+  })
+
+  it('removes a waiting call whose signal aborts, and leaves no timer', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    pacer.pause(ORIGIN, 60_000)
+    const stop = new AbortController()
+    const { ask, starts } = record(pacer, agenda)
+    const waiting = errorOf(ask(0, stop.signal))
+    await agenda.settle()
+    expect(agenda.waiting()).toBe(1)
+    stop.abort()
+    expect(await waiting).toBe(stop.signal.reason)
+    expect(agenda.waiting()).toBe(0)
+    await agenda.runUntil(agenda.time() + 120_000)
+    expect(starts).toEqual([])
+  })
+
+  it('starts the next call after a failed one', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
+    const failed = errorOf(pacer.run({ queue: '1', origin: ORIGIN }, () => Promise.reject(new Error('no'))))
+    const { ask, starts } = record(pacer, agenda)
+    await Promise.all([failed, ask()])
+    expect(starts).toHaveLength(1)
+  })
+
+  it('does not stop for long when the clock is set back', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    const { ask, starts } = record(pacer, agenda)
+    for (let index = 0; index < 6; index += 1) await ask()
+    agenda.jump(-3_600_000)
+    void ask()
+    await agenda.runUntil(agenda.time() + 10_000)
+    expect(starts).toHaveLength(7)
+  })
+
+  it('rejects waiting and later calls once it is closed', async () => {
+    const agenda = makeAgenda()
+    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    pacer.pause(ORIGIN, 60_000)
+    const { ask } = record(pacer, agenda)
+    const waiting = errorOf(ask())
+    const reason = new Error('closed')
+    pacer.close(reason)
+    expect(await waiting).toBe(reason)
+    expect(await errorOf(ask())).toBe(reason)
+    expect(agenda.waiting()).toBe(0)
+  })
+})

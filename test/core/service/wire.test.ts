@@ -1,0 +1,221 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
+import { parseToken } from '../../../src/core/service/wire/wire-token.ts'
+import { parseUpload, parseUploadedPath } from '../../../src/core/service/wire/wire-upload.ts'
+import {
+  parseTrainingInfo,
+  parseWorkout,
+  parseWorkoutList,
+} from '../../../src/core/service/wire/wire-workouts.ts'
+import { unwrap } from '../../kit/parsed.ts'
+
+const PUBLISHED_ENTRY = {
+  name: '2267051020',
+  start_date: { date: '2017-11-02 13:54:15.000000', timezone_type: 3, timezone: 'UTC' },
+  description: null,
+  path: 'q1w2e3',
+  activity_type: 'Cycling',
+}
+
+describe('the activity list', () => {
+  it('reads a published entry', () => {
+    const list = unwrap(parseActivityList({ success: true, activities: [PUBLISHED_ENTRY] }))
+    const { start_date, activity_type: activityType, ...entry } = PUBLISHED_ENTRY
+    const { timezone_type: timezoneType, ...start } = start_date
+    expect(list).toEqual({
+      entries: [{ ...entry, ...start, activityType, timezoneType }],
+      bad: [],
+      drift: [],
+    })
+  })
+
+  it('reads the other items when some are bad, and reports which and why', () => {
+    const activities = [
+      { path: 1234 },
+      null,
+      { name: 'no path' },
+      { path: '' },
+      { path: 2 ** 60 },
+      'x',
+      { path: 'ok' },
+    ]
+    const list = unwrap(parseActivityList({ activities }))
+    expect(list.entries.map((entry) => entry.path)).toEqual(['1234', 'ok'])
+    expect(list.bad.map((bad) => bad.index)).toEqual([1, 2, 3, 4, 5])
+    expect(list.bad[1]?.reason).toBe('path is missing or of the wrong type')
+  })
+
+  it('reports unknown fields and wrong types once, with an example', () => {
+    const entry = { path: 'a', load: 7, start_date: { date: 5, zone: 'x' }, activity_type: { id: 1 } }
+    const list = unwrap(parseActivityList({ activities: [entry, { ...entry, path: 'b' }], next_page: 2 }))
+    expect(list.entries[0]).toEqual({ path: 'a', activityType: null, date: '5' })
+    expect(list.drift).toEqual([
+      { field: 'next_page', kind: 'unknown', example: 2 },
+      { field: 'activities[].load', kind: 'unknown', example: 7 },
+      { field: 'activities[].start_date.zone', kind: 'unknown', example: 'x' },
+      { field: 'activities[].activity_type', kind: 'type', example: '{"id":1}' },
+    ])
+  })
+
+  it('reads a PHP array with gaps, and an empty object of PHP', () => {
+    const list = unwrap(
+      parseActivityList({ activities: { '0': { path: 'a', start_date: [] }, '2': { path: 'b' } } }),
+    )
+    expect(list.entries).toEqual([{ path: 'a' }, { path: 'b' }])
+    expect(list.drift).toEqual([])
+  })
+
+  it.each([undefined, null, 'none', { error: 'x' }])('is not a list when activities is %j', (activities) => {
+    expect(parseActivityList({ success: true, activities })).toMatchObject({ ok: false })
+  })
+})
+
+describe('an activity', () => {
+  it('reads numbers that arrive as text, and keeps every digit of numbers', () => {
+    const summary = {
+      xss: '88.125',
+      distance: 41.23456789012346,
+      sig: { ftp: ' 250 ' },
+      duration: '',
+      medal: null,
+    }
+    const wire = unwrap(parseActivity({ success: true, name: 77, summary }))
+    expect(wire.name).toBe('77')
+    expect(wire).toMatchObject({ xss: 88.125, distance: 41.23456789012346, sigFtp: 250, duration: null })
+    expect(wire.drift).toEqual([])
+  })
+
+  it('makes a field of a wrong type null, and reports it and unknown fields', () => {
+    const summary = {
+      xss: 'lots',
+      focus: { a: 1 },
+      session: { avg_power: [1] },
+      progression: { xss: 3 },
+      sig: 'none',
+    }
+    const wire = unwrap(parseActivity({ success: true, summary }))
+    expect(wire).toEqual({
+      ...{ xss: null, focus: null, avgPower: null },
+      ...{ summaryAsSent: summary, drift: wire.drift },
+    })
+    expect(wire.drift.map((drift) => `${drift.kind} ${drift.field}`).sort()).toEqual([
+      'type summary.focus',
+      'type summary.session.avg_power',
+      'type summary.sig',
+      'type summary.xss',
+      'unknown summary.progression.xss',
+    ])
+  })
+
+  it('passes the samples on unchanged, and leaves out other items', () => {
+    const samples = [{ power: '200', unix_time: 1 }, { odd: true }]
+    const { session_data: held } = unwrap(parseActivity({ success: true, session_data: samples }))
+    expect(held?.count).toBe(2)
+    expect([...(held?.fields.get('unix_time')?.numbers ?? [])]).toEqual([1, Number.NaN])
+    expect(held?.fields.get('power')?.others).toEqual(new Map([[0, '200']]))
+    expect(held?.fields.get('odd')?.others).toEqual(new Map([[1, true]]))
+    const mixed = unwrap(parseActivity({ success: true, session_data: [null, { power: 1 }, 7] }))
+    expect(mixed.session_data).toEqual(columnsOf([{ power: 1 }]))
+    expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
+  })
+
+  it('distinguishes an answer without samples from one requested without them', () => {
+    expect(unwrap(parseActivity({ success: true, session_data: null })).session_data).toBeNull()
+    expect(unwrap(parseActivity({ success: true, session_data: {} })).session_data?.count).toBe(0)
+    expect(unwrap(parseActivity({ success: true }))).not.toHaveProperty('session_data')
+  })
+
+  it('is read with any value in any field', () => {
+    const names = ['xss', 'focus', 'sig', 'prev_sig', 'session', 'start_date', 'progression', 'medal']
+    const summaries = fc.dictionary(fc.constantFrom(...names), fc.jsonValue())
+    fc.assert(
+      fc.property(summaries, fc.jsonValue(), fc.jsonValue(), (summary, name, samples) => {
+        expect(parseActivity({ success: true, name, summary, session_data: samples })).toMatchObject({
+          ok: true,
+        })
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('training info and workouts', () => {
+  it('reads the documented fields, and a day without a workout', () => {
+    const wire = {
+      success: true,
+      signature: { ftp: 250, hie: '21.5' },
+      weight: '70.5',
+      wotd: { type: 'None' },
+    }
+    expect(unwrap(parseTrainingInfo(wire))).toEqual({
+      ...{ ftp: 250, hie: 21.5, weightKg: 70.5, wotdType: 'None', drift: [] },
+    })
+  })
+
+  it('reads a published workout list: no last_modified, text counts, raw durations, CR LF', () => {
+    const entry = { path: 'w1', updated_at: '2019-03-01 10:00:00', interval_count: '4', duration: '00:59:20' }
+    const raw = { ...entry, description: 'one\r\ntwo', colour: 'red' }
+    const list = unwrap(parseWorkoutList({ workouts: { 0: raw } }))
+    expect(list.entries[0]).toEqual({
+      ...{ path: 'w1', description: 'one\r\ntwo', updatedAt: entry.updated_at, intervalCount: 4 },
+      ...{ duration: 3_560, raw },
+    })
+    expect(list.drift).toEqual([{ field: 'workouts[].colour', kind: 'unknown', example: 'red' }])
+  })
+
+  it('reads the sets of a workout', () => {
+    const set = { name: 'Warmup', index: 0, power: '150', duration: '600', interval_count: 1 }
+    const wire = unwrap(
+      parseWorkout({ success: true, name: 'W', workout: [set, 'bad', { duration: '00:05:00' }] }),
+    )
+    expect(wire.workout).toEqual([
+      { name: 'Warmup', index: 0, power: 150, duration: 600, intervalCount: 1 },
+      { duration: 300 },
+    ])
+    expect(wire.bad).toEqual([{ index: 1, reason: 'is not an object' }])
+  })
+
+  it('reports counts that are not whole and durations that are neither number nor clock', () => {
+    const set = { index: 1.5, interval_count: 2.5, duration: 'xyz', duration_rest: '1:2:3', power: 200 }
+    const huge = { index: 0, interval_count: 3e9, duration: '01:30', duration_rest: '00:59:20.5' }
+    const wire = unwrap(parseWorkout({ success: true, workout: [set, huge] }))
+    expect(wire.workout).toEqual([
+      { index: null, intervalCount: null, duration: null, durationRest: null, power: 200 },
+      { index: 0, intervalCount: null, duration: 90, durationRest: 3_560.5 },
+    ])
+    expect(wire.drift).toEqual([
+      { field: 'workout[].index', kind: 'type', example: 1.5 },
+      { field: 'workout[].interval_count', kind: 'type', example: 2.5 },
+      { field: 'workout[].duration', kind: 'type', example: 'xyz' },
+      { field: 'workout[].duration_rest', kind: 'type', example: '1:2:3' },
+    ])
+  })
+})
+
+describe('an upload answer', () => {
+  it.each([
+    [{ json: { files: [{ url: '/activity/ab12' }] } }, 'ab12'],
+    [{ json: { files: [{ url: 'https://service.test/activity/ab%2012/?x=1' }] } }, 'ab 12'],
+    [{ json: { files: [] } }, undefined],
+    [{ json: { files: ['odd'] } }, undefined],
+    [{ json: 'meaningless' }, undefined],
+    [{}, undefined],
+  ])('names the new activity where it can: %j', (wire, path) => {
+    expect(parseUploadedPath(unwrap(parseUpload({ success: true, ...wire })))).toBe(path)
+  })
+})
+
+describe('a token answer', () => {
+  it('is read by its content', () => {
+    expect(parseToken({ access_token: 'a', refresh_token: 'r', expires_in: '3600' })).toEqual({
+      access_token: 'a',
+      refresh_token: 'r',
+      expires_in: 3600,
+    })
+    expect(parseToken({ access_token: 'a', expires_in: 0 })).toMatchObject({ expires_in: 604_800 })
+    for (const access_token of ['', null, 5, 'two words', 'line\r\nbreak']) {
+      expect(parseToken({ access_token })).toBeUndefined()
+    }
+  })
+})

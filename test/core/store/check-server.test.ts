@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import type { ClientBase } from 'pg'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { migrate } from '../../../src/core/store/migrate.ts'
+import { checkServer } from '../../../src/core/store/migration/check-server.ts'
+import type { TransientError } from '../../../src/kit/errors.ts'
+import { endPool, makePool } from '../../../src/kit/postgres-client.ts'
+import { openLocalApp } from '../../../src/program/app/local-app.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { checkDatabase } from '../../../src/program/doctor/check-database.ts'
+import { openDoctorContext } from '../../../src/program/doctor/doctor-context.ts'
+import { readConfig } from '../../kit/config.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { openPooler, PGBOUNCER } from '../../kit/pooler.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openRig } from '../mirror/rig.ts'
+
+test.each(['LATIN1', 'SQL_ASCII'])(
+  'a database of encoding %s is refused with the command for another one',
+  async (encoding) => {
+    const server = inject('postgresUrl')
+    const name = `test_${randomBytes(6).toString('hex')}`
+    await queryOnce(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`)
+    const url = new URL(`/${name}`, server).href
+    try {
+      await expect(migrate({ connectionString: url, log: makeSilentLog() })).rejects.toMatchObject({
+        code: 'database_encoding',
+        message: expect.stringMatching(
+          new RegExp(`is ${encoding},.*createdb --template=template0 --encoding=UTF8`),
+        ),
+      })
+      expect(await queryOnce(url, `select to_regnamespace('musette') as made`)).toEqual([{ made: null }])
+    } finally {
+      await queryOnce(server, `DROP DATABASE ${name} WITH (FORCE)`)
+    }
+  },
+)
+
+test('a standby is refused with the setting to use, before anything else', async () => {
+  const query = async () => ({ rows: [{ encoding: 'UTF8', standby: true }] })
+  const refused = checkServer({ query } as unknown as ClientBase, 'postgres://never/asked')
+  await expect(refused).rejects.toMatchObject({
+    code: 'database_read_only',
+    message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
+  })
+})
+
+describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
+  const openBehind = async (mode: 'session' | 'transaction', size = 20) => {
+    const database = await openTestDatabase()
+    onTestFinished(() => database.close())
+    const pooler = await openPooler(database.url, mode, size)
+    onTestFinished(() => pooler.close())
+    return pooler.url
+  }
+
+  test('that pools by transaction is refused by migrate, start and doctor with the setting to use', async () => {
+    const url = await openBehind('transaction')
+    const refused = {
+      code: 'database_pooled',
+      message: expect.stringContaining('write the address of Postgres itself'),
+    }
+    const log = makeSilentLog()
+    await expect(migrate({ connectionString: url, log })).rejects.toMatchObject(refused)
+    const config = readConfig({ DATABASE_URL: url })
+    await expect(openLocalApp(config, log, undefined, 'set-up')).rejects.toMatchObject(refused)
+    const { context, close } = openDoctorContext({ log }, { config, problems: [] })
+    onTestFinished(close)
+    expect(await checkDatabase(context)).toMatchObject([
+      { state: 'problem', kind: 'configuration', found: refused.message },
+    ])
+  })
+
+  test('with too few connections is named, with the present and the needed number', async () => {
+    const connectionString = await openBehind('session', 2)
+    const limits = { connectionTimeoutMillis: 1_000, silentMs: 400 }
+    const onConnect = async (client: ClientBase) => void (await client.query('select 1'))
+    const pool = makePool({ connectionString, max: 10, ...limits, onConnect })
+    pool.on('error', () => undefined)
+    onTestFinished(() => endPool(pool))
+    const held = [await pool.connect(), await pool.connect()]
+    const refusal = pool.connect().then(
+      () => expect.unreachable(),
+      (error: TransientError) => error,
+    )
+    // Released before anything is compared: the end of the pool waits for both.
+    const { code, message } = await refusal.finally(() => {
+      for (const client of held) client.release()
+    })
+    expect({ code, message }).toEqual({
+      code: 'database_pool_small',
+      message: expect.stringMatching(
+        /answers 2 connections .* needs 10 here.*\(default_pool_size of PgBouncer\)/,
+      ),
+    })
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  })
+
+  test('that pools by session works', async () => {
+    const rig = await openRig({ activities: 3, databaseUrl: await openBehind('session') })
+    onTestFinished(() => rig.close())
+    expect(await syncAccount(rig.app, { name: 'default', training: true })).toMatchObject({
+      fetched: 3,
+      failed: 0,
+    })
+  })
+})

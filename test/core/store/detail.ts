@@ -1,0 +1,63 @@
+import { gunzipSync } from 'node:zlib'
+import { DETAIL_FIELDS } from '../../../src/core/fields/activity-fields.ts'
+import { makeRow } from '../../../src/core/fields/field.ts'
+import type { ActivityDetailRow } from '../../../src/core/store/activities/activity-changes.ts'
+import {
+  type AnsweredDetail,
+  type Written,
+  writeActivities,
+} from '../../../src/core/store/activities/write-activities.ts'
+import { deleteSamples, insertSamples } from '../../../src/core/store/samples/content.ts'
+import type { Samples } from '../../../src/core/store/samples/encode-samples.ts'
+import type { Store, Tx } from '../../../src/core/store/store.ts'
+import { makeSamples } from '../../kit/samples.ts'
+import { rowsOf } from './open.ts'
+
+/** A detail row in which only `change` is known. */
+export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {
+  return { ...makeRow(DETAIL_FIELDS, {}), ...change }
+}
+
+/** The place of an activity without positions. */
+export const NOWHERE = { startLat: null, startLng: null, south: null, north: null, west: null, east: null }
+
+/** What writeActivities takes of one, for a whole answer with three samples. */
+export function detailInput(
+  activityId: number,
+  requestedAt: Date,
+  change: Partial<AnsweredDetail> = {},
+): AnsweredDetail {
+  return {
+    activityId,
+    requestedAt,
+    row: detailRow({ xss: 80, elapsedS: 2 }),
+    summary: { xss: 80 },
+    summaryHash: 'first',
+    place: NOWHERE,
+    run: { straySamples: 0, recordedFrom: null },
+    samples: makeSamples(3),
+    detailState: 'mirrored',
+    nextFetchAt: null,
+    ...change,
+  }
+}
+
+/** Records one detail by itself. */
+export async function recordDetail(tx: Tx, input: AnsweredDetail): Promise<Written['result'] | undefined> {
+  const [written] = await writeActivities(tx, [input])
+  return written?.result
+}
+
+/** Writes the samples of one activity, in the place of those it has; returns how many. */
+export async function replaceSamples(tx: Tx, activityId: number, samples: Samples): Promise<number> {
+  await deleteSamples(tx, [activityId])
+  return await insertSamples(tx, [{ activityId, samples }])
+}
+
+/** The raw document that is kept of an activity, decompressed. */
+export async function rawDocumentOf(store: Store, activityId: number): Promise<Buffer> {
+  const text = `SELECT encoding, body FROM training.raw_documents WHERE activity_id = $1`
+  const [row] = await rowsOf(store, text, [activityId])
+  if (row?.encoding !== 'gzip' || !(row.body instanceof Buffer)) throw new Error('a raw document is kept')
+  return gunzipSync(row.body)
+}

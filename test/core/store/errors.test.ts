@@ -1,0 +1,159 @@
+import { inspect } from 'node:util'
+import { eq } from 'drizzle-orm'
+import { expect, onTestFinished, test } from 'vitest'
+import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
+import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
+import { openStore } from '../../../src/core/store/store.ts'
+import { RejectedError } from '../../../src/kit/errors.ts'
+import { backendPidOf, makeAccount, openTestStore, quiet, rowsOf, terminate } from './open.ts'
+
+const SECRET = 'token-that-must-not-be-seen'
+
+async function errorOf(work: Promise<unknown>): Promise<Error & { code?: string }> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof Error) return error
+  throw new Error('it should have failed')
+}
+
+test('an error of the store has no parameters at any depth', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const works = [
+    () =>
+      store.transaction((tx) =>
+        tx.db.insert(accounts).values([
+          { name: SECRET, baseUrl: SECRET },
+          { name: SECRET, baseUrl: SECRET },
+        ]),
+      ),
+    () => store.transaction((tx) => tx.client.query('SELECT $1::text::int', [SECRET])),
+    () =>
+      store.transaction((tx) =>
+        tx.db
+          .insert(syncRuns)
+          .values({ accountId, resource: SECRET, kind: 'poll', outcome: SECRET as 'done' }),
+      ),
+  ]
+  for (const work of works) {
+    const error = await errorOf(work())
+    expect(error.code).toBe('database_error')
+    expect(sqlstateOf(error)).toMatch(/^2/)
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(SECRET)
+  }
+})
+
+test('a connection error inside a query has no parameters', async () => {
+  const { store, url } = await openTestStore()
+  const error = await errorOf(
+    store.transaction(async (tx) => {
+      await terminate(url, await backendPidOf(tx.client))
+      await tx.db.update(accounts).set({ lastError: SECRET })
+    }),
+  )
+  expect(error).toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
+  expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(SECRET)
+  expect(await rowsOf(store, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+})
+
+test('errors that do not come from the database pass through the store unchanged', async () => {
+  const { store } = await openTestStore()
+  const ours = new RejectedError('refused', 'no')
+  const bug = new TypeError('bug')
+  expect(await errorOf(store.read(() => Promise.reject(ours)))).toBe(ours)
+  expect(await errorOf(store.transaction(() => Promise.reject(bug)))).toBe(bug)
+})
+
+test('a failed connection has its reason', async () => {
+  const { url } = await openTestStore()
+  const nobody = new URL(url)
+  nobody.pathname = '/no_such_database'
+  const cases: Array<[string, string, string]> = [
+    ['postgres://127.0.0.1:1/x', 'TransientError', 'database_unreachable'],
+    ['postgres://no-such-host.invalid/x', 'TransientError', 'database_unreachable'],
+    ['postgres://a:b@:::::/x', 'ConfigError', 'database_url_invalid'],
+    [nobody.href, 'ConfigError', 'database_login_refused'],
+  ]
+  for (const [connectionString, name, code] of cases) {
+    const store = openStore({ log: quiet }, { connectionString })
+    onTestFinished(() => store.close())
+    expect(await errorOf(store.read(async () => 1))).toMatchObject({ name, code })
+  }
+})
+
+test('a transaction with an ignored failed query is not committed', async () => {
+  const { store } = await openTestStore()
+  const error = await errorOf(
+    store.transaction(async (tx) => {
+      await tx.db.insert(accounts).values({ name: 'lost', baseUrl: 'x' })
+      await tx.client.query('SELECT 1/0').catch(() => undefined)
+    }),
+  )
+  expect(error.code).toBe('transaction_rolled_back')
+  expect(await rowsOf(store, 'SELECT * FROM training.accounts')).toEqual([])
+})
+
+test('a deadlock is reported as a busy database', async () => {
+  const { store } = await openTestStore()
+  await store.transaction((tx) =>
+    tx.db.insert(accounts).values([
+      { name: 'a', baseUrl: 'x' },
+      { name: 'b', baseUrl: 'x' },
+    ]),
+  )
+  const both = makeBarrier()
+  const lockBoth = (first: string, second: string) =>
+    store.transaction(async (tx) => {
+      await tx.db.update(accounts).set({ lastError: 'x' }).where(eq(accounts.name, first))
+      await both.arrive()
+      await tx.db.update(accounts).set({ lastError: 'x' }).where(eq(accounts.name, second))
+    })
+  const ends = await Promise.allSettled([lockBoth('a', 'b'), lockBoth('b', 'a')])
+  const failed = ends.filter((end) => end.status === 'rejected').map((end) => end.reason)
+  expect(failed).toEqual([expect.objectContaining({ name: 'TransientError', code: 'database_busy' })])
+  expect(sqlstateOf(failed[0])).toBe('40P01')
+})
+
+test('a read transaction cannot write', async () => {
+  const { store } = await openTestStore()
+  const error = await errorOf(store.read((tx) => tx.db.insert(accounts).values({ name: 'x', baseUrl: 'x' })))
+  expect(sqlstateOf(error)).toBe('25006')
+})
+
+test('a connection works in UTC and names musette as its application', async () => {
+  const { store } = await openTestStore()
+  const [row] = await rowsOf(
+    store,
+    "SELECT current_setting('TimeZone') AS zone, current_setting('application_name') AS name",
+  )
+  expect(row).toEqual({ zone: 'UTC', name: 'musette' })
+})
+
+function makeBarrier() {
+  let waiting: (() => void) | undefined
+  return {
+    arrive: () =>
+      new Promise<void>((resolve) => {
+        if (!waiting) waiting = resolve
+        else {
+          waiting()
+          resolve()
+        }
+      }),
+  }
+}
+
+test('a database that takes no writes now is an outage, not a defect', async () => {
+  const { store, url } = await openTestStore()
+  const database = new URL(url).pathname.slice(1)
+  await store.transaction((tx) =>
+    tx.client.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`),
+  )
+  const later = openStore({ log: quiet }, { connectionString: url, maxConnections: 1 })
+  onTestFinished(() => later.close())
+  const error = await errorOf(later.transaction((tx) => tx.db.update(accounts).set({ lastError: null })))
+  expect(error).toMatchObject({ name: 'TransientError', code: 'database_read_only' })
+  expect(error.message).toContain('the database accepts no writes at the moment')
+})

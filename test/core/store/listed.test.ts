@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import { findKnownActivities, recordAbsent } from '../../../src/core/store/activities/absent.ts'
+import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import { countByState, findActivity, findWanted } from '../../../src/core/store/activities/wanted.ts'
+import { recordFetchFailure, recordUnchanged } from '../../../src/core/store/activities/write-activities.ts'
+import { detailInput, recordDetail } from './detail.ts'
+import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+
+const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
+
+test('a list creates new activities, marks known ones, and counts a repeated path once', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const list = (entries: ReturnType<typeof listed>[], second: number) =>
+    store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(second) }))
+  expect(await list([listed('a'), listed('b'), listed('b', { name: 'last' })], 0)).toEqual({
+    inserted: 2,
+    marked: 0,
+  })
+  expect(await list([listed('b'), listed('c')], 1)).toEqual({ inserted: 1, marked: 1 })
+  expect(await list([], 2)).toEqual({ inserted: 0, marked: 0 })
+  expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 3, mirrored: 0 })
+})
+
+test('a list may hold text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const entries = Array.from({ length: 10_001 }, (_, index) => listed(`p${index}`))
+  entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
+  const counts = await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  expect(counts).toEqual({ inserted: 10_002, marked: 0 })
+  const [row] = await rowsOf(store, "SELECT name, started_at FROM training.activities WHERE path = 'odd'")
+  expect(row).toEqual({ name: 'a\ufffd', started_at: null })
+})
+
+test('wanted activities are found newest first, those without a start last', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
+  const entries = [
+    listed('old', start(1)),
+    listed('none', { startedAt: null }),
+    listed('new', start(3)),
+    listed('mid', start(2)),
+  ]
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(1) }))
+  expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
+})
+
+test('the newest activities get the lowest ids, so that samples are stored in order of fetching', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const day = (index: number) => (index * 7_919) % 6_000
+  const entries = Array.from({ length: 6_000 }, (_, index) =>
+    listed(`p${day(index)}`, { startedAt: new Date(Date.UTC(2010, 0, day(index))) }),
+  )
+  entries.push(listed('none', { startedAt: null }))
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  const rows = await rowsOf(store, 'SELECT path FROM training.activities ORDER BY activity_id')
+  const newestFirst = Array.from({ length: 6_000 }, (_, index) => `p${5_999 - index}`)
+  expect(rows.map(({ path }) => path)).toEqual([...newestFirst, 'none'])
+})
+
+test('a failed activity is wanted again after its pause, and at once when it is listed again', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  const fail = (requestedAt: Date, nextFetchAt: Date | null) =>
+    store.transaction((tx) =>
+      recordFetchFailure(tx, { activityId, requestedAt, error: 'bad\0 answer', nextFetchAt, attempts: 2 }),
+    )
+  const due = async (now: Date) =>
+    (await store.read((tx) => findWanted(tx, { accountId, limit: 10, now }))).map(
+      (activity) => activity.activityId,
+    )
+  await fail(at(1), at(30))
+  expect(await due(at(29))).toEqual([])
+  expect(await due(at(30))).toEqual([activityId])
+  await fail(at(31), null)
+  expect(await due(at(59))).toEqual([])
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(40) }))
+  expect(await due(at(40))).toEqual([activityId])
+  const activity = await store.read((tx) => findActivity(tx, activityId))
+  expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
+})
+
+test('an unchanged activity becomes mirrored, but stays wanted when it was listed after the request', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
+  const relist = (listedAt: Date) =>
+    store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt }))
+  const unchanged = (requestedAt: Date) =>
+    store.transaction((tx) => recordUnchanged(tx, { activityId, requestedAt }))
+  const state = async () => (await store.read((tx) => findActivity(tx, activityId)))?.detailState
+  await relist(at(10))
+  await unchanged(at(9))
+  expect(await state()).toBe('wanted')
+  await unchanged(at(11))
+  expect(await state()).toBe('mirrored')
+})
+
+test('an absent activity is not wanted until it is listed again', async () => {
+  const { store } = await openTestStore()
+  const { accountId, activityId } = await makeActivity(store, at(0))
+  const mark = () =>
+    store.transaction((tx) => recordAbsent(tx, { accountId, activityIds: [activityId], absentSince: at(5) }))
+  expect(await mark()).toBe(1)
+  expect(await mark()).toBe(0)
+  expect(await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(6) }))).toEqual([])
+  expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 0, absent: 1 })
+  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(7) }))
+  expect(await store.read((tx) => findKnownActivities(tx, accountId))).toMatchObject([
+    { path: 'p1', absentSince: null },
+  ])
+})

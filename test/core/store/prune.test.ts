@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest'
+import { findAccountStatuses } from '../../../src/core/store/account-status.ts'
+import { packDocument } from '../../../src/core/store/activities/raw-documents.ts'
+import { pruneDrift, recordDrift } from '../../../src/core/store/drift.ts'
+import { findAccountHealth } from '../../../src/core/store/health.ts'
+import { findRecentRuns, findWholeWorkState, pruneRuns } from '../../../src/core/store/runs.ts'
+import type { Store } from '../../../src/core/store/store.ts'
+import { detailInput, recordDetail } from './detail.ts'
+import { makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+
+/** Runs of `resource` and `kind`, one each `every`, from `from` to `until` ago. */
+const addRuns = (store: Store, run: Record<string, string | number | null>) =>
+  store.transaction((tx) =>
+    tx.client.query(
+      `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, changed, error_code, error)
+       select $1, $2, $3, at, at + interval '1 s', $4, $5, $6, $6
+       from generate_series(now() - $7::interval, now() - $8::interval, $9::interval) at`,
+      [
+        ...[
+          'account_id',
+          'resource',
+          'kind',
+          'outcome',
+          'changed',
+          'error_code',
+          'from',
+          'until',
+          'every',
+        ].map((key) => run[key] ?? null),
+      ],
+    ),
+  )
+const POLL = { resource: 'activities', kind: 'poll', outcome: 'done', changed: 0, every: '6 hours' }
+
+const pruneAll = async (store: Store, accountId: number) => {
+  while ((await store.transaction((tx) => pruneRuns(tx, { accountId, limit: 500 }))) > 0);
+}
+
+const countRuns = async (store: Store, where: string) =>
+  Number((await rowsOf(store, `select count(*) as n from training.sync_runs where ${where}`))[0]?.n)
+
+/** Everything that status, doctor, metrics, health checks, the dashboard and mirror_health read of the runs. */
+const findReadings = (store: Store) =>
+  store.read(async (tx) => ({
+    statuses: await findAccountStatuses(tx),
+    health: await findAccountHealth(tx),
+    exported: await findWholeWorkState(tx, 'export'),
+    backedUp: await findWholeWorkState(tx, 'backup'),
+    recent: await findRecentRuns(tx, { limit: 50 }),
+    view: (await tx.client.query('select * from training.mirror_health order by account_id, item, month'))
+      .rows,
+  }))
+
+test('runs without changes are deleted after 90 days, others after 400, without a visible difference', async () => {
+  const { store } = await openTestStore()
+  const account_id = await makeAccount(store)
+  const other = await makeAccount(store, 'other')
+  await addRuns(store, { account_id, ...POLL, from: '600 days', until: '0 days' })
+  await addRuns(store, { account_id, ...POLL, changed: 1, from: '600 days', until: '1 day', every: '1 day' })
+  const failed = { outcome: 'failed', error_code: 'timeout' }
+  await addRuns(store, { account_id, ...POLL, ...failed, from: '600 days', until: '2 days', every: '1 day' })
+  await addRuns(store, { account_id, ...POLL, kind: 'reconcile', from: '600 days', until: '500 days' })
+  const export_ = { resource: 'export', kind: 'schedule', outcome: 'done', changed: 0, every: '1 day' }
+  await addRuns(store, { ...export_, from: '600 days', until: '450 days' })
+  await addRuns(store, {
+    ...export_,
+    outcome: 'failed',
+    error_code: 'aborted',
+    from: '440 days',
+    until: '430 days',
+  })
+  await addRuns(store, { account_id: other, ...POLL, from: '600 days', until: '500 days' })
+  const before = await findReadings(store)
+  const ofOther = await countRuns(store, `account_id = ${other}`)
+
+  expect(await store.transaction((tx) => pruneRuns(tx, { accountId: account_id, limit: 500 }))).toBe(500)
+  await pruneAll(store, account_id)
+  expect(await findReadings(store)).toEqual(before)
+  const polls = `account_id = ${account_id} and kind = 'poll'`
+  expect(await countRuns(store, `${polls} and outcome = 'done' and changed = 0`)).toBe(90 * 4)
+  expect(await countRuns(store, `${polls} and outcome = 'done' and changed = 1`)).toBe(399)
+  expect(await countRuns(store, `${polls} and outcome = 'failed'`)).toBe(398)
+  expect(await countRuns(store, `kind = 'reconcile'`)).toBe(1)
+  expect(await countRuns(store, `resource = 'export'`)).toBe(2)
+  expect(await countRuns(store, `account_id = ${other}`)).toBe(ofOther)
+})
+
+test('after years of failures the last good poll and the reason are known; a running run stays', async () => {
+  const { store } = await openTestStore()
+  const account_id = await makeAccount(store)
+  await addRuns(store, { account_id, ...POLL, from: '1500 days', until: '1000 days', every: '1 day' })
+  const failed = { outcome: 'failed', error_code: 'no_login', every: '1 day' }
+  await addRuns(store, { account_id, ...POLL, ...failed, from: '999 days', until: '1 day' })
+  await addRuns(store, {
+    account_id,
+    ...POLL,
+    outcome: 'running',
+    from: '700 days',
+    until: '690 days',
+    every: '1 day',
+  })
+  const before = await findReadings(store)
+  await pruneAll(store, account_id)
+  expect(await findReadings(store)).toEqual(before)
+  expect(before.health[0]?.polled_at).not.toBeNull()
+  expect(await countRuns(store, `outcome = 'running'`)).toBe(11)
+  expect(await countRuns(store, `outcome = 'done'`)).toBe(1)
+})
+
+test('the last seen differences from the document stay', async () => {
+  const { store } = await openTestStore()
+  const drift = ['old', 'middle', 'new'].map((field) => ({ field, kind: 'unknown' as const, example: 1 }))
+  for (const one of drift) await store.transaction((tx) => recordDrift(tx, 'activity', [one]))
+  expect(await store.transaction((tx) => pruneDrift(tx))).toBe(0)
+  expect(await store.transaction((tx) => pruneDrift(tx, 2))).toBe(1)
+  expect(await rowsOf(store, 'select field from training.drift order by last_seen_at')).toEqual([
+    { field: 'middle' },
+    { field: 'new' },
+  ])
+})
+
+test('an activity has one raw document, and earlier ones take no room', async () => {
+  const { store } = await openTestStore()
+  const { activityId } = await makeActivity(store, new Date(0))
+  const fetchAgain = async (second: number) => {
+    const body = Buffer.alloc(300_000, second)
+    const rawDocument = { ...(await packDocument({ document: body })), body }
+    const answer = detailInput(activityId, new Date(second * 1_000), { rawDocument })
+    await store.transaction((tx) => recordDetail(tx, answer))
+    await store.execute('vacuum training.raw_documents')
+  }
+  const size = async () =>
+    Number(
+      (await rowsOf(store, `select pg_total_relation_size('training.raw_documents') as bytes`))[0]?.bytes,
+    )
+  await fetchAgain(1)
+  await fetchAgain(2)
+  const two = await size()
+  for (let second = 3; second < 10; second++) await fetchAgain(second)
+  expect(await size()).toBeLessThan(1.5 * two)
+  expect(await rowsOf(store, 'select activity_id, fetched_at from training.raw_documents')).toEqual([
+    { activity_id: activityId, fetched_at: new Date(9_000) },
+  ])
+})

@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest'
+import { insertSamples } from '../../../src/core/store/samples/content.ts'
+import { encodeSamples, SAMPLE_FIELDS } from '../../../src/core/store/samples/encode-samples.ts'
+import { TransientError } from '../../../src/kit/errors.ts'
+import { makeSamples } from '../../kit/samples.ts'
+import { replaceSamples } from './detail.ts'
+import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'
+
+const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
+
+test('every column is read back as it was written, also nulls', async () => {
+  const { store } = await openTestStore()
+  // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
+  const samples = makeSamples(40, (field, index) => {
+    const place = SAMPLE_FIELDS.indexOf(field)
+    return index % SAMPLE_FIELDS.length === place ? Number.NaN : place * 100 + index + 0.25
+  })
+  const written = await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  expect(written).toBe(40)
+  const rows = await rowsOf(store, `SELECT ${COLUMNS} FROM training.samples WHERE activity_id = 7 ORDER BY t`)
+  expect(rows).toHaveLength(40)
+  for (const [index, row] of rows.entries()) {
+    expect(Number(row.t)).toBe(samples.t[index])
+    for (const field of SAMPLE_FIELDS) {
+      const sent = samples.columns[field][index] as number
+      expect(row[field]).toBe(Number.isNaN(sent) ? null : sent)
+    }
+  }
+})
+
+test('a field without values is null', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(3, (field) => (field === 'hr' || field === 'lng' ? 1 : Number.NaN))
+  await store.transaction((tx) => replaceSamples(tx, 7, makeSamples(3)))
+  await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  const rows = await rowsOf(store, `SELECT ${SAMPLE_FIELDS.join(', ')} FROM training.samples`)
+  const expected = SAMPLE_FIELDS.map((field) => [field, field === 'hr' || field === 'lng' ? 1 : null])
+  expect(rows).toEqual(Array.from({ length: 3 }, () => Object.fromEntries(expected)))
+})
+
+test('positions keep all digits, times their microseconds, also before 2000', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
+  samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
+  samples.t[1] = Number.NaN
+  await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  const rows = await rowsOf(store, 'SELECT t::text, lat, lng, power FROM training.samples ORDER BY t')
+  expect(rows[0]).toEqual({
+    t: '1985-07-01 00:00:00.0005+00',
+    lat: 52.520006599999995,
+    lng: -13.404953999999975,
+    power: -13.404954,
+  })
+  expect(rows[1]?.t).toBeNull()
+})
+
+test('infinities are kept; values that a column cannot hold become null', async () => {
+  const { store } = await openTestStore()
+  const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
+  const samples = makeSamples(values.length, (field, index) =>
+    field === 'hr' ? (values[index] as number) : 1,
+  )
+  samples.t[1] = 9e15
+  const written = await store.transaction((tx) => replaceSamples(tx, 7, samples))
+  expect(written).toBe(5)
+  const rows = await rowsOf(store, 'SELECT hr FROM training.samples ORDER BY ctid')
+  expect(rows.map((row) => row.hr)).toEqual([
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    null,
+    3.4028235e38,
+    0,
+  ])
+})
+
+test('only samples of the same time are numbered', async () => {
+  const { store } = await openTestStore()
+  const samples = makeSamples(6)
+  samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
+  await store.transaction((tx) => replaceSamples(tx, 1, samples))
+  await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(2)))
+  const ordinals = async (activityId: number) =>
+    (
+      await rowsOf(store, 'SELECT ordinal FROM training.samples WHERE activity_id = $1 ORDER BY power', [
+        activityId,
+      ])
+    ).map(({ ordinal }) => ordinal)
+  expect(await ordinals(1)).toEqual([null, 1, 2, 3, null, null])
+  expect(await ordinals(2)).toEqual([null, null])
+})
+
+test('samples of the same time are numbered separately for each activity of a COPY', async () => {
+  const { store } = await openTestStore()
+  const twice = makeSamples(2)
+  twice.t.fill(5_000)
+  const written = await store.transaction((tx) =>
+    insertSamples(tx, [
+      { activityId: 1, samples: makeSamples(2) },
+      { activityId: 2, samples: twice },
+      { activityId: 3, samples: twice },
+    ]),
+  )
+  expect(written).toBe(6)
+  const rows = await rowsOf(
+    store,
+    'SELECT activity_id, ordinal FROM training.samples ORDER BY activity_id, power',
+  )
+  expect(rows.map(({ activity_id, ordinal }) => [activity_id, ordinal])).toEqual([
+    [1, null],
+    [1, null],
+    [2, 1],
+    [2, 2],
+    [3, 1],
+    [3, 2],
+  ])
+})
+
+test('replacing the samples of one activity does not change the others', async () => {
+  const { store } = await openTestStore()
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
+  await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
+  const counts = await rowsOf(
+    store,
+    'SELECT activity_id, count(*)::int FROM training.samples GROUP BY 1 ORDER BY 1',
+  )
+  expect(counts).toEqual([
+    { activity_id: 1, count: 3 },
+    { activity_id: 2, count: 10 },
+  ])
+})
+
+test('a connection lost during a COPY leaves no samples, and the store continues', async () => {
+  const { store, url } = await openTestStore()
+  const held = () => rowsOf(store, 'SELECT count(*)::int AS n FROM training.samples')
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(10)))
+  const samples = makeSamples(400_000)
+  const writing = store.transaction(async (tx) => {
+    const backendPid = await backendPidOf(tx.client)
+    const copying = replaceSamples(tx, 1, samples)
+    const [end] = await Promise.allSettled([copying, terminate(url, backendPid)])
+    if (end.status === 'rejected') throw end.reason
+  })
+  await expect(writing).rejects.toBeInstanceOf(TransientError)
+  expect(await held()).toEqual([{ n: 10 }])
+  await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(20)))
+  expect(await held()).toEqual([{ n: 20 }])
+})
+
+test('samples that cannot be encoded end the COPY, and the connection stays usable', async () => {
+  const { store } = await openTestStore()
+  const broken = { ...makeSamples(1), t: undefined as unknown as Float64Array }
+  await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
+  const written = await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
+  expect(written).toBe(3)
+})
+
+test('encoded samples come in chunks of a bounded size', () => {
+  const sizes = [...encodeSamples([{ activityId: 1, samples: makeSamples(20_000) }]).chunks].map(
+    (chunk) => chunk.length,
+  )
+  expect(sizes.length).toBeGreaterThan(5)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024)
+})

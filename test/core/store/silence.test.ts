@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { makeQueuePool, migrateQueueTables } from '../../../src/core/jobs/backend.ts'
+import { copyIn, copyOut } from '../../../src/core/store/copy.ts'
+import { openChangeListener } from '../../../src/core/store/feed/change-listener.ts'
+import { openStore, type Store, withExclusiveWork } from '../../../src/core/store/store.ts'
+import { makePool } from '../../../src/kit/postgres-client.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { type Line, openLine } from '../../kit/postgres-line.ts'
+import { quiet, rowsOf } from './open.ts'
+
+const SILENT_MS = 300
+const LOST = { code: 'database_unreachable' }
+const NONE_LEFT = `select count(*) = 0 as none from pg_stat_activity
+  where datname = current_database() and application_name like 'musette%'`
+
+/** A database, its line, and a store on that line; the store that `direct` opens is not on it. */
+async function openScene(): Promise<{ url: string; line: Line; store: Store; direct: () => Store }> {
+  const database = await openTestDatabase()
+  const line = await openLine(database.url)
+  const store = openStore({ log: quiet }, { connectionString: line.url, silentMs: SILENT_MS })
+  onTestFinished(async () => {
+    await store.close()
+    await line.close()
+    await database.close()
+  })
+  const direct = () => {
+    const other = openStore({ log: quiet }, { connectionString: database.url })
+    onTestFinished(() => other.close())
+    return other
+  }
+  return { url: database.url, line, store, direct }
+}
+
+/** Waits, by the server's clock, several times as long as a connection may be silent. */
+const pause = (url: string) => queryOnce(url, `select pg_sleep(${(SILENT_MS * 4) / 1_000})`)
+
+describe('a connection on which a proxy drops everything without closing it', () => {
+  it('is ended on both sides while idle, and the next statement gets another one', async () => {
+    const { url, line, store } = await openScene()
+    await rowsOf(store, 'select 1')
+    line.swallow()
+    await eventually(async () => (await queryOnce(url, NONE_LEFT))[0]?.none)
+    expect(await rowsOf(store, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  it('is ended while a statement runs, and its locks are free', async () => {
+    const { line, store, direct } = await openScene()
+    const held = `update training.database set identity = identity`
+    const lost = store.transaction(async ({ client }) => {
+      await client.query(held)
+      line.swallow()
+      await client.query('select 1')
+    })
+    await expect(lost).rejects.toMatchObject(LOST)
+    await direct().transaction(({ client }) => client.query(`set local lock_timeout = '10s'; ${held}`))
+  })
+
+  it('is ended while it holds the lock of long work, which becomes free and tells its holder', async () => {
+    const { line, store, direct } = await openScene()
+    const begun = new AbortController()
+    const holding = withExclusiveWork(store, 'export', async (held) => {
+      begun.abort()
+      await once(held, 'abort')
+    })
+    if (!begun.signal.aborted) await once(begun.signal, 'abort')
+    line.swallow()
+    const lost = expect(holding).rejects.toMatchObject(LOST)
+    const other = direct()
+    expect(await eventually(() => withExclusiveWork(other, 'export', async () => true))).toBe(true)
+    await lost
+  })
+
+  it('is ended in the middle of a COPY', async () => {
+    const { line, store } = await openScene()
+    async function* rows() {
+      yield Buffer.from('one\n')
+      line.swallow()
+      yield Buffer.from(`${'x'.repeat(100_000)}\n`)
+    }
+    const lost = store.transaction(async ({ client }) => {
+      await client.query('create temporary table lines (line text)')
+      await copyIn(client, 'lines from stdin', rows())
+    })
+    await expect(lost).rejects.toMatchObject(LOST)
+  })
+
+  it('is ended while it listens', async () => {
+    const { url, line } = await openScene()
+    const options = { connectionString: line.url, channel: 'musette_changes', silentMs: SILENT_MS } as const
+    const listener = openChangeListener({ log: quiet }, options)
+    onTestFinished(() => listener.close())
+    await listener.wait(0, new AbortController().signal)
+    expect(await queryOnce(url, NONE_LEFT)).toEqual([{ none: false }])
+    line.swallow()
+    await eventually(async () => (await queryOnce(url, NONE_LEFT))[0]?.none)
+  })
+
+  it('is ended in the pool of the queue', async () => {
+    const { url, line } = await openScene()
+    await migrateQueueTables(url)
+    const queue = makeQueuePool(line.url, undefined, SILENT_MS)
+    onTestFinished(() => queue.end())
+    const client = await queue.connect()
+    const ended = new Promise((resolve) => client.on('error', resolve))
+    line.swallow()
+    await ended
+    client.release(true)
+    expect((await queue.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  })
+
+  it('does not delay the end of a pool', async () => {
+    const { line } = await openScene()
+    const pool = makePool({ connectionString: line.url })
+    await pool.query('select 1')
+    line.swallow()
+    const startedAt = performance.now()
+    await pool.end()
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+  })
+})
+
+describe('a connection that is silent during work or a wait', () => {
+  it('stays, however long its statement runs', async () => {
+    const { store } = await openScene()
+    expect(await rowsOf(store, 'select pg_sleep(1.5), 1 as one')).toMatchObject([{ one: 1 }])
+  })
+
+  it('stays while its statement waits for a lock', async () => {
+    const { url, store, direct } = await openScene()
+    const held = `update training.database set identity = identity`
+    let waiting: Promise<unknown> = Promise.resolve()
+    await direct().transaction(async ({ client }) => {
+      await client.query(held)
+      waiting = store.transaction((tx) => tx.client.query(held))
+      await pause(url)
+    })
+    await waiting
+  })
+
+  it('stays while the rows of a COPY are slow or not read', async () => {
+    const { url, store } = await openScene()
+    async function* rows() {
+      for (let round = 0; round < 2; round++) {
+        yield Buffer.from(`${'x'.repeat(1_000)}\n`.repeat(2_000))
+        await pause(url)
+      }
+    }
+    const lengths = await store.transaction(async ({ client }) => {
+      await client.query('create temporary table lines (line text)')
+      await copyIn(client, 'lines from stdin', rows())
+      let bytes = 0
+      for await (const chunk of copyOut(client, 'lines').chunks) {
+        if (bytes === 0) await pause(url)
+        bytes += chunk.length
+      }
+      return bytes
+    })
+    expect(lengths).toBeGreaterThan(4_000_000)
+  })
+})

@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { normalizePlace } from '../../../../src/core/normalize/activity-answer.ts'
+import { findTouched, type Plan } from '../../../kit/plan.ts'
+import { makeSamples, UNKNOWN } from '../../../kit/samples.ts'
+import { detailInput, recordDetail, replaceSamples } from '../detail.ts'
+import { openScene, type Scene } from './scene.ts'
+
+type Point = readonly [lat: number, lng: number]
+
+const samplesAt = (points: readonly Point[]) =>
+  makeSamples(points.length, (field, index) => {
+    const [lat, lng] = points[index] ?? [UNKNOWN, UNKNOWN]
+    return { lat, lng }[field as string] ?? UNKNOWN
+  })
+
+/** The place of each activity, computed from its samples in SQL; JSON, in which rows are written, has no negative zero. */
+const COMPUTED = `
+  select a.activity_id, s.* from training.activities a left join lateral (
+    select (array_agg(lat order by t))[1] + 0 as start_lat, (array_agg(lng order by t))[1] + 0 as start_lng,
+      min(lat) + 0 as south, max(lat) + 0 as north, min(lng) + 0 as west, max(lng) + 0 as east
+    from training.samples where samples.activity_id = a.activity_id and abs(lat) <= 90 and abs(lng) <= 180 and (lat, lng) <> (0, 0)
+  ) s on true order by 1`
+const STORED =
+  'select activity_id, start_lat, start_lng, south, north, west, east from training.activities order by 1'
+
+async function record(scene: Scene, accountId: number, points: readonly Point[]): Promise<number> {
+  const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z')
+  const samples = samplesAt(points)
+  const input = detailInput(activityId, new Date(), { samples, place: normalizePlace(samples) })
+  await scene.store.transaction(async (tx) => {
+    await recordDetail(tx, input)
+    await replaceSamples(tx, activityId, samples)
+  })
+  return activityId
+}
+
+const degree = (most: number) =>
+  fc.oneof(
+    fc.constantFrom(UNKNOWN, 0, most, -most, most + 1),
+    fc.double({ min: -most, max: most, noNaN: true }),
+  )
+const rides = fc.array(fc.array(fc.tuple(degree(90), degree(180)), { maxLength: 9 }), {
+  minLength: 1,
+  maxLength: 5,
+})
+
+it('the start and the box of a ride equal those computed by SQL, with gaps and odd values', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await fc.assert(
+    fc.asyncProperty(rides, async (made) => {
+      for (const points of made) await record(scene, accountId, points)
+      expect(await scene.query(STORED)).toEqual(await scene.query(COMPUTED))
+    }),
+    { numRuns: 12 },
+  )
+})
+
+it('a ride without positions has no place; one across the 180th meridian has a box around the earth', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await record(scene, accountId, [
+    [0, 0],
+    [UNKNOWN, 5],
+  ])
+  await record(scene, accountId, [
+    [0, 0],
+    [-16.5, 179.9],
+    [-16.4, -179.9],
+  ])
+  const nothing = { start_lat: null, start_lng: null, south: null, north: null, west: null, east: null }
+  expect(await scene.query(STORED)).toMatchObject([
+    nothing,
+    { start_lat: -16.5, start_lng: 179.9, south: -16.5, north: -16.4, west: -179.9, east: 179.9 },
+  ])
+})
+
+it('rides that began in a box, and rides that may have passed it, are found by an index', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.query(
+    `insert into training.activities (account_id, path, detail_state, listed_at, wanted_at, start_lat, start_lng, south, north, west, east)
+     select $1, 'far' || n, 'mirrored', now(), now(), lat, lng, lat - 0.1, lat + 0.1, lng - 0.1, lng + 0.1
+     from generate_series(1, 10000) n, lateral (select n % 170 - 85.0 as lat, n % 359 - 179.0 as lng) at`,
+    [accountId],
+  )
+  await scene.query('analyze training.activities')
+  const box = 'box(point(7.9, 47.9), point(8.1, 48.1))'
+  for (const condition of [
+    `point(start_lng, start_lat) <@ ${box}`,
+    `box(point(west, south), point(east, north)) && ${box}`,
+  ]) {
+    const text = `select path from training.activities where ${condition}`
+    const [plan = {}] = await scene.query(`explain (analyze, timing off, format json) ${text}`)
+    const [{ Plan: top }] = plan['QUERY PLAN'] as [{ Plan: Plan }]
+    const found = await scene.query(text)
+    expect(found.length).toBeGreaterThan(0)
+    const touched = findTouched(top)
+    expect(touched.filter(({ whole }) => whole)).toEqual([])
+    expect(touched.filter(({ rows }) => rows > found.length)).toEqual([])
+  }
+})
+
+it('round accepts the numbers of the tables, integers and numerics, with training in the search path or by name', async () => {
+  const scene = await openScene()
+  const [row] = await scene.query(
+    `select training.round(2.25::float8, 1)::text as named, training.round('NaN'::float8, 1)::text as nan,
+       training.round(null, 1) as nothing, training.round(1234.5678::real, 2)::text as real`,
+  )
+  expect(row).toEqual({ named: '2.3', nan: 'NaN', nothing: null, real: '1234.57' })
+  const rows = await scene.store.transaction(async (tx) => {
+    await tx.client.query('set local search_path = training')
+    return (
+      await tx.client.query(
+        `select round(2.25::float8, 1)::text as double, round(2.25, 1)::text as numeric, round(7, 1)::float8 as whole,
+           round(2.5::float8) as none, pg_typeof(round(2.25, 1))::text as type`,
+      )
+    ).rows
+  })
+  expect(rows).toEqual([{ double: '2.3', numeric: '2.3', whole: 7, none: 2, type: 'numeric' }])
+})

@@ -1,0 +1,90 @@
+import pg from 'pg'
+import type { Store } from '../../../../src/core/store/store.ts'
+import { makeAccount, openTestStore } from '../open.ts'
+
+/** Every view of the schema, as its readers know them. */
+export const VIEWS = [
+  'changes_settled',
+  'daily_load',
+  'fit_field_values',
+  'fitness_history',
+  'form_history',
+  'form_now',
+  'mirror_health',
+  'power_bests',
+  'recalculations',
+  'recommended_load',
+  'recommended_weeks',
+  'records',
+  'ride_events',
+  'ride_files',
+  'ride_intensity',
+  'ride_laps',
+  'ride_lengths',
+  'ride_overview',
+  'ride_profiles',
+  'ride_records',
+  'ride_rr_intervals',
+  'ride_samples',
+  'ride_time_in_zones',
+  'sample_extra_values',
+  'this_week',
+  'today',
+  'upload_journey',
+  'weekly_summary',
+  'zones_by_week',
+] as const
+
+export type Row = Record<string, unknown>
+
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+/** A migrated database without a service: accounts and rides are written as a test wants them. */
+export async function openScene() {
+  const { store, url } = await openTestStore()
+  return {
+    store,
+    url,
+    query: (text: string, values: unknown[] = []) => query(store, text, values),
+    /** the rows of a view, days as texts */
+    view: (name: (typeof VIEWS)[number], rest = '') => query(store, `select * from training.${name} ${rest}`),
+    account: (name?: string) => makeAccount(store, name),
+    ride: (accountId: number, startedAt: string, more: Ride = {}) =>
+      makeRide(store, accountId, startedAt, more),
+  }
+}
+
+/** Columns of `training.activities`; `zone` is the one of the start, UTC unless told. */
+export type Ride = Row & { zone?: string }
+
+let rides = 0
+
+async function makeRide(store: Store, accountId: number, startedAt: string, ride: Ride): Promise<number> {
+  const { zone = 'UTC', ...columns } = ride
+  rides++
+  const row = { path: `ride${rides}`, name: `Ride ${rides}`, activity_type: 'Cycling', ...columns }
+  const names = Object.keys(row)
+  const [made] = await query(
+    store,
+    `insert into training.activities (account_id, started_at, timezone, started_at_local, detail_state, listed_at, wanted_at,
+       ${names.map((name) => `"${name}"`).join(', ')})
+     values ($1, $2, $3, $2::timestamptz at time zone $3, 'mirrored', now(), now(),
+       ${names.map((_, index) => `$${index + 4}`).join(', ')}) returning activity_id`,
+    [accountId, startedAt, zone, ...Object.values(row)],
+  )
+  return Number(made?.activity_id)
+}
+
+async function query(store: Store, text: string, values: unknown[] = []): Promise<Row[]> {
+  return await store.transaction(async (tx) => {
+    const answer = await tx.client.query<Row>({ text, values, types: { getTypeParser } })
+    return answer.rows
+  })
+}
+
+const DATE_OID = 1082
+
+// A day is compared as it is written, whatever the time zone of the machine.
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  return oid === DATE_OID ? String : pg.types.getTypeParser(oid, format)
+}

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readFit, sourceOf } from '../../../src/core/fit/read-fit.ts'
+import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
+import { updateTimeZones } from '../../../src/core/mirror/time-zones.ts'
+import { sendFile } from '../../../src/core/upload/send-file.ts'
+import { MINUTE } from '../../../src/kit/time.ts'
+import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { makeZip } from '../fit/make-zip.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeAll(async () => {
+  rig = await openUploadRig()
+  await poll()
+})
+afterAll(() => rig.close())
+
+const poll = () => pollActivities(rig.app.mirror, { account: rig.account })
+const sent = async () =>
+  (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
+const send = () => ({ ...rig.deps, knownActivities: 'send' as const })
+
+let day = 0
+/** Makes a ride of another day that the service and the mirror have, and of which the ledger knows nothing. */
+async function rideFromElsewhere(): Promise<{ bytes: Buffer; path: string }> {
+  day += 1
+  const bytes = makeRide({ seed: day, start: new Date(Date.UTC(2026, 0, day, 8)).toISOString() })
+  await rig.importFile('elsewhere.fit', bytes, { deps: send() })
+  await rig.fetchWanted()
+  const path = (await rig.find(bytes))?.activityPath
+  if (!path) throw new Error('it was not uploaded')
+  await rig.rows('delete from training.uploads where activity_path = $1 returning 1', [path])
+  return { bytes, path }
+}
+
+describe('a file of a ride that came to the service another way', () => {
+  it('is attached and not sent, and its content is in SQL', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    const before = await sent()
+    expect(await rig.importFile('maker.fit', bytes)).toEqual({ action: 'done' })
+    expect(await sent()).toBe(before)
+    expect(await rig.find(bytes)).toMatchObject({
+      state: 'attached',
+      activityPath: path,
+      attempts: 0,
+      reason: null,
+    })
+    expect(
+      await rig.rows(
+        `select f.file_name, f.kept, (select count(*)::int from training.ride_records r where r.activity_id = f.activity_id) as records,
+           (select count(*)::int from training.ride_laps l where l.activity_id = f.activity_id) as laps
+         from training.ride_files f join training.activities a using (activity_id) where a.path = $1`,
+        [path],
+      ),
+    ).toEqual([{ file_name: 'maker.fit', kept: true, records: 60, laps: 1 }])
+    expect(await rig.importFile('again.fit', bytes)).toEqual({ action: 'done' })
+  })
+
+  it('is sent by force, also when its activity is gone', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    await rig.importFile('ride.fit', bytes)
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.rows('update training.activities set absent_since = now() where path = $1 returning 1', [path])
+    expect(await rig.importFile('ride.fit', bytes)).toEqual({ action: 'done' })
+    expect(await rig.find(bytes)).toMatchObject({ state: 'attached' })
+    const fit = await readFit({ name: 'ride.fit', open: () => sourceOf(bytes).open() }, { settled: true })
+    if ('fault' in fit) throw new Error('it is a FIT file')
+    const { upload } = await sendFile(send(), { account: rig.account, fit, again: 'always', byHand: true })
+    expect(upload).toMatchObject({ state: 'accepted', attempts: 1 })
+    expect(upload.activityPath).not.toBe(path)
+  })
+
+  // What the mirror says of the activity, and what becomes of the file.
+  it.each<[title: string, change: string, state: string, reason?: string]>([
+    ['is attached when it starts 5 s later', `started_at = started_at + interval '5 s'`, 'attached'],
+    ['is attached when it starts 5 s earlier', `started_at = started_at - interval '5 s'`, 'attached'],
+    ['is sent when nothing starts within 5 s', `started_at = started_at + interval '6 s'`, 'accepted'],
+    ['is attached when it lasts 60 s longer', 'elapsed_s = 119, duration = 119', 'attached'],
+    ['is told when it lasts longer', 'elapsed_s = 121, duration = 121', 'duplicate', 'does not last 59 s'],
+    ['is attached when one of two lengths is its', 'elapsed_s = 600', 'attached'],
+    [
+      'is told when its length is not known',
+      `elapsed_s = null, duration = null, detail_state = 'failed'`,
+      'duplicate',
+      'does not last 59 s',
+    ],
+    [
+      'waits when it is not fetched yet',
+      `elapsed_s = null, duration = null, detail_state = 'wanted'`,
+      'seen',
+      'no length yet',
+    ],
+    ['is sent when the activity is absent', 'absent_since = now()', 'accepted'],
+  ])('%s', async (_, change, state, reason) => {
+    const { bytes, path } = await rideFromElsewhere()
+    await rig.rows(`update training.activities set ${change} where path = $1 returning 1`, [path])
+    await rig.importFile('ride.fit', bytes)
+    const row = await rig.find(bytes)
+    expect(row).toMatchObject({
+      state,
+      reason: reason === undefined ? null : expect.stringContaining(reason),
+    })
+    if (state === 'duplicate') expect(row).toMatchObject({ activityId: null, activityPath: null })
+  })
+
+  it('is attached after the wait for its activity', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    await rig.rows(
+      `update training.activities set elapsed_s = null, duration = null, detail_state = 'wanted' where path = $1 returning 1`,
+      [path],
+    )
+    expect(await rig.importFile('ride.fit', bytes)).toMatchObject({ action: 'wait', dueAt: expect.any(Date) })
+    await rig.rows(
+      `update training.activities set elapsed_s = 59, detail_state = 'mirrored' where path = $1 returning 1`,
+      [path],
+    )
+    rig.ahead(MINUTE)
+    expect(await rig.importFile('ride.fit', bytes)).toEqual({ action: 'done' })
+    expect(await rig.find(bytes)).toMatchObject({ state: 'attached', reason: null })
+  })
+
+  it('is not joined to a ride with other values, with a file, or when two match, and names them', async () => {
+    const first = await rideFromElsewhere()
+    const others = 'update training.samples set hr = hr + $1, p_raw = p_raw + $1 returning 1'
+    await rig.rows(others, [20])
+    expect(await rig.importFile('partner.fit', first.bytes)).toMatchObject({
+      action: 'failed',
+      text: expect.stringContaining(`activity ${first.path} is of another device or rider`),
+    })
+    await rig.rows(others, [-20])
+    await rig.rows('delete from training.uploads where file_name = $1 returning 1', ['partner.fit'])
+    await rig.importFile('ride.fit', first.bytes)
+    await rig.rows('update training.fit_files set serial_number = 77 returning 1')
+    const copy = Buffer.concat([first.bytes, Buffer.from('a mark of another program')])
+    const outcome = await rig.importFile('copy.fit', copy)
+    expect(outcome).toMatchObject({
+      action: 'failed',
+      text: expect.stringContaining('has the file "ride.fit" already'),
+    })
+    expect(outcome).toMatchObject({ text: expect.stringContaining('musette upload --force') })
+    const second = await rideFromElsewhere()
+    await rig.rows(
+      `insert into training.activities (account_id, path, started_at, elapsed_s, detail_state, listed_at, wanted_at)
+       select account_id, 'twin', started_at, elapsed_s, 'mirrored', listed_at, wanted_at from training.activities where path = $1 returning 1`,
+      [second.path],
+    )
+    await rig.importFile('ride.fit', second.bytes)
+    expect((await rig.find(second.bytes))?.reason).toBe(
+      `it may be any of the activities ${second.path}, twin`,
+    )
+  })
+
+  it('waits when the service lists the ride and the mirror was not polled since', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    await rig.rows('delete from training.activities where path = $1 returning 1', [path])
+    await rig.rows(`update training.sync_cursors set advanced_at = '2025-12-31' returning 1`)
+    expect(await rig.importFile('ride.fit', bytes)).toMatchObject({ action: 'wait' })
+    expect(await rig.find(bytes)).toMatchObject({
+      state: 'seen',
+      reason: `activity ${path} has its start, and is not here yet`,
+    })
+    await poll()
+    await rig.fetchWanted()
+    rig.ahead(MINUTE)
+    expect(await rig.importFile('ride.fit', bytes)).toEqual({ action: 'done' })
+    expect(await rig.find(bytes)).toMatchObject({ state: 'attached', activityPath: path })
+  })
+
+  it('gives the activity its local time', async () => {
+    const { bytes, path } = await rideFromElsewhere()
+    const source = `select timezone_source from training.activities where path = $1`
+    await rig.rows(
+      `update training.activities set timezone = 'UTC', timezone_source = 'unknown', start_lat = null, start_lng = null where path = $1 returning 1`,
+      [path],
+    )
+    await rig.importFile('ride.fit', bytes)
+    await rig.rows(
+      `update training.fit_files set start_lat = null, start_lng = null, utc_offset_s = 12600 where content_id = (select content_id from training.uploads where activity_path = $1) returning 1`,
+      [path],
+    )
+    await updateTimeZones(rig.app, rig.account)
+    expect(await rig.rows(source, [path])).toEqual([{ timezone_source: 'file' }])
+  })
+})
+
+describe('two riders of one ride', () => {
+  it('have each their own file, and the other one is named', async () => {
+    const { bytes } = await rideFromElsewhere()
+    const login = { name: 'partner', username: 'second', password: 'second', keepPassword: false }
+    const account = await signInWithPassword(rig.app, login)
+    await pollActivities(rig.app.mirror, { account })
+    const own = makeRide({ seed: 777, start: new Date(Date.UTC(2026, 0, day, 8, 0, 2)).toISOString() })
+    await rig.importFile('own.fit', own, { deps: send(), account })
+    await rig.fetchWanted(account)
+    await rig.rows('delete from training.uploads where account_id = $1 returning 1', [account.accountId])
+    expect(await rig.importFile('wrong.fit', bytes, { account })).toMatchObject({ action: 'failed' })
+    expect(await rig.importFile('own.fit', own, { account })).toEqual({ action: 'done' })
+    expect(await rig.importFile('first.fit', bytes)).toEqual({ action: 'done' })
+    expect(
+      await rig.rows(`select c.name, f.file_name from training.ride_files f join training.accounts c using (account_id)
+        where f.file_name in ('own.fit', 'first.fit', 'wrong.fit') order by 1`),
+    ).toEqual([
+      { name: 'default', file_name: 'first.fit' },
+      { name: 'partner', file_name: 'own.fit' },
+    ])
+  })
+})
+
+describe('an export of years', () => {
+  it('with all but three files known uploads only these three', async () => {
+    const rides = Array.from({ length: 30 }, (_, index) => {
+      const start = new Date(Date.UTC(2024, 0, 1 + index, 7)).toISOString()
+      return { start, name: `${index}.fit`, bytes: makeRide({ seed: index, start, seconds: 20 }) }
+    })
+    await rig.rows(
+      `insert into training.activities (account_id, path, started_at, elapsed_s, detail_state, listed_at, wanted_at)
+       select 1, 'known' || n, t, 19, 'mirrored', now(), now() from unnest($1::timestamptz[]) with ordinality k (t, n) returning 1`,
+      [rides.filter((_, index) => index % 10 !== 7).map(({ start }) => start)],
+    )
+    const before = await sent()
+    expect(await rig.importFile('export.zip', makeZip(rides))).toEqual({ action: 'done' })
+    expect((await sent()) - before).toBe(3)
+    expect(
+      await rig.rows(
+        `select state, count(*)::int from training.uploads where started_at < '2025-01-01' group by 1 order by 1`,
+      ),
+    ).toEqual([
+      { state: 'accepted', count: 3 },
+      { state: 'attached', count: 27 },
+    ])
+    expect(
+      await rig.rows(`select count(*)::int from training.ride_files where file_name ~ '^[0-9]+.fit$'`),
+    ).toEqual([{ count: 30 }])
+  })
+})

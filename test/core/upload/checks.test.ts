@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { findUpload, type Upload } from '../../../src/core/store/uploads/uploads.ts'
+import { checkRefusal, checkUpload } from '../../../src/core/upload/check-upload.ts'
+import type { Listed, UploadDeps } from '../../../src/core/upload/upload-deps.ts'
+import { RejectedError, TransientError } from '../../../src/kit/errors.ts'
+import { DAY, MINUTE, SECOND } from '../../../src/kit/time.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+const START = new Date('2026-05-03T08:00:00Z')
+const NOW = new Date('2026-05-03T10:00:00Z')
+const { signal } = new AbortController()
+
+let rig: UploadRig
+let now: Date
+let listed: Listed[]
+let lists: Array<Parameters<UploadDeps['listStarted']>>
+let deps: UploadDeps
+beforeEach(async () => {
+  rig = await openUploadRig()
+  now = NOW
+  listed = []
+  lists = []
+  const listStarted: UploadDeps['listStarted'] = async (...asked) => {
+    lists.push(asked)
+    return listed
+  }
+  deps = { ...rig.deps, now: () => now, listStarted }
+  // The longest of each pause; half of it is random.
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await rig.close()
+})
+
+/** Records an upload of a file that starts at START, in a state, with the columns that matter. */
+async function make(columns: Record<string, unknown>): Promise<void> {
+  const row = {
+    ...{
+      account_id: rig.account.accountId,
+      content_id: 'c',
+      file_name: 'ride.fit',
+      size_bytes: 1,
+      attempts: 1,
+    },
+    ...{ started_at: START, seen_at: NOW, next_try_at: NOW, ...columns },
+  }
+  const names = Object.keys(row)
+  await rig.rows(
+    `insert into training.uploads (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')}) returning 1`,
+    Object.values(row),
+  )
+}
+
+const check = () => checkUpload(deps, { account: rig.account, contentId: 'c', signal })
+/** Checks the upload each time that it is due, until it is not any more; returns the pauses in s, and the last row. */
+async function checkToEnd() {
+  const pauses: number[] = []
+  let row: Upload | undefined
+  for (let due: Date | null = now; due; due = row?.nextTryAt ?? null) {
+    pauses.push((due.getTime() - now.getTime()) / SECOND)
+    now = due
+    row = await check()
+  }
+  return { pauses: pauses.slice(1), row }
+}
+
+it('an upload with a lost answer is checked with growing pauses, and sent again after 15 minutes', async () => {
+  const resendAfter = new Date(NOW.getTime() + 15 * MINUTE)
+  await make({ state: 'sending', next_try_at: new Date(NOW.getTime() + 1) })
+  expect(await check()).toBeUndefined()
+  now = new Date(NOW.getTime() + 1)
+  expect(await check()).toMatchObject({ state: 'unconfirmed', checks: 1, attempts: 1 })
+  await rig.rows(`update training.uploads set resend_after = $1, next_try_at = $2, checks = 0`, [
+    resendAfter,
+    NOW,
+  ])
+  now = NOW
+  const { pauses, row } = await checkToEnd()
+  expect(pauses).toEqual([5, 15, 45, 135, 300, 300, 100])
+  expect(row).toMatchObject({ state: 'seen', reason: expect.stringContaining('sent again'), checks: 0 })
+  const span = { from: new Date(START.getTime() - DAY), to: new Date(START.getTime() + DAY) }
+  expect(lists[0]).toEqual([rig.account, span, signal])
+  expect(lists[0]?.[2]).toBe(signal)
+})
+
+it('an accepted upload without its activity is checked with growing pauses for a week', async () => {
+  await make({ state: 'accepted', accepted_at: NOW, activity_path: 'gone' })
+  const { pauses, row } = await checkToEnd()
+  expect(pauses).toEqual([10, 40, 160, 640, 2_560, 10_240, 40_960, ...Array(7).fill(86_400)])
+  expect(row).toMatchObject({ state: 'accepted', checks: 15, nextTryAt: null })
+  expect(row?.reason).toBe('the service no longer shows activity gone, nor another of that start')
+  expect(await check()).toBeUndefined()
+})
+
+it('another activity with its start can replace an accepted one after 30 s', async () => {
+  const woken: unknown[] = []
+  deps.onWanted = async (wanted) => void woken.push(wanted)
+  listed = [{ path: 'other', name: null, startedAt: new Date(START.getTime() + 2 * MINUTE) }]
+  await make({ state: 'accepted', accepted_at: NOW, activity_path: 'gone' })
+  now = new Date(NOW.getTime() + 30 * SECOND - 1)
+  expect(await check()).toMatchObject({ activityPath: 'gone', checks: 1 })
+  now = new Date(NOW.getTime() + 30 * SECOND)
+  await rig.rows('update training.uploads set next_try_at = $1', [now])
+  const replaced = await check()
+  expect(replaced).toMatchObject({ state: 'accepted', activityPath: 'other', checks: 0 })
+  expect(woken).toEqual([{ accountId: rig.account.accountId, activityId: replaced?.activityId }])
+  // What is mirrored is checked once, at any time.
+  await rig.rows(
+    `update training.uploads set state = 'mirrored', mirrored_at = now(), checks = 1, next_try_at = null`,
+  )
+  expect(await check()).toBeUndefined()
+})
+
+it('a file is sent under a lease of a minute, retried after 5 s, and checked 10 s after acceptance', async () => {
+  const ride = makeRide()
+  let sending: Upload | undefined
+  const uploadFit = async () => {
+    sending = await rig.find(ride)
+    throw new TransientError('connect_failed', 'the service cannot be reached')
+  }
+  const away = { ...deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }) }
+  const at = (ms: number) => new Date(now.getTime() + ms)
+  expect(await rig.importFile('ride.fit', ride, { deps: away })).toEqual({
+    action: 'wait',
+    dueAt: at(5 * SECOND),
+  })
+  expect(sending).toMatchObject({ state: 'sending', sentAt: now, nextTryAt: at(MINUTE), attempts: 1 })
+  expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: at(5 * SECOND), attempts: 1 })
+  now = at(5 * SECOND)
+  expect(await rig.importFile('ride.fit', ride, { deps })).toEqual({ action: 'done' })
+  expect(await rig.find(ride)).toMatchObject({
+    ...{ state: 'accepted', acceptedAt: now, nextTryAt: at(10 * SECOND), attempts: 2 },
+  })
+})
+
+it('an activity is near a file when it starts within two minutes of it', async () => {
+  listed = [{ path: 'other', name: null, startedAt: new Date(START.getTime() + 2 * MINUTE + 1) }]
+  await make({ state: 'unconfirmed', resend_after: new Date(NOW.getTime() + DAY) })
+  expect(await check()).toMatchObject({ state: 'unconfirmed' })
+  listed = [{ path: 'unknown', name: null, startedAt: null }, ...listed]
+  now = new Date(NOW.getTime() + MINUTE)
+  expect(await check()).toMatchObject({ state: 'unconfirmed' })
+})
+
+it.each<[string, RejectedError, number, Partial<Listed> | null, object | undefined]>([
+  ['and lists nothing', new RejectedError('success_false', 'no'), 1, null, undefined],
+  [
+    'and has its start',
+    new RejectedError('success_false', 'no'),
+    1,
+    {},
+    { state: 'duplicate', activityPath: 'p' },
+  ],
+  ['with 409', new RejectedError('http_409', 'no', { status: 409 }), 1, {}, { state: 'duplicate' }],
+  ['with 410', new RejectedError('http_410', 'no', { status: 410 }), 1, {}, undefined],
+  [
+    'the second time',
+    new RejectedError('success_false', 'no'),
+    2,
+    {},
+    { state: 'accepted', activityPath: 'p' },
+  ],
+])('a file that the service refuses %s', async (_, error, attempts, entry, expected) => {
+  if (entry) listed = [{ path: 'p', name: null, startedAt: START, ...entry }]
+  await make({ state: 'sending', attempts })
+  const key = { accountId: rig.account.accountId, contentId: 'c' }
+  const upload = await rig.app.store.read((tx) => findUpload(tx, key))
+  if (!upload) throw new Error('it is in the ledger')
+  const known = await checkRefusal(deps, { account: rig.account, signal }, { upload, error })
+  if (expected) expect(known).toMatchObject(expected)
+  else expect(known).toBeUndefined()
+  for (const asked of lists) expect(asked[2]).toBe(signal)
+})

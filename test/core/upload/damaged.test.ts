@@ -1,0 +1,173 @@
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contentIdOf } from '../../../src/core/fit/read-fit.ts'
+import type { ImportOutcome } from '../../../src/core/upload/import-file.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/kit/time.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { makeZip } from '../fit/make-zip.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  rig = await openUploadRig()
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const damage = (bytes: Uint8Array, at: number) =>
+  Buffer.from(bytes).map((byte, place) => (place === at ? byte ^ 0xff : byte))
+const ago = (ms: number) => new Date(rig.deps.now().getTime() - ms)
+const textOf = (outcome: ImportOutcome) => (outcome.action === 'failed' ? outcome.text : '')
+
+const zip = makeZip([{ name: 'ride.fit', bytes: ride, method: 0 }])
+const DAMAGED: Array<[string, string, Uint8Array]> = [
+  ['with a wrong checksum', 'ride.fit', damage(ride, 700)],
+  ['cut', 'ride.fit', ride.subarray(0, 700)],
+  ['empty', 'ride.fit', new Uint8Array()],
+  ['of zeros', 'ride.fit', new Uint8Array(5_000)],
+  ['packed and cut', 'ride.fit.gz', gzipSync(ride).subarray(0, 300)],
+  ['packed and damaged', 'ride.fit.gz', damage(gzipSync(ride), 200)],
+  ['in a cut archive', 'rides.zip', zip.subarray(0, zip.length - 10)],
+  ['in a damaged archive', 'rides.zip', damage(zip, 2)],
+]
+
+describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
+  it('waits with its reason for an hour, then is refused with its row', async () => {
+    const waiting = await rig.importFile(name, bytes, { restingSince: ago(59 * MINUTE) })
+    expect(waiting).toMatchObject({ action: 'wait', reason: expect.stringMatching(/^not whole: /) })
+    expect(waiting.action === 'wait' && waiting.dueAt?.getTime()).toBeGreaterThan(rig.deps.now().getTime())
+    expect(await rig.rows('select 1 from training.uploads')).toEqual([])
+    const outcome = await rig.importFile(name, bytes, { restingSince: ago(HOUR) })
+    expect(textOf(outcome)).toContain(`${name}: not uploaded: not whole: `)
+    expect(textOf(outcome)).toContain('Put a whole copy of the file into the drop folder')
+    expect(textOf(outcome)).not.toContain('--force')
+    const rows = await rig.rows('select content_id, file_name, state, attempts, reason from training.uploads')
+    expect(rows).toEqual([
+      {
+        content_id: await contentIdOf([bytes]),
+        file_name: name,
+        state: 'refused',
+        attempts: 0,
+        reason: expect.stringMatching(/^not whole: /),
+      },
+    ])
+    expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
+  })
+})
+
+describe('a file that is not whole', () => {
+  const cut = ride.subarray(0, 700)
+
+  it('and was last changed a day ago is refused as soon as it has rested for a minute', async () => {
+    const old = { changedAt: ago(DAY), restingSince: ago(MINUTE / 2) }
+    expect(await rig.importFile('ride.fit', cut, old)).toMatchObject({ action: 'wait' })
+    expect(await rig.importFile('ride.fit', cut, { ...old, restingSince: ago(MINUTE) })).toMatchObject({
+      action: 'failed',
+    })
+  })
+
+  it('is sent once it is whole, under its name or moved back', async () => {
+    await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.importFile('ride.fit', cut)).toMatchObject({ action: 'wait' })
+  })
+
+  it('gives the reason each time and is logged once, where files stay in their place', async () => {
+    for (let start = 0; start < 3; start++) await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
+    const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file refused')
+    expect(said).toHaveLength(1)
+  })
+
+  it('inside an archive does not stop the other files', async () => {
+    const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
+    const good = makeZip([
+      { name: 'one.fit', bytes: ride },
+      { name: 'two.fit.gz', bytes: damage(gzipSync(other), 100) },
+    ])
+    expect(await rig.importFile('rides.zip', good)).toMatchObject({
+      action: 'wait',
+      reason: expect.stringContaining('two.fit'),
+    })
+    expect(await rig.uploaded()).toEqual([])
+    const text = textOf(await rig.importFile('rides.zip', good, { restingSince: ago(HOUR) }))
+    expect(text).toMatch(/^one\.fit: uploaded: activity /m)
+    expect(text).toMatch(/^rides\.zip: not uploaded: not whole: two\.fit/m)
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+})
+
+describe('a whole ride with padding behind it', () => {
+  it.each([
+    ['a zero', Buffer.alloc(1)],
+    ['a block of zeros', Buffer.alloc(4_096)],
+    ['a line break', Buffer.from('\n')],
+  ])('of %s is sent without it when it has rested for an hour', async (_, padding) => {
+    const padded = Buffer.concat([ride, padding])
+    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(59 * MINUTE) })).toMatchObject({
+      action: 'wait',
+      reason: expect.stringContaining('the end of the FIT file'),
+    })
+    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(HOUR) })).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', sizeBytes: ride.length })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is refused when the bytes behind it are the beginning of another part', async () => {
+    const chained = Buffer.concat([ride, makeRide({ seed: 2 }).subarray(0, 500)])
+    expect(await rig.importFile('ride.fit', chained, { restingSince: ago(HOUR) })).toMatchObject({
+      action: 'failed',
+      text: expect.stringContaining('bytes are missing at its end'),
+    })
+  })
+})
+
+describe('a whole ride with bytes behind it that are no FIT', () => {
+  const behind = Buffer.from('these 41 bytes are no FIT, but a text only')
+  const longer = Buffer.concat([ride, behind])
+  const problem = `${behind.length} bytes that are not FIT follow the end of the FIT file`
+  const refusal = { kind: 'status', status: 400 }
+
+  it('is sent unchanged at once, and says so', async () => {
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    const [row] = await rig.rows('select state, size_bytes::int, sent_content_id from training.uploads')
+    expect(row).toEqual({ state: 'accepted', size_bytes: longer.length, sent_content_id: null })
+    expect(await rig.rows('select problem, records, parts from training.fit_files')).toEqual([
+      { problem, records: 60, parts: 1 },
+    ])
+    expect(rig.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', reason: problem }))
+  })
+
+  it('is sent without them after a refusal, and the ride without them is known', async () => {
+    await rig.fault(refusal)
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    const sent = { state: 'accepted', attempts: 2, sentContentId: await contentIdOf([ride]) }
+    expect(await rig.find(longer)).toMatchObject({ ...sent, sizeBytes: longer.length })
+    expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
+    expect(await rig.importFile('copy.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.uploaded()).toHaveLength(1)
+    await rig.fetchWanted()
+    expect(await rig.find(longer)).toMatchObject({ state: 'mirrored' })
+  })
+
+  it('is not sent twice when the answer is lost or its sender dies', async () => {
+    await rig.fault(refusal)
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', longer)
+    expect(await rig.find(longer)).toMatchObject({ state: 'unconfirmed', attempts: 2 })
+    expect(await rig.importFile('copy.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.find(longer)).toMatchObject({ state: 'accepted', attempts: 2 })
+    await rig.rows(
+      `update training.uploads set state = 'sending', activity_path = null, activity_id = null, next_try_at = now() returning 1`,
+    )
+    await rig.importFile('ride.fit', longer)
+    expect(await rig.find(longer)).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is refused when the service also refuses it without them, and counts both attempts', async () => {
+    await rig.fault({ ...refusal, times: 2 })
+    expect(await rig.importFile('ride.fit', longer)).toMatchObject({ action: 'failed' })
+    expect(await rig.find(longer)).toMatchObject({ state: 'refused', attempts: 2 })
+  })
+})

@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../../src/kit/time.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  // The mirror knows these rides, which are not attached, so that the service answers.
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+
+/** What the ledger's account of a file is lost with: the service has the file, this database never heard of it. */
+async function uploadElsewhere(): Promise<string> {
+  await rig.importFile('elsewhere.fit', ride)
+  const row = await rig.find(ride)
+  if (!row?.activityPath) throw new Error('it was not uploaded')
+  return row.activityPath
+}
+
+async function forget(tables = 'training.uploads'): Promise<void> {
+  await rig.rows(`truncate ${tables} cascade`)
+}
+
+/** The activity was in the mirror for long when the file came. */
+async function age(): Promise<void> {
+  await rig.rows(`update training.activities set first_seen_at = now() - interval '1 day'`)
+}
+
+async function checkAll(): Promise<void> {
+  for (let round = 0; round < 4; round++) {
+    await rig.fetchWanted()
+    await rig.sweep()
+    rig.ahead(MINUTE)
+  }
+}
+
+describe('a file that the service has from elsewhere', () => {
+  it('and makes a second activity of, which then vanishes, becomes a duplicate of the first', async () => {
+    const first = await uploadElsewhere()
+    await rig.fetchWanted()
+    await forget()
+    await age()
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect((await rig.find(ride))?.activityPath).not.toBe(first)
+    await checkAll()
+    const row = await rig.find(ride)
+    expect(row).toMatchObject({ state: 'duplicate', activityPath: first, nextTryAt: null })
+    expect(row?.reason).toContain(first)
+    const shown = await rig.rows(
+      `select a.path, a.absent_since is null as present, u.content_id is not null as stands
+       from training.activities a left join training.uploads u using (activity_id) order by 2 desc`,
+    )
+    expect(shown).toMatchObject([
+      { path: first, present: true, stands: true },
+      { present: false, stands: false },
+    ])
+    await rig.steer('POST', 'counts/reset')
+    await checkAll()
+    expect((await rig.steer('GET', 'counts')).requests).toEqual({})
+  })
+
+  it('and the mirror has not fetched yet, ends mirrored with the remaining activity', async () => {
+    const first = await uploadElsewhere()
+    await forget('training.uploads, training.activities')
+    await rig.importFile('ride.fit', ride)
+    await checkAll()
+    await rig.fetchWanted()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: first })
+  })
+
+  it('and refuses, becomes a duplicate with a link to its activity', async () => {
+    const first = await uploadElsewhere()
+    await forget()
+    await age()
+    await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
+    const outcome = await rig.importFile('ride.fit', ride)
+    expect(outcome).toMatchObject({ action: 'failed', text: expect.stringContaining(first) })
+    expect(await rig.find(ride)).toMatchObject({ state: 'duplicate', activityPath: first, acceptedAt: null })
+    expect(await rig.importFile('ride.fit', ride)).toEqual(outcome)
+    expect(await rig.find(ride)).toMatchObject({ attempts: 1 })
+  })
+
+  it('and answers with its path, becomes a duplicate of it', async () => {
+    const first = await uploadElsewhere()
+    await forget()
+    await age()
+    await rig.steer('PATCH', 'settings', { duplicate_uploads: 'same-path' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'duplicate', activityPath: first })
+  })
+})
+
+describe('an uploaded file', () => {
+  it('whose second attempt is refused because the first had arrived keeps its activity', async () => {
+    const path = await uploadElsewhere()
+    await forget('training.uploads, training.activities')
+    await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
+    await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
+    await rig.importFile('ride.fit', ride)
+    rig.ahead(MINUTE)
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path, attempts: 2 })
+  })
+
+  it('whose mirrored activity vanishes is checked once, and kept', async () => {
+    await rig.importFile('ride.fit', ride)
+    await rig.fetchWanted()
+    const path = (await rig.find(ride))?.activityPath
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.rows('update training.activities set absent_since = now()')
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path, checks: 1 })
+    await rig.steer('POST', 'counts/reset')
+    await rig.sweep()
+    expect((await rig.steer('GET', 'counts')).requests).toEqual({})
+  })
+
+  it('that the service does not list yet is searched until it does', async () => {
+    await rig.importFile('ride.fit', ride)
+    const path = (await rig.find(ride))?.activityPath
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.fetchWanted()
+    await checkAll()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path })
+    await rig.steer('POST', `activities/${path}/revive`)
+    rig.ahead(10 * MINUTE)
+    await checkAll()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path })
+  })
+
+  it('that the service lists late is not matched with the ride of another device', async () => {
+    await rig.importFile('other.fit', makeRide({ seed: 2 }))
+    await rig.importFile('ride.fit', ride)
+    const path = (await rig.find(ride))?.activityPath
+    await rig.steer('DELETE', `activities/${path}`)
+    await rig.fetchWanted()
+    rig.ahead(20 * SECOND)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: path, checks: 1 })
+    await rig.steer('POST', `activities/${path}/revive`)
+    rig.ahead(MINUTE)
+    await rig.sweep()
+    await rig.fetchWanted()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path })
+  })
+
+  it('without samples at the service counts as mirrored in the end', async () => {
+    await rig.importFile('ride.fit', ride)
+    await rig.rows(`update training.activities set detail_state = 'mirrored', sample_count = 0`)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })
+  })
+})

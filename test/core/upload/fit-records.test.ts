@@ -1,0 +1,416 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { Decoder, Stream } from '@garmin/fitsdk'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIT_READER_VERSION } from '../../../src/core/store/uploads/kept-fit.ts'
+import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
+import { findListed } from '../../../src/program/doctor/check-listed.ts'
+import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
+import { makeRichFit } from '../fit/make-rich-fit.ts'
+import { makeSwimFit } from '../fit/make-swim-fit.ts'
+import { readMessagesWithSdk } from '../fit/sdk-reader.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+const recorded = makeRecordedFit()
+const folder = new URL('../../../../shared/fit/', import.meta.url)
+const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
+const idOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+let rig: UploadRig
+beforeAll(async () => {
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
+})
+afterAll(() => rig.close())
+
+type Row = Record<string, unknown>
+
+/** The columns of a field in the profile, and what they hold of it. */
+const COLUMNS: Record<string, (value: never) => Row> = {
+  timestamp: (value: string) => ({ t: new Date(value) }),
+  positionLat: (value: number) => ({ lat: (value * 180) / 2 ** 31 }),
+  positionLong: (value: number) => ({ lng: (value * 180) / 2 ** 31 }),
+  leftPowerPhase: pair('left_power_phase_start_deg', 'left_power_phase_end_deg'),
+  leftPowerPhasePeak: pair('left_power_phase_peak_start_deg', 'left_power_phase_peak_end_deg'),
+  rightPowerPhase: pair('right_power_phase_start_deg', 'right_power_phase_end_deg'),
+  rightPowerPhasePeak: pair('right_power_phase_peak_start_deg', 'right_power_phase_peak_end_deg'),
+  ...Object.fromEntries(
+    Object.entries({
+      ...{
+        distance: 'distance_m',
+        enhancedAltitude: 'altitude_m',
+        enhancedSpeed: 'speed_mps',
+        power: 'power',
+      },
+      ...{
+        enhancedRespirationRate: 'respiration_rate',
+        grade: 'grade_pct',
+        verticalSpeed: 'vertical_speed_mps',
+      },
+      ...{
+        calories: 'calories_kcal',
+        coreTemperature: 'core_temperature',
+        heartRate: 'hr',
+        batterySoc: 'battery_pct',
+      },
+      ...{
+        temperature: 'temperature',
+        gpsAccuracy: 'gps_accuracy_m',
+        leftPco: 'left_pco_mm',
+        rightPco: 'right_pco_mm',
+      },
+      leftTorqueEffectiveness: 'left_torque_effectiveness_pct',
+      rightTorqueEffectiveness: 'right_torque_effectiveness_pct',
+      ...{
+        leftPedalSmoothness: 'left_pedal_smoothness_pct',
+        rightPedalSmoothness: 'right_pedal_smoothness_pct',
+      },
+      ...{ combinedPedalSmoothness: 'combined_pedal_smoothness_pct', stepLength: 'step_length_mm' },
+      ...{ verticalOscillation: 'vertical_oscillation_mm', verticalRatio: 'vertical_ratio_pct' },
+      ...{ stanceTime: 'stance_time_ms', stanceTimePercent: 'stance_time_pct' },
+      ...{ stanceTimeBalance: 'stance_time_balance_pct', saturatedHemoglobinPercent: 'muscle_oxygen_pct' },
+      totalHemoglobinConc: 'total_hemoglobin',
+    }).map(([field, column]) => [field, (value: number) => ({ [column]: value })]),
+  ),
+}
+
+function pair(start: string, end: string) {
+  return ([from, to]: [number, number]) => ({ [start]: from, [end]: to })
+}
+
+/** What SQL should have of the fields of a record: columns, and the fields that are left. */
+function expectedOf(fields: Row): { columns: Row; left: Row } {
+  const columns: Row = {}
+  const left: Row = {}
+  const { cadence, fractionalCadence, leftRightBalance, ...rest } = fields
+  for (const [name, value] of Object.entries(rest)) {
+    const make = COLUMNS[name]
+    if (make) Object.assign(columns, make(value as never))
+    else left[name] = value
+  }
+  for (const [column, narrow] of [
+    ['altitude_m', 'altitude'],
+    ['speed_mps', 'speed'],
+    ['respiration_rate', 'respirationRate'],
+  ] as const) {
+    if (left[narrow] === undefined) continue
+    columns[column] ??= left[narrow]
+    if (columns[column] === left[narrow]) delete left[narrow]
+  }
+  if (typeof cadence === 'number') columns.cadence = cadence + Number(fractionalCadence ?? 0)
+  else if (fractionalCadence !== undefined) left.fractionalCadence = fractionalCadence
+  if (typeof leftRightBalance === 'number' && leftRightBalance >= 0x80)
+    columns.right_power_pct = leftRightBalance - 0x80
+  else if (leftRightBalance !== undefined) left.leftRightBalance = leftRightBalance
+  return { columns, left }
+}
+
+const known = (row: Row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
+/** A column of float4 holds seven digits. */
+const rounded = (row: Row) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'number' && !['lat', 'lng', 'distance_m'].includes(name) ? Math.fround(value) : value,
+    ]),
+  )
+
+/** Compares what SQL has of the records and messages of a file with what @garmin/fitsdk reads in it. */
+async function expectStored(bytes: Uint8Array): Promise<void> {
+  const sdk = readMessagesWithSdk(bytes)
+  const rows = await rig.rows(
+    `select r.* from training.fit_records r join training.fit_files using (file_id) where content_id = $1 order by position`,
+    [idOf(bytes)],
+  )
+  const fields = await rig.rows(
+    `select name, developer_index, records, "values", others, count from training.fit_fields where content_id = $1 order by position`,
+    [idOf(bytes)],
+  )
+  const left = new Map<number, Row>()
+  for (const { name, developer_index: app, records, values, others, count } of fields) {
+    expect([values, records ?? values].map((list) => (list as unknown[]).length)).toEqual([count, count])
+    for (const [index, value] of (values as unknown[]).entries()) {
+      const record = (records as number[] | null)?.[index] ?? index + 1
+      const row = left.get(record) ?? {}
+      left.set(record, row)
+      if (app === null) row[String(name)] = value ?? Reflect.get(Object(others), String(index + 1))
+    }
+  }
+  const stored = rows.map(({ file_id: _, position, front_gear: __, rear_gear: ___, ...row }) => ({
+    position,
+    columns: rounded(known(row)),
+    left: left.get(Number(position)) ?? {},
+  }))
+  expect(stored).toEqual(
+    sdk.records.map((record, index) => {
+      const { columns, left } = expectedOf(record)
+      return { position: index + 1, columns: rounded(columns), left }
+    }),
+  )
+  await expectApps(bytes, sdk)
+  const messages = await rig.rows(
+    `select message, t, record, m.fields from training.fit_messages m join training.fit_files using (file_id) where content_id = $1
+     order by message, position`,
+    [idOf(bytes)],
+  )
+  const own = groupByMessage(messages)
+  const timeOf = (record: unknown) => rows[Number(record) - 1]?.t ?? null
+  const named = Object.entries(own).map(([name, list = []]) => [
+    name,
+    list.map(({ t, fields: of }) => ({ t, developer_fields: {}, ...(of as object) })),
+  ])
+  const expected = Object.entries(sdk.others).map(([name, list]) => [
+    name,
+    list.map(({ time, fields: of, developerFields }, index) => ({
+      t: time === null ? timeOf(own[name]?.[index]?.record) : new Date((time + 631_065_600) * 1_000),
+      developer_fields: developerFields,
+      ...of,
+    })),
+  ])
+  expect(Object.fromEntries(named)).toEqual(Object.fromEntries(expected))
+}
+
+function groupByMessage(messages: readonly Row[]): Record<string, Row[]> {
+  const groups: Record<string, Row[]> = {}
+  for (const row of messages) {
+    const name = String(row.message)
+    groups[name] ??= []
+    groups[name].push(row)
+  }
+  return groups
+}
+
+/** Compares the values of the fields of apps. */
+async function expectApps(bytes: Uint8Array, sdk: ReturnType<typeof readMessagesWithSdk>): Promise<void> {
+  const apps = await rig.rows(
+    `select records, "values", others from training.fit_fields where content_id = $1 and developer_index is not null order by position`,
+    [idOf(bytes)],
+  )
+  expect(
+    apps.map(({ records, values, others }) => ({
+      records: records ?? (values as unknown[]).map((_, index) => index + 1),
+      values: (values as unknown[]).map(
+        (value, index) => value ?? Reflect.get(Object(others), String(index + 1)),
+      ),
+    })),
+  ).toEqual(sdk.described.map(({ records, values }) => ({ records, values })))
+}
+
+describe('the records and messages of a FIT file', () => {
+  it('are in SQL value by value as @garmin/fitsdk reads them', async () => {
+    await rig.importFile('recorded.fit', recorded)
+    await rig.fetchWanted()
+    await expectStored(recorded)
+    const rich = makeRichFit()
+    await rig.importFile('rich.fit', rich)
+    await expectStored(rich)
+  })
+
+  for (const name of real) {
+    it(`are those of the real file ${name}`, async () => {
+      const bytes = readFileSync(new URL(name, folder))
+      const hourAgo = new Date(rig.deps.now().getTime() - 3_700_000)
+      await rig.importFile(name, bytes, { restingSince: hourAgo })
+      if ((await rig.rows('select from training.fit_files where content_id = $1', [idOf(bytes)])).length > 0)
+        await expectStored(bytes)
+    })
+  }
+
+  it('are joined to the activity, with gears, texts and lists of apps', async () => {
+    const [ride] = await rig.rows(
+      `select count(*)::int as records, count(distinct activity_id)::int as rides, min(front_gear) as small, max(front_gear) as large,
+         min(position) filter (where front_gear = 50) as since, min(account) as account
+       from training.ride_records where content_id = $1`,
+      [idOf(recorded)],
+    )
+    expect(ride).toEqual({
+      records: 60,
+      rides: 1,
+      small: 34,
+      large: 50,
+      since: 11,
+      account: rig.account.name,
+    })
+    expect(
+      await rig.rows(
+        `select record, value, other from training.fit_field_values where field = 'surface' and content_id = $1 order by record limit 2`,
+        [idOf(recorded)],
+      ),
+    ).toEqual([
+      { record: 1, value: null, other: 'asphalt' },
+      { record: 12, value: null, other: 'gravel' },
+    ])
+  })
+
+  it('give the file its temperatures and its balance', async () => {
+    const columns = 'min_temperature, avg_temperature, max_temperature, right_power_pct'
+    const [file] = await rig.rows(`select ${columns} from training.fit_files where content_id = $1`, [
+      idOf(recorded),
+    ])
+    const [computed] = await rig.rows(
+      `select min(temperature)::float8 as min_temperature, avg(temperature)::float8 as avg_temperature, max(temperature)::float8 as max_temperature,
+         (avg(right_power_pct) filter (where power > 0))::float8 as right_power_pct
+       from training.ride_records where content_id = $1`,
+      [idOf(recorded)],
+    )
+    expect(computed?.avg_temperature).toEqual(expect.any(Number))
+    for (const [name, value] of Object.entries(computed ?? {}))
+      expect(file?.[name], name).toBeCloseTo(Number(value), 9)
+    const [beside] = await rig.rows(
+      `select o.min_temperature, o.avg_temperature, o.max_temperature, o.right_power_pct from training.ride_overview o
+       join training.ride_files f using (activity_id) where f.content_id = $1`,
+      [idOf(recorded)],
+    )
+    expect(beside).toEqual(file)
+  })
+
+  it('show events, R-R intervals, lengths, time in zones and the rider in separate views', async () => {
+    const of = async (query: string) => rig.rows(query, [idOf(recorded)])
+    expect(
+      await of(
+        `select event, event_type, front_gear, rear_gear, record from training.ride_events where content_id = $1 order by position`,
+      ),
+    ).toEqual([
+      { event: 'timer', event_type: 'start', front_gear: null, rear_gear: null, record: 0 },
+      { event: 'rearGearChange', event_type: 'marker', front_gear: 50, rear_gear: 19, record: 10 },
+      { event: 'frontGearChange', event_type: 'marker', front_gear: 34, rear_gear: 19, record: 20 },
+      { event: 'timer', event_type: 'stopAll', front_gear: null, rear_gear: null, record: 60 },
+    ])
+    const beats = await of(
+      `select interval_s, elapsed_s, t from training.ride_rr_intervals where content_id = $1 order by position, place`,
+    )
+    expect(beats).toHaveLength(60)
+    expect(beats.slice(1, 3)).toEqual([
+      { interval_s: 0.498, elapsed_s: expect.closeTo(1.01, 9), t: new Date('2026-05-02T07:00:00Z') },
+      { interval_s: 0.514, elapsed_s: expect.closeTo(1.524, 9), t: new Date('2026-05-02T07:00:02Z') },
+    ])
+    expect(
+      await of(
+        `select length, length_type, stroke, strokes, timer_s, avg_speed_mps, started_at from training.ride_lengths where content_id = $1 order by 1`,
+      ),
+    ).toMatchObject([
+      {
+        length: 1,
+        length_type: 'active',
+        stroke: 'freestyle',
+        strokes: 14,
+        timer_s: 30,
+        avg_speed_mps: 0.82,
+      },
+      { length: 2, stroke: 'breaststroke', strokes: 15, started_at: new Date('2026-05-02T07:00:30Z') },
+    ])
+    expect(
+      await of(
+        `select span, span_index, measure, zone, seconds from training.ride_time_in_zones where content_id = $1 and zone = 2 order by measure`,
+      ),
+    ).toEqual([
+      { span: 'session', span_index: 0, measure: 'hr', zone: 2, seconds: 50 },
+      { span: 'session', span_index: 0, measure: 'power', zone: 2, seconds: 12.25 },
+    ])
+    expect(
+      await of(`select gender, age, height_m, weight_kg, resting_hr, max_hr, max_hr_cycling, max_hr_running
+        from training.ride_profiles where content_id = $1`),
+    ).toEqual([
+      {
+        ...{ gender: 'female', age: 41, height_m: 1.71, weight_kg: 62.4, resting_hr: 44, max_hr: 181 },
+        ...{ max_hr_cycling: 178, max_hr_running: null },
+      },
+    ])
+  })
+
+  it('have the beats of a swim strap as heart rate and R-R intervals, and the measurements of the watch', async () => {
+    const beats = Array.from({ length: 33 }, (_, index) => [index * 0.75 + 0.5, 120 + index] as const)
+    const swim = makeSwimFit({ seconds: 20, beats, hr: 99 })
+    await rig.importFile('swim.fit', swim)
+    await rig.fetchWanted()
+    const { messages } = new Decoder(Stream.fromBuffer(swim)).read()
+    const records = await rig.rows(
+      'select position, hr from training.ride_records where content_id = $1 order by 1',
+      [idOf(swim)],
+    )
+    expect(records.map(({ hr }) => hr)).toEqual(messages.recordMesgs?.map(({ heartRate }) => heartRate))
+    const merged = records.filter(({ hr }) => hr !== 99)
+    expect(merged.length).toBeGreaterThan(15)
+    const own = await rig.rows(
+      `select record as position, value from training.fit_field_values where field = 'heartRate' and content_id = $1 order by 1`,
+      [idOf(swim)],
+    )
+    expect(own).toEqual(merged.map(({ position }) => ({ position, value: 99 })))
+    const intervals = await rig.rows(
+      `select interval_s, elapsed_s, t from training.ride_rr_intervals where content_id = $1 order by position, place`,
+      [idOf(swim)],
+    )
+    expect(intervals).toEqual(
+      beats.slice(1).map(([second], index) => ({
+        ...{ interval_s: 0.75, elapsed_s: (index + 1) * 0.75 },
+        t: new Date(Date.UTC(2026, 5, 7, 6) + second * 1_000),
+      })),
+    )
+  })
+
+  it('are added to a mirror of an earlier version by a rebuild, which keeps right rows', async () => {
+    const of = async () => ({
+      records: await rig.rows(
+        `select r.*, r.xmin::text from training.fit_records r join training.fit_files using (file_id) where content_id = $1 order by position`,
+        [idOf(recorded)],
+      ),
+      messages: await rig.rows(
+        `select m.*, m.xmin::text from training.fit_messages m join training.fit_files using (file_id) where content_id = $1 order by position`,
+        [idOf(recorded)],
+      ),
+    })
+    const before = await of()
+    await rebuildAccount(rig.app, { name: rig.account.name })
+    expect(await of()).toEqual(before)
+    const plain = (rows: Row[]) => rows.map((row) => ({ ...row, xmin: '' }))
+    const damages = [
+      ['delete from training.fit_records', 'delete from training.fit_messages'],
+      [
+        'update training.fit_records set core_temperature = 40 where position = 2',
+        `update training.fit_messages set fields = '{}' where position = 2`,
+      ],
+      [
+        'update training.fit_records set t = null where position = 2',
+        'update training.fit_messages set t = null where position = 5',
+        'update training.fit_files set reader_version = 1',
+      ],
+    ]
+    for (const damage of damages) {
+      for (const statement of damage) await rig.rows(`${statement} returning 1`)
+      await rebuildAccount(rig.app, { name: rig.account.name })
+      const after = await of()
+      expect([plain(after.records), plain(after.messages)]).toEqual([
+        plain(before.records),
+        plain(before.messages),
+      ])
+    }
+    expect(await rig.rows('select distinct reader_version from training.fit_files')).toEqual([
+      { reader_version: FIT_READER_VERSION },
+    ])
+  })
+
+  it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {
+    const { config, store } = rig.app
+    const diagnose = () =>
+      findListed({ config, mirror: async () => ({ store, url: rig.databaseUrl }) }, 'fit files')
+    const bytes = makeRecordedFit({ seconds: 30 })
+    // It is a version of files that were sent, which would wait for a person's word.
+    await rig.rows('delete from training.uploads returning 1')
+    await rig.importFile('given again.fit', bytes)
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+    const of = [idOf(bytes)]
+    const older = [
+      'delete from training.fit_records using training.fit_files f where f.file_id = fit_records.file_id and content_id = $1 returning 1',
+      'update training.fit_files set reader_version = 1 where content_id = $1 returning 1',
+      'delete from training.fit_originals where content_id = $1 returning 1',
+    ]
+    for (const statement of older.slice(0, 2)) await rig.rows(statement, of)
+    expect(await diagnose()).toMatchObject([
+      { state: 'warning', run: 'musette rebuild', found: expect.stringContaining('1 FIT file,') },
+    ])
+    await rig.rows(older[2] ?? '', of)
+    expect(await diagnose()).toMatchObject([{ state: 'warning', run: 'musette upload FILE…' }])
+    await rig.importFile('given again.fit', bytes)
+    expect(await diagnose()).toMatchObject([{ state: 'ok' }])
+    await expectStored(bytes)
+  })
+})

@@ -1,0 +1,370 @@
+import { describe, expect, it } from 'vitest'
+import type { DescribedField, FitContents, FitOther } from '../../../src/core/fit/fit-contents.ts'
+import type { RecordField } from '../../../src/core/fit/fit-records.ts'
+import type { FitFields, FitValue } from '../../../src/core/fit/fit-values.ts'
+import { normalizeRecords } from '../../../src/core/upload/fit-record-rows.ts'
+import { normalizeFit } from '../../../src/core/upload/fit-rows.ts'
+
+const START = new Date('2026-05-03T08:00:00Z')
+const FIT_EPOCH_S = 631_065_600
+const NOTHING = Number.NaN
+
+type Field = { numbers?: number[]; pairs?: [number[], number[]]; others?: Array<[number, FitValue]> }
+
+/** The records of a file, a second apart; each field by its name in the profile. */
+function recordsOf(count: number, fields: Record<string, Field> = {}): FitContents['records'] {
+  const made = Object.entries(fields).map(([name, { numbers = [], pairs, others = [] }], index) => {
+    const field: RecordField = {
+      ...{ number: index, name, numbers: Float64Array.from(numbers), others: new Map(others) },
+      pairs: pairs ? [Float64Array.from(pairs[0]), Float64Array.from(pairs[1])] : null,
+    }
+    return [index, field] as const
+  })
+  const timesMs = Float64Array.from({ length: count }, (_, index) => START.getTime() + index * 1_000)
+  return { count, timesMs, fields: new Map(made), gears: null, beatsHr: null, leftOut: 0 }
+}
+
+/** The columns and what is left of records with these fields, as lists. */
+function columnsOf(count: number, fields: Record<string, Field>) {
+  const { columns, left } = normalizeRecords(recordsOf(count, fields))
+  const { t: _, ...others } = Object.fromEntries(
+    Object.entries(columns).map(([name, values]) => [name, [...(values ?? [])]]),
+  )
+  return { ...others, left: left.map(({ name, records, values }) => ({ name, records, values })) }
+}
+
+describe('the records of a FIT file', () => {
+  it.each<[string, Record<string, Field>, object]>([
+    [
+      'whole numbers of 16 bits in hr, others beside it',
+      { heartRate: { numbers: [-32_767, 32_767, 32_768, -32_768, 1.5, NOTHING] } },
+      {
+        hr: [-32_767, 32_767, NOTHING, NOTHING, NOTHING, NOTHING],
+        left: [{ name: 'heartRate', records: [3, 4, 5], values: [32_768, -32_768, 1.5] }],
+      },
+    ],
+    [
+      'the balance of the right leg',
+      { leftRightBalance: { numbers: [0x80, 0xb2, 0xff, 0x7f, 0x100, 0x180, 128.5] } },
+      {
+        rightPowerPct: [0, 50, 127, NOTHING, NOTHING, NOTHING, NOTHING],
+        left: [{ name: 'leftRightBalance', records: [4, 5, 6, 7], values: [0x7f, 0x100, 0x180, 128.5] }],
+      },
+    ],
+    [
+      'an altitude of fewer digits where there is no other, and beside it where they differ',
+      {
+        enhancedAltitude: { numbers: [1, NOTHING, 3, NOTHING] },
+        altitude: { numbers: [1, 2, 4, NOTHING] },
+      },
+      { altitudeM: [1, 2, 3, NOTHING], left: [{ name: 'altitude', records: [3], values: [4] }] },
+    ],
+    [
+      'the fraction of a cadence, beside it without one',
+      {
+        cadence: { numbers: [90, 91, NOTHING, NOTHING] },
+        fractionalCadence: { numbers: [0.5, NOTHING, 0.25, NOTHING] },
+      },
+      {
+        cadence: [90.5, 91, NOTHING, NOTHING],
+        left: [{ name: 'fractionalCadence', records: [3], values: [0.25] }],
+      },
+    ],
+    [
+      'a fraction without any cadence',
+      { fractionalCadence: { numbers: [0.5] } },
+      { left: [{ name: 'fractionalCadence', records: [1], values: [0.5] }] },
+    ],
+    ['a position in degrees', { positionLat: { numbers: [2 ** 30] } }, { lat: [90], left: [] }],
+    [
+      'the angles of a phase, and other pairs as they are',
+      {
+        leftPowerPhase: { pairs: [[1], [2]] },
+        somePair: {
+          pairs: [
+            [3, NOTHING, NOTHING],
+            [NOTHING, 4, NOTHING],
+          ],
+        },
+      },
+      {
+        ...{ leftPowerPhaseStartDeg: [1], leftPowerPhaseEndDeg: [2] },
+        left: [
+          {
+            name: 'somePair',
+            records: [1, 2],
+            values: [
+              [3, null],
+              [null, 4],
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'a field without a column, in the order of the records',
+      {
+        field_99: {
+          numbers: [NOTHING, 2, NOTHING, 4],
+          others: [
+            [3, 'three'],
+            [1, [1, null]],
+          ],
+        },
+      },
+      { left: [{ name: 'field_99', records: [1, 2, 3, 4], values: [[1, null], 2, 'three', 4] }] },
+    ],
+    [
+      'a text in a field with a column',
+      { power: { others: [[2, 'high']] } },
+      {
+        left: [{ name: 'power', records: [2], values: ['high'] }],
+      },
+    ],
+  ])('hold %s', (_, fields, expected) => {
+    const first = Object.values(fields)[0]
+    const count = first?.numbers?.length ?? first?.pairs?.[0].length ?? 2
+    expect(columnsOf(count, fields)).toEqual(expected)
+  })
+
+  it('have the speed and the distance that old devices pack into three bytes, also over 256 m', () => {
+    const pack = (cmps: number, sixteenths: number): FitValue => [
+      ...[cmps & 0xff, (cmps >> 8) | ((sixteenths & 0xf) << 4), (sixteenths >> 4) & 0xff],
+    ]
+    const others: Array<[number, FitValue]> = [
+      ...[
+        [1, pack(1_000, 16)],
+        [2, pack(0x123, 4_090)],
+        [3, [1, 2]],
+        [4, pack(500, 10)],
+      ],
+    ] as Array<[number, FitValue]>
+    const { speedMps, distanceM } = normalizeRecords(
+      recordsOf(4, {
+        compressedSpeedDistance: { others },
+        distance: { numbers: [NOTHING, 7, NOTHING, NOTHING] },
+      }),
+    ).columns
+    expect([...(speedMps ?? [])]).toEqual([10, 2.91, NOTHING, 5])
+    expect([...(distanceM ?? [])]).toEqual([1, 7, NOTHING, (4_096 + 10) / 16])
+  })
+
+  it('have no time where no record has one', () => {
+    const records = { ...recordsOf(2), timesMs: Float64Array.from([NOTHING, NOTHING]) }
+    expect(normalizeRecords(records).columns).toEqual({})
+    const one = { ...records, timesMs: Float64Array.from([NOTHING, 5]) }
+    expect(normalizeRecords(one).columns.t).toBe(one.timesMs)
+  })
+})
+
+const EMPTY: FitContents = {
+  ...{ parts: 1, records: recordsOf(0), startedAt: START, endedAt: null, head: {}, sessions: [], laps: [] },
+  ...{ devices: [], described: [], others: [], problem: null },
+}
+const normalize = (change: Partial<FitContents>) => {
+  const rows = normalizeFit({ ...EMPTY, ...change }, { sizeBytes: 1, readAt: START })
+  return { ...rows, fields: [...rows.fields], messages: [...rows.messages] }
+}
+const message = (fields: FitFields, developerFields: FitFields = {}) => ({ fields, developerFields })
+
+describe('a FIT file as a whole', () => {
+  it('has minimal, mean and maximal temperature, and the balance while there was power', () => {
+    const records = recordsOf(4, {
+      temperature: { numbers: [20, NOTHING, 10, 15] },
+      leftRightBalance: { numbers: [0x80 + 40, 0x80 + 60, 0x80 + 90, NOTHING] },
+      power: { numbers: [1, 200, 0, 100] },
+    })
+    expect(normalize({ records }).file).toMatchObject({
+      ...{ minTemperature: 10, avgTemperature: 15, maxTemperature: 20, rightPowerPct: 50, records: 4 },
+    })
+    const single = recordsOf(1, {
+      temperature: { numbers: [20] },
+      leftRightBalance: { numbers: [0x80 + 40] },
+      power: { numbers: [1] },
+    })
+    expect(normalize({ records: single }).file).toMatchObject({
+      ...{ minTemperature: 20, avgTemperature: 20, maxTemperature: 20, rightPowerPct: 40 },
+    })
+    const without = recordsOf(1, { leftRightBalance: { numbers: [0x80 + 40] } })
+    expect(normalize({ records: without }).file).toMatchObject({
+      ...{ minTemperature: null, avgTemperature: null, maxTemperature: null, rightPowerPct: null },
+    })
+  })
+
+  it.each([
+    // Devices that know no time zone write UTC twice.
+    [0, null],
+    [30, null],
+    [7_200, 7_200],
+    [7_200 + 60, 7_200],
+    [7_200 - 60, 7_200],
+    [7_200 + 61, null],
+    [-12_600, -12_600],
+    [50_400, 50_400],
+    [54_000, null],
+    [-43_200, -43_200],
+    [-46_800, null],
+  ])('with a local time that differs by %i s is %s s ahead of UTC', (apart, offset) => {
+    const timestamp = START.toISOString()
+    const localTimestamp = START.getTime() / 1_000 - FIT_EPOCH_S + apart
+    expect(normalize({ head: { activity: { timestamp, localTimestamp } } }).file.utcOffsetS).toBe(offset)
+    expect(normalize({ head: { activity: { localTimestamp } } }).file.utcOffsetS).toBeNull()
+    expect(normalize({ head: { activity: { timestamp } } }).file.utcOffsetS).toBeNull()
+  })
+
+  it.each<[string, number[], number[], [number, number] | null]>([
+    ['its first record', [45, 50], [22.5, 9], [45, 22.5]],
+    ['the first with a position', [NOTHING, 0, 135, 90], [8, 0, 8, 22.5], [90, 22.5]],
+    ['nowhere without a position', [NOTHING, 0], [NOTHING, 0], null],
+  ])('begins where %s is', (_, lat, lng, start) => {
+    const semicircles = (degrees: number[]) => ({ numbers: degrees.map((each) => each * (2 ** 31 / 180)) })
+    const fields = { positionLat: semicircles(lat), positionLong: semicircles(lng) }
+    const [startLat, startLng] = start ?? [null, null]
+    expect(normalize({ records: recordsOf(lat.length, fields) }).file).toMatchObject({ startLat, startLng })
+    expect(normalize({}).file).toMatchObject({ startLat: null, startLng: null })
+  })
+
+  it.each<[FitFields, string | null, string | null, number | null]>([
+    [{}, null, null, null],
+    [{ manufacturer: 1, product: 3_121 }, 'garmin', 'edge530', 3_121],
+    [{ manufacturer: 1, product: 3_121, productName: 'Mine' }, 'garmin', 'Mine', 3_121],
+    [{ manufacturer: 32, product: 3_121 }, 'wahooFitness', null, 3_121],
+    [{ manufacturer: 1, product: 'x' }, 'garmin', null, null],
+    [{ product: 2 ** 31 - 1 }, null, null, 2 ** 31 - 1],
+    [{ product: 2 ** 31 }, null, null, null],
+    [{ product: 1.5 }, null, null, null],
+  ])('of %j is of %s, %s, %s', (fileId, manufacturer, product, productNumber) => {
+    expect(normalize({ head: { fileId } }).file).toMatchObject({ manufacturer, product, productNumber })
+  })
+})
+
+describe('sessions and laps', () => {
+  const lap = (fields: FitFields) => normalize({ laps: [message(fields)] }).laps[0]
+  it('are numbered, and have the values of their messages', () => {
+    const { laps, sessions } = normalize({
+      laps: [message({}), message({ lapTrigger: 0, intensity: 250 }, { note: 'x' })],
+      sessions: [message({}), message({})],
+    })
+    expect([...laps, ...sessions].map(({ position }) => position)).toEqual([1, 2, 1, 2])
+    expect(laps[0]).toMatchObject({
+      trigger: null,
+      intensity: null,
+      fields: {},
+      startLat: null,
+      ascentM: null,
+    })
+    expect(laps[1]).toMatchObject({ trigger: 'manual', intensity: '250' })
+    expect(laps[1]?.fields).toEqual({ lapTrigger: 0, intensity: 250, developer_fields: { note: 'x' } })
+  })
+
+  it.each<[FitFields, object]>([
+    [{ totalAscent: 12 }, { ascentM: 12 }],
+    [{ totalAscent: 12, totalFractionalAscent: 0.5 }, { ascentM: 12.5 }],
+    [{ totalFractionalAscent: 0.5 }, { ascentM: null }],
+    [{ avgSpeed: 9 }, { avgSpeedMps: 9 }],
+    [{ enhancedAvgSpeed: 9.5, avgSpeed: 9 }, { avgSpeedMps: 9.5 }],
+    [{ startPositionLat: -(2 ** 30) }, { startLat: -90 }],
+    [{ leftRightBalance: 0x8000 + 4_950 }, { rightPowerPct: 49.5 }],
+    [{ leftRightBalance: 0x8000 + 0x3fff }, { rightPowerPct: 163.83 }],
+    [{ leftRightBalance: 4_950 }, { rightPowerPct: null }],
+    [{ startTime: START.toISOString() }, { startedAt: START, endedAt: null }],
+  ])('of %j have %j', (fields, expected) => {
+    expect(lap(fields)).toMatchObject(expected)
+  })
+})
+
+it('the devices of a file are joined by index and serial number, and the last value of each field counts', () => {
+  const at = (second: number) => new Date(START.getTime() + second * 1_000).toISOString()
+  const { devices } = normalize({
+    devices: [
+      message({ deviceIndex: 1, serialNumber: 7, batteryVoltage: 3, timestamp: at(9) }, { a: 1 }),
+      message({ deviceIndex: 2, deviceType: 11, sourceType: 1 }),
+      message({ deviceIndex: 1, batteryVoltage: 2.5, timestamp: at(1) }, { b: 2 }),
+      message({ deviceIndex: 1, serialNumber: 7, timestamp: at(5) }),
+      message({ deviceIndex: 1, serialNumber: 8 }),
+      message({ deviceIndex: 2, serialNumber: 9 }),
+    ],
+  })
+  expect(devices).toMatchObject([
+    {
+      ...{ position: 1, deviceIndex: 1, serialNumber: 7, batteryVoltage: 2.5, messages: 3 },
+      ...{ firstAt: new Date(at(1)), lastAt: new Date(at(9)), kind: null },
+      fields: { developer_fields: { a: 1, b: 2 } },
+    },
+    { position: 2, deviceIndex: 2, serialNumber: 9, messages: 2, firstAt: null, kind: 'bikePower' },
+    { position: 3, deviceIndex: 1, serialNumber: 8, messages: 1, batteryVoltage: null },
+  ])
+})
+
+describe('the fields of apps', () => {
+  const described = (change: Partial<DescribedField> = {}): DescribedField => ({
+    ...{ developer: 0, number: 3, type: 2, fields: {}, app: undefined, records: [], values: [], ...change },
+  })
+  const of = (change: Partial<DescribedField>, contents: Partial<FitContents> = {}) =>
+    normalize({ described: [described(change)], records: recordsOf(2), ...contents }).fields[0]
+
+  it('have their values, with record numbers unless every record has one', () => {
+    expect(of({ records: [1, 2], values: [5, 'x'] })).toMatchObject({
+      ...{ position: 1, count: 2, offsetsS: [0, 1], values: [5, null], records: null, others: { 2: 'x' } },
+    })
+    expect(of({ records: [2], values: [5] })).toMatchObject({ records: [2], offsetsS: [1], others: null })
+    expect(of({ records: [2, 3], values: [5, 6] })).toMatchObject({ records: [2, 3], offsetsS: [1, null] })
+  })
+
+  it('have the time since the start of the file, within the range of an integer', () => {
+    const timesMs = Float64Array.from([(2 ** 31 - 1) * 1_000, 2 ** 31 * 1_000])
+    const records = { ...recordsOf(2), timesMs }
+    const startedAt = new Date(0)
+    const field = { records: [1, 2], values: [5, 6] }
+    expect(of(field, { records, startedAt })?.offsetsS).toEqual([2 ** 31 - 1, null])
+    expect(
+      of(field, { records: { ...records, timesMs: Float64Array.from([1_000, 2_000]) }, startedAt: null }),
+    ).toMatchObject({
+      offsetsS: [1, 2],
+    })
+  })
+
+  it.each<[FitFields, FitFields | undefined, object]>([
+    [{}, undefined, { name: null, units: null, nativeField: null, applicationId: null, fields: {} }],
+    [{ nativeMesgNum: 20, nativeFieldNum: 7 }, undefined, { nativeField: 'record.power' }],
+    [{ nativeMesgNum: 20, nativeFieldNum: 251 }, undefined, { nativeField: null }],
+    [{ nativeFieldNum: 7 }, undefined, { nativeField: null }],
+    [
+      { fieldName: 'Power', units: 'W' },
+      { applicationId: [1, 255] },
+      { name: 'Power', applicationId: '01ff' },
+    ],
+  ])('of %j by the app %j are %j', (fields, app, expected) => {
+    expect(of({ fields, app })).toMatchObject(expected)
+    expect(of({ fields, app })?.fields).toEqual(app ? { ...fields, app } : fields)
+  })
+
+  it('come before fields of the profile without a column, which have their names in the profile', () => {
+    const left = recordsOf(1, { field_99: { numbers: [1] } })
+    expect(normalize({ described: [described()], records: left }).fields).toMatchObject([
+      { position: 1, fieldNumber: 3, developerIndex: 0 },
+      { position: 2, name: 'field_99', developerIndex: null, values: [1] },
+    ])
+  })
+})
+
+it('the other messages of a file have their own time, else the time of the last record', () => {
+  const other = (change: Partial<FitOther>): FitOther => ({
+    ...{ name: 'hr', time: null, record: 0, fields: {}, developerFields: {}, ...change },
+  })
+  const { messages } = normalize({
+    records: recordsOf(2),
+    others: [
+      other({}),
+      other({ record: 2 }),
+      other({ record: 2, time: 10, name: 'event', fields: { event: 0, eventType: 4 } }),
+      other({ name: 'event' }),
+    ],
+  })
+  expect(messages).toMatchObject([
+    { record: 0, t: NOTHING, event: null, eventType: null },
+    { record: 2, t: START.getTime() + 1_000 },
+    { t: (FIT_EPOCH_S + 10) * 1_000, event: 'timer', eventType: 'stopAll' },
+    { event: null, eventType: null },
+  ])
+})

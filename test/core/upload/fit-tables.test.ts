@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readContents } from '../../../src/core/fit/fit-contents.ts'
+import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { makeRichFit, makeTwoSensors } from '../fit/make-rich-fit.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+const rich = makeRichFit()
+const idOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+let rig: UploadRig
+beforeAll(async () => {
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
+})
+afterAll(() => rig.close())
+
+const TABLES = ['files', 'sessions', 'laps', 'devices', 'fields', 'originals'].map((name) => `fit_${name}`)
+
+/** Every row that belongs to a content, with the transaction that wrote it. */
+async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
+  const found: Record<string, unknown[]> = {}
+  for (const table of TABLES) {
+    const order = ['fit_files', 'fit_originals'].includes(table) ? '1' : 'position'
+    found[table] = await rig.rows(
+      `select *, xmin::text from training.${table} where content_id = $1 order by ${order}`,
+      [idOf(bytes)],
+    )
+  }
+  return found
+}
+
+describe('a FIT file that passes', () => {
+  it('is in SQL with laps, sessions, devices and fields of apps, joined to its activity', async () => {
+    expect(await rig.importFile('rich.fit', rich)).toEqual({ action: 'done' })
+    await rig.fetchWanted()
+    expect(
+      await rig.rows(
+        `select f.file_name, f.manufacturer, f.product, f.serial_number::text, f.records, f.problem, f.kept, u.activity_path is not null as joined
+         from training.ride_files f join training.uploads u using (account_id, content_id)`,
+      ),
+    ).toEqual([
+      {
+        ...{ file_name: 'rich.fit', manufacturer: 'garmin', product: 'edge530', serial_number: '3999999999' },
+        ...{ records: 120, problem: null, kept: true, joined: true },
+      },
+    ])
+    const laps = await rig.rows(
+      `select lap, sport, timer_s, avg_power, weighted_power, avg_speed_mps, min_hr, avg_temperature, round(start_lat::numeric, 4)::float8 as lat,
+         trigger, intensity, extract(epoch from ended_at - started_at)::float8 as length, fields #>> '{developer_fields,note}' as note
+       from training.ride_laps order by lap`,
+    )
+    expect(laps).toHaveLength(4)
+    expect(laps[0]).toEqual({
+      ...{
+        lap: 1,
+        sport: 'cycling',
+        timer_s: 30,
+        avg_power: 190,
+        weighted_power: 221,
+        avg_speed_mps: 9.124,
+        min_hr: 90,
+      },
+      ...{
+        avg_temperature: -3,
+        lat: 47.8799,
+        trigger: 'manual',
+        intensity: 'warmup',
+        length: 30,
+        note: 'lap 1',
+      },
+    })
+    expect(
+      await rig.rows(
+        `select position, sport, sub_sport, right_power_pct, fields -> 'timeInPowerZone' as zones from training.fit_sessions order by 1`,
+      ),
+    ).toEqual([
+      {
+        position: 1,
+        sport: 'cycling',
+        sub_sport: 'gravelCycling',
+        right_power_pct: 49.5,
+        zones: [1.5, 2.25, 0.125],
+      },
+      { position: 2, sport: 'running', sub_sport: 'trail', right_power_pct: 49.5, zones: [1.5, 2.25, 0.125] },
+    ])
+    expect(
+      await rig.rows(
+        `select device_index, kind, manufacturer, product, serial_number::int8::text, battery_voltage, battery_status, battery_level_pct, connection, messages
+         from training.fit_devices where device_index > 0 order by position`,
+      ),
+    ).toEqual([
+      device(1, 'bikePower', 'quarq', {
+        serial_number: '4711',
+        battery_voltage: 2.5,
+        battery_status: 'low',
+        messages: 2,
+      }),
+      device(2, 'heartRate', 'wahooFitness', {
+        serial_number: '12',
+        battery_level_pct: 80,
+        connection: 'bluetoothLowEnergy',
+      }),
+      device(3, '99', '60000', { product: 'Prototype ß' }),
+      device(2, 'heartRate', null, {
+        serial_number: '13',
+        battery_level_pct: 100,
+        connection: 'bluetoothLowEnergy',
+      }),
+    ])
+    expect(
+      await rig.rows(
+        `select field, units, count(*)::int as count, min(value) as least, max(t) - min(t) as span from training.fit_field_values
+         group by 1, 2 order by 1`,
+      ),
+    ).toMatchObject([
+      { field: 'Power', units: 'Watts', count: 120, least: 200 },
+      { field: 'core_temperature', units: '°C', count: 24, least: 37 },
+    ])
+    const [power] = await rig.rows(
+      `select native_field, application_id from training.fit_fields where name = 'Power'`,
+    )
+    expect(power).toMatchObject({
+      native_field: 'record.power',
+      application_id: expect.stringMatching(/^00070e/),
+    })
+  })
+
+  it('that comes again changes no row, and adds missing bytes', async () => {
+    await rig.rows('delete from training.fit_originals where content_id = $1 returning 1', [idOf(rich)])
+    const before = await rowsOf(rich)
+    expect(before.fit_originals).toEqual([])
+    await rig.importFile('again.fit', rich)
+    const { fit_originals: originals, ...after } = await rowsOf(rich)
+    expect(originals).toHaveLength(1)
+    expect({ ...after, fit_originals: [] }).toEqual(before)
+    await rig.importFile('and again.fit', rich)
+    expect(await rowsOf(rich)).toEqual({ ...after, fit_originals: originals })
+  })
+
+  it('is read when it comes again after a version that read no files', async () => {
+    const old = makeRide({ seed: 7, start: '2026-04-01T08:00:00Z' })
+    await rig.importFile('old.fit', old)
+    const before = await rowsOf(old)
+    await rig.rows('delete from training.fit_files where content_id = $1 returning 1', [idOf(old)])
+    expect((await rowsOf(old)).fit_laps).toEqual([])
+    await rig.importFile('old.fit', old)
+    expect(Object.values(await rowsOf(old)).map(({ length }) => length)).toEqual(
+      Object.values(before).map(({ length }) => length),
+    )
+    expect(await rig.uploaded()).toHaveLength(2)
+  })
+
+  it('leaves no bytes here when MUSETTE_KEEP_FIT is false', async () => {
+    const bytes = makeRide({ seed: 8, start: '2026-04-02T08:00:00Z' })
+    await rig.importFile('light.fit', bytes, { deps: { ...rig.deps, keepFit: false } })
+    const { fit_laps: laps, fit_originals: originals } = await rowsOf(bytes)
+    expect([laps, originals]).toEqual([[expect.anything()], []])
+  })
+
+  it('is in SQL also while the service is away', async () => {
+    const bytes = makeRide({ seed: 9, start: '2026-04-03T08:00:00Z' })
+    await rig.fault({ kind: 'status', status: 503, times: 1 })
+    expect(await rig.importFile('early.fit', bytes)).toMatchObject({ action: 'wait' })
+    expect((await rowsOf(bytes)).fit_laps).toHaveLength(1)
+  })
+
+  it('has the fractions of its means, and the values of two sensors of one name apart', async () => {
+    const bytes = makeTwoSensors()
+    await rig.importFile('two sensors.fit', bytes)
+    for (const table of ['fit_laps', 'fit_sessions'])
+      expect(
+        await rig.rows(
+          `select avg_cadence, max_cadence, ascent_m, descent_m from training.${table} where content_id = $1`,
+          [idOf(bytes)],
+        ),
+      ).toEqual([{ avg_cadence: 90.5, max_cadence: 120.25, ascent_m: 12.34, descent_m: 5.06 }])
+  })
+
+  it('is read again by a rebuild, which writes only wrong rows', async () => {
+    const bytes = makeRichFit({ seconds: 240 })
+    // It is a version of the first file, which would wait for a person's word.
+    await rig.rows('delete from training.uploads where content_id = $1 returning 1', [idOf(rich)])
+    await rig.importFile('to rebuild.fit', bytes)
+    const before = await rowsOf(bytes)
+    const id = idOf(bytes)
+    await rig.rows('update training.fit_laps set avg_cadence = 1 where content_id = $1 and position = 2', [
+      id,
+    ])
+    await rig.rows('delete from training.fit_devices where content_id = $1 and position = 1', [id])
+    await rig.rows(`update training.fit_files set ended_at = '2030-01-01' where content_id = $1`, [id])
+    const extra = `insert into training.fit_sessions select account_id, content_id, 9, fields from
+      (select account_id, content_id, fields from training.fit_sessions where content_id = $1 limit 1) one`
+    await rig.rows(
+      extra.replace('fit_sessions select', 'fit_sessions (account_id, content_id, position, fields) select'),
+      [id],
+    )
+    expect(await rebuildAccount(rig.app, { name: rig.account.name })).toMatchObject({ failures: [] })
+    const after = await rowsOf(bytes)
+    const plain = (rows: unknown[] = []) => rows.map((row) => ({ ...(row as object), xmin: '' }))
+    for (const table of TABLES) expect(plain(after[table])).toEqual(plain(before[table]))
+    const writers = (found: Record<string, unknown[]>) =>
+      TABLES.flatMap((table) => (found[table] ?? []).map((row) => (row as { xmin: string }).xmin))
+    const earlier = writers(before)
+    const written = writers(after).filter((xmin, index) => xmin !== earlier[index])
+    expect(written).toHaveLength(3)
+  })
+
+  it('is uploaded also when its rows cannot be written', async () => {
+    const bytes = makeRide({ seed: 10, start: '2026-04-04T08:00:00Z' })
+    await rig.rows('alter table training.fit_laps rename to fit_laps_away')
+    try {
+      expect(await rig.importFile('unlucky.fit', bytes)).toEqual({ action: 'done' })
+    } finally {
+      await rig.rows('alter table training.fit_laps_away rename to fit_laps')
+    }
+    expect((await rowsOf(bytes)).fit_files).toEqual([])
+  })
+})
+
+describe('a FIT file that is cut', () => {
+  it('is not uploaded; its readable part is in SQL with the reason', async () => {
+    const cut = rich.subarray(0, -40)
+    const hourAgo = new Date(rig.deps.now().getTime() - 3_700_000)
+    const outcome = await rig.importFile('cut.fit', cut, { restingSince: hourAgo })
+    expect(outcome).toMatchObject({ action: 'failed' })
+    const { fit_files: files, fit_laps: laps } = await rowsOf(cut)
+    expect(files).toMatchObject([{ records: 120, problem: expect.stringContaining('missing at its end') }])
+    expect(laps).toHaveLength(readContents(cut).laps.length)
+    const noise = Buffer.from('no FIT file at all, for sure')
+    await rig.importFile('noise.fit', noise, { restingSince: hourAgo })
+    expect((await rowsOf(noise)).fit_files).toEqual([])
+  })
+})
+
+function device(index: number, kind: string, manufacturer: string | null, more: Record<string, unknown>) {
+  const nothing = { product: null, serial_number: null, battery_voltage: null, battery_status: null }
+  const rest = { battery_level_pct: null, connection: 'antplus', messages: 1 }
+  return { device_index: index, kind, manufacturer, ...nothing, ...rest, ...more }
+}

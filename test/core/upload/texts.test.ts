@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { TransientError } from '../../../src/kit/errors.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { makeZip } from '../fit/make-zip.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  rig = await openUploadRig()
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+const picture = Buffer.from('not a ride but a picture, whatever it is called')
+const textOf = async (name: string, bytes: Uint8Array) => {
+  const outcome = await rig.importFile(name, bytes)
+  if (outcome.action !== 'failed') throw new Error(`it is ${outcome.action}`)
+  return outcome.text
+}
+
+describe('the text beside a failed file', () => {
+  it('suggests no resend for a file that is not a ride', async () => {
+    const text = await textOf('picture.fit', picture)
+    expect(text).toContain('only FIT activities are')
+    expect(text).not.toMatch(/--force|move the file back/i)
+  })
+
+  it('offers to send a duplicate anyway', async () => {
+    await rig.importFile('ride.fit', ride)
+    const text = await textOf('copy.fit', ride)
+    expect(text).toContain('Nothing needs to be done')
+    expect(text).toContain('musette upload --force FILE')
+  })
+})
+
+describe('training.upload_journey', () => {
+  const journey = () =>
+    rig.rows('select file_name, state, reason from training.upload_journey order by file_name')
+
+  it('shows a file of known bytes under its own name as a duplicate', async () => {
+    await rig.importFile('ride.fit', ride)
+    await textOf('copy.fit', ride)
+    await textOf('copy.fit', ride)
+    expect(await journey()).toEqual([
+      { file_name: 'copy.fit', state: 'duplicate', reason: 'the same bytes as "ride.fit"' },
+      { file_name: 'ride.fit', state: 'accepted', reason: null },
+    ])
+  })
+
+  it('shows a refused file under each of its names', async () => {
+    await textOf('one.fit', picture)
+    await textOf('two.fit', picture)
+    const reason = expect.stringContaining('FIT header')
+    expect(await journey()).toEqual([
+      { file_name: 'one.fit', state: 'refused', reason },
+      { file_name: 'two.fit', state: 'refused', reason },
+    ])
+  })
+})
+
+describe('an archive with files that the service refuses', () => {
+  it('sends each of them once while it waits for the others, and again when it is moved back', async () => {
+    const starts = [1, 2, 3].map((day) => `2026-05-0${day}T08:00:00Z`)
+    const rides = starts.map((start, seed) => makeRide({ start, seed: seed + 1 }))
+    const zip = makeZip(rides.map((bytes, n) => ({ name: `${n}.fit`, bytes })))
+    const restingSince = rig.deps.now()
+    await rig.fault({ kind: 'status', status: 422, times: 1 })
+    await rig.fault({ kind: 'status', status: 429, retry_after: 1, times: 3 })
+    const importAgain = () => rig.importFile('rides.zip', zip, { restingSince })
+    let outcome = await importAgain()
+    for (let round = 0; round < 20 && outcome.action === 'wait'; round++) {
+      rig.ahead(120_000)
+      outcome = await importAgain()
+    }
+    expect(outcome).toMatchObject({ action: 'failed' })
+    const sent = 'select file_name, state, attempts from training.uploads order by file_name'
+    expect((await rig.rows(sent))[0]).toEqual({ file_name: '0.fit', state: 'refused', attempts: 1 })
+    expect(await rig.uploaded()).toHaveLength(2)
+    expect(await importAgain()).toMatchObject({ action: 'failed' })
+    expect((await rig.rows(sent))[0]).toMatchObject({ state: 'refused', attempts: 1 })
+    expect(await rig.importFile('rides.zip', zip)).toEqual({ action: 'done' })
+    expect((await rig.rows(sent))[0]).toMatchObject({ state: 'accepted', attempts: 2 })
+  })
+})
+
+it('an outage of the database is logged once for many files, and once when it ends', async () => {
+  const down = async (): Promise<never> => {
+    throw new TransientError('database_unreachable', 'store: the disk is full')
+  }
+  const broken = { ...rig.deps, store: { ...rig.deps.store, read: down, transaction: down } }
+  for (let i = 0; i < 50; i++) await rig.importFile(`ride-${i}.fit`, ride, { deps: broken })
+  await rig.importFile('ride.fit', ride)
+  const said = rig.log.lines.filter(({ msg }) => msg?.includes('the disk is full'))
+  expect(said.map(({ level, msg, times }) => [level, msg, times])).toEqual([
+    ['warn', 'uploads wait: store: the disk is full', undefined],
+    ['info', 'over: uploads wait: store: the disk is full', 50],
+  ])
+})

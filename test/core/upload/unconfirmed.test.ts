@@ -1,0 +1,214 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { TransientError } from '../../../src/kit/errors.ts'
+import { MINUTE, SECOND } from '../../../src/kit/time.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
+import { openUploadRig, type UploadRig } from './rig.ts'
+
+let rig: UploadRig
+beforeEach(async () => {
+  // A ride that the service lists already waits for the mirror otherwise.
+  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
+})
+afterEach(() => rig.close())
+
+const ride = makeRide()
+
+/** Makes a FIT activity of one record at each of two times, in FIT seconds, and a session that starts at another one. */
+function makeOddStart(first: number, second: number, start = T0): Buffer {
+  const stamp = [253, 4, 0x86]
+  const records = [first, second].flatMap((time) => [
+    0x42,
+    0,
+    0,
+    20,
+    0,
+    1,
+    ...stamp,
+    0x02,
+    ...littleEndian(time),
+  ])
+  const session = [0x43, 0, 0, 18, 0, 1, 2, 4, 0x86, 0x03, ...littleEndian(start)]
+  return wrap([...FILE_ID_ACTIVITY, ...records, ...session])
+}
+
+describe('an answer that was lost after the body', () => {
+  it('is found by the start of the activity, and the file is not sent again', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    await rig.sweep()
+    const [only] = await rig.uploaded()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    await rig.fetchWanted()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('is found also when a poll has mirrored the new activity', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.rows(
+      `insert into training.activities (account_id, path, listed_at, wanted_at) values ($1, $2, now(), now())`,
+      [rig.account.accountId, only?.path],
+    )
+    await rig.fetchWanted()
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', attempts: 1, activityPath: only?.path })
+    expect((await rig.find(ride))?.mirroredAt).toBeInstanceOf(Date)
+  })
+
+  it('is found when the service starts the activity a minute off the FIT session', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: '2026-05-03T08:00:58Z' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: only?.path })
+  })
+
+  it.each<[string, Buffer, string]>([
+    ['its first record, which is far from the session', makeOddStart(T0 - 86_400, T0), 'T0 - 86_400'],
+    ['its first record inside of the session', makeOddStart(T0 - 86_400, T0 + 1_200), 'T0 + 1_200'],
+    ['the time since the device was switched on', makeOddStart(5_000, 5_001, 5_000), '5_000'],
+  ])('is found when the service starts the activity at %s', async (_, bytes, start) => {
+    const seconds = { 'T0 - 86_400': T0 - 86_400, 'T0 + 1_200': T0 + 1_200 }[start] ?? 5_000
+    const startedAt = new Date((seconds + 631_065_600) * 1_000)
+    await rig.fault({ kind: 'lost-answer' })
+    // A file without a time of the day may have been recorded until its last change.
+    await rig.importFile('ride.fit', bytes, { changedAt: new Date(0) })
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: startedAt.toISOString() })
+    await rig.sweep()
+    expect(await rig.find(bytes)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
+  })
+
+  it('is sent again only after the waiting time, if the service has no activity', async () => {
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    await rig.importFile('ride.fit', ride, { deps: lost })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    const listed = async () => Number(await countOf(rig, 'GET /oauth/activity'))
+    for (let minute = 0; minute < 14; minute++) {
+      await rig.sweep()
+      expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
+      rig.ahead(MINUTE)
+    }
+    expect(await listed()).toBeGreaterThan(3)
+    expect(await listed()).toBeLessThan(15)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    rig.ahead(2 * MINUTE)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'seen' })
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(await rig.uploaded()).toHaveLength(1)
+  })
+
+  it('of a 5xx is checked first, and sent again within seconds', async () => {
+    await rig.fault({ kind: 'status', status: 502 })
+    await rig.importFile('ride.fit', ride)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    rig.ahead(20 * SECOND)
+    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 2 })
+  })
+
+  it('of an HTML page with status 200 is checked, not accepted as a result', async () => {
+    await rig.fault({ kind: 'html' })
+    await rig.importFile('ride.fit', ride)
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+  })
+
+  it('is not matched with an older activity of the same start', async () => {
+    await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'before' })
+    await rig.rows(
+      `insert into training.activities (account_id, path, listed_at, wanted_at, first_seen_at)
+       values ($1, 'before', now(), now(), now() - interval '1 hour')`,
+      [rig.account.accountId],
+    )
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    await rig.importFile('ride.fit', ride, { deps: lost })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+    rig.ahead(16 * MINUTE)
+    await rig.sweep()
+    await rig.importFile('ride.fit', ride)
+    const row = await rig.find(ride)
+    expect(row).toMatchObject({ state: 'accepted', attempts: 2 })
+    expect(row?.activityPath).not.toBe('before')
+  })
+
+  it('of two devices on one ride gives each its own activity', async () => {
+    const other = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
+    await rig.fault({ kind: 'lost-answer', times: 2 })
+    await rig.importFile('a.fit', ride)
+    await rig.importFile('b.fit', other)
+    await rig.sweep()
+    const names = new Map((await rig.uploaded()).map(({ path, name }) => [path, name]))
+    expect(names.size).toBe(2)
+    for (const [bytes, name] of [[ride, 'a.fit'] as const, [other, 'b.fit'] as const]) {
+      const row = await rig.find(bytes)
+      expect(row).toMatchObject({ state: 'accepted', attempts: 1 })
+      expect(names.get(row?.activityPath ?? '')).toBe(name)
+    }
+  })
+
+  it('is not matched with the activity of another file, or of one that is nearer', async () => {
+    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
+    const near = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
+    await rig.importFile('near.fit', near, { deps: lost })
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', ride)
+    const same = makeRide({ seed: 3 })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted' })
+    expect(await rig.find(near)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+    await rig.importFile('same.fit', same, { deps: lost })
+    await rig.sweep()
+    expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+  })
+
+  it('stays unconfirmed, and says so, while two activities match', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', ride)
+    const [only] = await rig.uploaded()
+    await rig.steer('PATCH', `activities/${only?.path}`, { name: 'Renamed' })
+    await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'twin' })
+    await rig.sweep()
+    rig.ahead(20 * MINUTE)
+    await rig.sweep()
+    const row = await rig.find(ride)
+    expect(row).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    expect(row?.reason).toContain('twin')
+    expect(row?.reason).toContain('musette upload --force')
+  })
+
+  it('is checked again later when the list cannot be fetched', async () => {
+    await rig.fault({ kind: 'lost-answer' })
+    await rig.importFile('ride.fit', ride)
+    await rig.fault({ path: '^/oauth/activity$', kind: 'status', status: 429, retry_after: 1 })
+    await expect(rig.sweep()).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
+    rig.ahead(MINUTE)
+    await rig.sweep()
+    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1 })
+  })
+})
+
+/** The body had left, and no answer came. */
+async function lose(): Promise<never> {
+  throw new TransientError('connection_lost', 'upload of ride.fit: the connection was lost', {
+    requestSent: true,
+  })
+}
+
+async function countOf(of: UploadRig, route: string): Promise<unknown> {
+  const { requests } = await of.steer('GET', 'counts')
+  return (requests as Record<string, number>)[route] ?? 0
+}

@@ -1,0 +1,145 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Jobs } from '../../../src/core/jobs/jobs.ts'
+import { findPasses } from '../../../src/core/store/store.ts'
+import { openLocalApp } from '../../../src/program/app/local-app.ts'
+import { asPass, syncAccount } from '../../../src/program/app/sync-account.ts'
+import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
+import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
+import { readConfig } from '../../kit/config.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+
+/** A pass of another process, as long as its connection is open. */
+async function openForeignPass(databaseUrl: string, accountId: number): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query(`begin; set local application_name = 'musette pass ${accountId}';
+    lock table musette.lock_pass in row share mode; lock table musette.lock_pass in share update exclusive mode`)
+  return client
+}
+
+describe('passes at the same time', () => {
+  let scene: Scene
+  const { signal } = new AbortController()
+  const pass = (
+    options: { wait?: boolean; signal?: AbortSignal; name?: string; onWait?: () => void } = {},
+  ) => {
+    const input = { name: 'default', wait: false, signal, onWait: () => undefined, ...options }
+    return asPass(scene.app, input, () => syncAccount(scene.app, { name: input.name }))
+  }
+  beforeEach(async () => {
+    scene = await openScene()
+    await scene.requests()
+  })
+  afterEach(() => scene.close())
+
+  it('of one account become one, which requests each activity once', async () => {
+    const ends = await Promise.all([pass(), pass(), pass(), pass()])
+    expect(ends.filter((end) => end !== undefined)).toMatchObject([{ fetched: 2, created: 2 }])
+    expect(await scene.requests()).toMatchObject({ 'GET /oauth/activity/:path': 2 })
+    expect(await scene.app.mirror.store.read(findPasses)).toEqual([])
+    expect(await pass()).toMatchObject({ fetched: 0 })
+  })
+
+  it('wait for each other on request, and always with several accounts', async () => {
+    const other = await scene.signIn('second')
+    const foreign = await openForeignPass(scene.databaseUrl, other.accountId)
+    const waits: string[] = []
+    const ends = Promise.all([
+      pass({ onWait: () => waits.push('turn') }),
+      pass({ name: 'second', wait: true, onWait: () => waits.push('end') }),
+    ])
+    const stop = new AbortController()
+    const stopped = pass({ name: 'second', wait: true, signal: stop.signal })
+    await eventually(async () => waits.includes('turn') && waits.includes('end'))
+    stop.abort()
+    await expect(stopped).rejects.toThrow('abort')
+    expect(await pass()).toBeUndefined()
+    expect(await scene.rows('select 1 from training.activities')).toEqual([])
+    await foreign.end()
+    expect(await ends).toMatchObject([{ fetched: 2 }, { failed: 0 }])
+  })
+
+  it('make the daemon wait until they end', async () => {
+    await syncAccount(scene.app, { name: 'default' })
+    await scene.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    const enqueued: string[] = []
+    const jobs = { enqueue: async (name: string) => void enqueued.push(name) } as unknown as Jobs
+    const handlers = makeHandlers(scene.app, () => jobs)
+    const context = { signal, log: scene.app.log }
+    const { accountId } = scene.account
+    const run = async () => {
+      await scene.requests()
+      enqueued.length = 0
+      await handlers['poll-activities']({ accountId }, context)
+      await handlers['reconcile-activities']({ accountId }, context)
+      await handlers['fetch-activity']({ accountId, activityId: 1 }, context)
+      await handlers.sweep({}, context)
+      return { requests: Object.keys(await scene.requests()), enqueued: [...new Set(enqueued)] }
+    }
+    const foreign = await openForeignPass(scene.databaseUrl, accountId)
+    expect(await run()).toEqual({ requests: [], enqueued: [] })
+    await foreign.end()
+    await eventually(async () => (await scene.app.mirror.store.read(findPasses)).length === 0)
+    const { requests, enqueued: found } = await run()
+    expect(requests.sort()).toEqual(['GET /oauth/activity', 'GET /oauth/activity/:path'])
+    expect(found).toEqual(['fetch-activity'])
+  })
+})
+
+describe('musette sync beside a pass of its account', () => {
+  let rig: CliRig
+  beforeEach(async () => {
+    rig = await openCliRig({ activities: 1, longestActivitySeconds: 60 })
+    await rig.signIn()
+  })
+  afterEach(() => rig.close())
+
+  it('says so with the command to type, and ends with 0', async () => {
+    const foreign = await openForeignPass(rig.databaseUrl, 1)
+    const { code, stdout, stderr } = await rig.musette(['sync', '--json'])
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        ...{ account: 'default', listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 },
+        ...{ duration_ms: expect.any(Number), running: true },
+      },
+    ])
+    expect(stderr).toContain('another process mirrors it now; to begin after that, run: musette sync --wait')
+    const waiting = rig.musette(['sync', '--wait', '--json'])
+    await foreign.end()
+    const mirrored = JSON.parse((await waiting).stdout)
+    expect(mirrored).toMatchObject({ fetched: 1 })
+    expect(mirrored).not.toHaveProperty('running')
+  })
+})
+
+it('a command keeps its embedded Postgres until the pass of another command ends, unless it is stopped', async () => {
+  const folder = await openTempDir('embedded-pass')
+  const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
+  try {
+    for (const isStopped of [false, true]) {
+      const stop = new AbortController()
+      const app = await openLocalApp(config, makeSilentLog(), stop.signal, 'set-up')
+      const foreign = await openForeignPass(app.databaseUrl, 1)
+      let lost = false
+      foreign.on('error', () => {
+        lost = true
+      })
+      if (isStopped) stop.abort()
+      const closed = app.close()
+      if (!isStopped) {
+        // The end of the server would end a statement that runs.
+        await foreign.query('select pg_sleep(0.5)')
+        await foreign.end()
+      }
+      await closed
+      expect(lost).toBe(isStopped)
+    }
+  } finally {
+    await folder.close()
+  }
+})

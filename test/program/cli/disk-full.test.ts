@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process'
+import { readdir, readFile, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { readDiskFull } from '../../../src/embedded/cluster.ts'
+import { acquireLock } from '../../../src/embedded/lock.ts'
+import { waitUntilReady } from '../../../src/embedded/postgres-server.ts'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { listen } from '../../kit/listen.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { distPath, startNode } from '../../kit/processes.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { openCliRig } from './rig.ts'
+
+const release = makeReleaseStack()
+afterEach(() => release.release())
+
+describe('a sync', () => {
+  it('that cannot write what it fetched ends with 5, the number and the reason', async () => {
+    const rig = await openCliRig({ activities: 12 })
+    release.defer('rig', () => rig.close())
+    await rig.signIn()
+    // Postgres says the same of a disk that is full for some rows and not for others.
+    await queryOnce(
+      rig.databaseUrl,
+      `create function training.disk_full() returns trigger language plpgsql as $$ begin
+         raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+       create trigger disk_full before update on training.activities for each row
+         when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`,
+    )
+    const full = await rig.musette(['sync'])
+    // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
+    const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
+    expect(Number(missing), full.stderr).toBeGreaterThan(0)
+    expect(Number(mirrored) + Number(missing)).toBe(12)
+    expect(full.stderr).toContain('No space left on device); run: musette sync')
+    expect(full.code).toBe(5)
+    await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
+    const roomy = await rig.musette(['sync'])
+    expect(roomy.stderr).toContain(`12 activities here, the newest of 20`)
+    expect(roomy.code).toBe(0)
+  }, 180_000)
+
+  it('that finds nothing new says so, with the number of mirrored activities', async () => {
+    const rig = await openCliRig({ activities: 3 })
+    release.defer('rig', () => rig.close())
+    await rig.signIn()
+    const first = await rig.musette(['sync'])
+    expect(first.stderr).toContain('account "default": 3 new; 3 activities here, the newest of 20')
+    const second = await rig.musette(['sync', '--json'])
+    expect(second.stderr).toContain('account "default": nothing new; 3 activities here, the newest of 20')
+    expect(Object.keys(JSON.parse(second.stdout)).join()).toBe(
+      'account,listed,fetched,unchanged,absent,failed,pending,duration_ms',
+    )
+  }, 180_000)
+})
+
+describe('a verb that waits for the embedded Postgres', () => {
+  it('obeys SIGTERM', async () => {
+    const folder = await openTempDir('waiting')
+    release.defer('folder', () => folder.close())
+    // This process has the right to run the server, and never does.
+    const lock = await acquireLock(folder.path)
+    release.defer('ownership', () => lock?.release())
+    const status = startNode([distPath('main.js'), 'status'], {
+      env: { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' },
+    })
+    await status.waitForLine(/waiting for the embedded Postgres/)
+    const { code, stderr } = await status.kill('SIGTERM')
+    expect(stderr).toContain('musette: stopped before it was done')
+    expect(code).toBe(130)
+  })
+})
+
+// Mounting a small disk takes the rights of root, and Linux.
+describe.skipIf(!canMount())('on a disk that is full', () => {
+  it('a verb says so, and what to do', async () => {
+    const disk = await openSmallDisk(40)
+    const env = { MUSETTE_DATA_DIR: join(disk, 'data') }
+    const { code, stderr } = await startNode([distPath('main.js'), 'migrate'], { env }).finished
+    expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
+    expect(code).toBe(4)
+  })
+
+  it('a backup ends with 4, and leaves the older file and nothing else', async () => {
+    const disk = await openSmallDisk(1)
+    const rig = await openCliRig({ activities: 3 })
+    release.defer('rig', () => rig.close())
+    await rig.signIn()
+    await rig.musette(['sync'])
+    const path = join(disk, 'mirror.tar')
+    await writeFile(path, 'the older backup')
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
+    const { code, stderr } = await rig.musette(['backup', path])
+    expect(stderr).toContain(`${path} cannot be written: the disk is full (ENOSPC)`)
+    expect(code).toBe(4)
+    expect(await readFile(path, 'utf8')).toBe('the older backup')
+    expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
+  }, 180_000)
+
+  it('an answer whose last bytes do not fit does not count as whole', async () => {
+    const disk = await openSmallDisk(1)
+    const rig = await openCliRig({ activities: 1 })
+    release.defer('rig', () => rig.close())
+    const { code, stderr } = await startNode(
+      [distPath('main.js'), 'sql', '--csv', `select repeat('x', 3000000)`],
+      { prefix: ['sh', '-c', `exec "$0" "$@" > ${disk}/answer.csv`], env: rig.env },
+    ).finished
+    expect(stderr).toContain('standard output cannot be written: the disk is full (ENOSPC)')
+    expect(code).toBe(4)
+  }, 180_000)
+
+  it('does not wait for a server that cannot become ready', async () => {
+    const disk = await openSmallDisk(40)
+    expect(await readDiskFull(disk)).toBeUndefined()
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+    const { createServer } = await import('node:net')
+    const server = createServer()
+    const port = await listen(server)
+    await new Promise((resolve) => server.close(resolve))
+    const neverReady = {
+      ended: new Promise<string>(() => undefined),
+      readLogTail: async () => '',
+      stop: async () => undefined,
+    }
+    const url = `postgres://musette@127.0.0.1:${port}/musette`
+    await expect(waitUntilReady(neverReady, { url, dataDir: disk }, makeSilentLog())).rejects.toMatchObject({
+      code: 'embedded_disk_full',
+      message: expect.stringContaining('(0 MB left)'),
+    })
+  })
+})
+
+async function openSmallDisk(megabytes: number): Promise<string> {
+  const folder = await openTempDir('disk')
+  release.defer('folder', () => folder.close())
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
+  release.defer('disk', () => execFileSync('umount', [folder.path]))
+  return folder.path
+}
+
+function canMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { contentOf, schemaOf } from '../../flows/upgrade/database-state.ts'
+import { openOlderDatabase } from '../../kit/later-migrations.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
+import { typeVerb } from '../doctor/rig.ts'
+
+const release = makeReleaseStack()
+let folder: TempDir
+beforeEach(async () => {
+  folder = await openTempDir('migrate-plan')
+  release.defer('folder', () => folder.close())
+})
+afterEach(() => release.release())
+
+async function use(opening: Promise<TestDatabase>): Promise<string> {
+  const database = await opening
+  release.defer('database', () => database.close())
+  return database.url
+}
+
+const musette = (url: string, ...args: string[]) =>
+  runVerb(args, { env: { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path } })
+
+/** Opens an older database with some megabytes of FIT files. */
+async function useFitFiles(): Promise<string> {
+  const url = await use(openOlderDatabase('0015_database_identity'))
+  await queryOnce(
+    url,
+    `with account as (
+       insert into training.accounts (name, base_url) values ('default', 'http://127.0.0.1:9') returning account_id
+     ), sent as (
+       insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at)
+       select account_id, n::text, n || '.fit', 1, now() from account, generate_series(1, 5000) as n
+       returning account_id, content_id
+     )
+     insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+     select account_id, content_id, 1, 1, 1, jsonb_build_object('note', repeat(md5(content_id), 20)), now() from sent`,
+  )
+  return url
+}
+
+describe('migrate --plan', () => {
+  it('shows missing migrations, locked tables with times and the command, and changes nothing', async () => {
+    const url = await useFitFiles()
+    await queryOnce(url, `update musette.migrations set musette = '0.0.9'`)
+    const stateOf = async () => ({ schema: await schemaOf(url), content: await contentOf(url) })
+    const before = await stateOf()
+    const { code, stdout, stderr } = await musette(url, 'migrate', '--plan')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(await stateOf()).toEqual(before)
+
+    const lines = stdout.split('\n')
+    expect(lines[0]).toBe(
+      'migrate would bring the database from 0015_database_identity to 0027_days_and_weeks, all of it or nothing: 12 migrations',
+    )
+    expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
+      expect.stringMatching(/^0016_fit_records +makes the tables/),
+      expect.stringMatching(/^0017_ride_measures +makes the table/),
+      expect.stringMatching(/^0018_riders +makes the table/),
+      expect.stringMatching(/^0019_main_runs_and_sports +adds the kind of sport/),
+      expect.stringMatching(/^0020_settled_beside_readers +lets the change feed/),
+      expect.stringMatching(/^0021_fit_positions +finds where/),
+      expect.stringMatching(/^0022_passes +makes the lock/),
+      expect.stringMatching(/^0023_fit_values +adds further starts/),
+      expect.stringMatching(/^0024_column_comments +says in comments/),
+      expect.stringMatching(/^0025_attached_files +lets files be attached/),
+      expect.stringMatching(/^0026_revisions +lets the trigger/),
+      expect.stringMatching(/^0027_days_and_weeks +says once/),
+    ])
+    const cells = lines
+      .filter((line) => /^(training|musette)\./.test(line))
+      .map((line) => line.split(/ {2,}/))
+    expect(cells[0]).toEqual([
+      'training.fit_files',
+      expect.stringMatching(/^[\d.]+ MB$/),
+      'reads and writes',
+      'written anew',
+    ])
+    expect(Object.fromEntries(cells.map(([table, , waits, work]) => [table, `${waits}, ${work}`]))).toEqual({
+      'training.fit_files': 'reads and writes, written anew',
+      'training.accounts': 'reads and writes, read',
+      'training.fit_fields': 'reads and writes, definition only',
+      'training.activities': 'reads and writes, written anew',
+      'training.uploads': 'reads and writes, read',
+      'training.changes': 'writes, definition only',
+      'training.power_curves': 'reads and writes, rows changed',
+      'training.activity_revisions': 'writes of the same rows, rows changed',
+      'musette.credentials': 'reads and writes, definition only',
+      'training.workouts': 'writes, definition only',
+      'training.training_info': 'writes, definition only',
+    })
+    expect(stdout).toMatch(
+      /^queries of views wait, too: training\.changes_settled, training\.fit_field_values, .+ and 4 more$/m,
+    )
+    expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
+    expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)
+    expect(stdout).toMatch(/^the way back is a backup by the version .+, 0\.0\.9: musette backup FILE$/m)
+    expect(lines.at(-2)).toBe('nothing is changed yet; run: musette migrate')
+  })
+
+  it('as JSON has sizes and an estimate', async () => {
+    const url = await useFitFiles()
+    const plan = JSON.parse((await musette(url, 'migrate', '--plan', '--json')).stdout)
+    const sizeOf = async (table: string) => {
+      const [row] = await queryOnce(url, `select pg_total_relation_size('${table}')::int as size`)
+      return Number(row?.size)
+    }
+    const files = await sizeOf('training.fit_files')
+    const [rewritten, changed] = [
+      files + (await sizeOf('training.activities')),
+      await sizeOf('training.power_curves'),
+    ]
+    const revisions = await sizeOf('training.activity_revisions')
+    const read = (await sizeOf('training.accounts')) + (await sizeOf('training.uploads'))
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0027_days_and_weeks' })
+    expect(plan.tables[0]).toEqual({
+      name: 'training.fit_files',
+      bytes: files,
+      waits: 'all',
+      work: 'rewritten',
+    })
+    expect(plan.estimated_s).toBeCloseTo(
+      rewritten / 20e6 + (rewritten + changed + revisions) / 10e6 + read / 50e6,
+      6,
+    )
+  })
+
+  it('has nothing to do for a database of this version', async () => {
+    const nothing = { code: 0, stdout: expect.stringMatching(/^nothing to do: .+ needs it\n$/), stderr: '' }
+    expect(await musette(await use(openTestDatabase()), 'migrate', '--plan')).toMatchObject(nothing)
+    const url = await use(openOlderDatabase('0012_heartbeat_runs'))
+    const { stdout } = await musette(url, 'migrate', '--plan')
+    const env = { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path }
+    expect(await typeVerb('musette migrate', stdout, { env })).toMatchObject({ code: 0 })
+    expect(await musette(url, 'migrate', '--plan')).toMatchObject(nothing)
+  })
+
+  it('says that an empty database would get its tables, and leaves it empty', async () => {
+    const url = await use(openTestDatabase({ migrated: false }))
+    const { code, stdout } = await musette(url, 'migrate', '--plan')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^migrate would make the tables in the empty database/)
+    expect(stdout).not.toMatch(/what waits|wait, too|before that, it waits/)
+    const schemas = `select from pg_namespace where nspname in ('training', 'musette', 'bullmq')`
+    expect(await queryOnce(url, schemas)).toEqual([])
+  })
+
+  it.each([
+    ['a newer musette', `insert into musette.migrations (hash, created_at) values ('x', 9999999999999)`],
+    ['before the first release', `insert into musette.migrations (hash, created_at) values ('x', 5)`],
+    ['another program', `alter schema musette rename to elsewhere`],
+  ])('refuses a database of %s as migrate does', async (_, change) => {
+    const url = await use(openTestDatabase())
+    await queryOnce(url, change)
+    const [planned, migrated] = [await musette(url, 'migrate', '--plan'), await musette(url, 'migrate')]
+    expect(planned).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^musette: .+\n$/) })
+    expect(planned).toEqual(migrated)
+  })
+
+  it('says whether the next start changes the tables of the queue', async () => {
+    const url = await use(openTestDatabase())
+    await migrateQueueTables(url)
+    expect((await musette(url, 'migrate', '--plan')).stdout).not.toContain('queue')
+    const last =
+      'delete from bullmq.migration where version = (select max(version) from bullmq.migration) returning version'
+    const [{ version } = {}] = await queryOnce(url, last)
+    expect((await musette(url, 'migrate', '--plan')).stdout).toContain(
+      `the next musette start brings the tables of the queue from their version ${Number(version) - 1} to ${version}`,
+    )
+  })
+
+  it('is required for --json, which does not migrate', async () => {
+    const url = await use(openOlderDatabase('0015_database_identity'))
+    const refused = await musette(url, 'migrate', '--json')
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--json goes with --plan') })
+    expect(await queryOnce(url, `select from pg_tables where tablename = 'ride_measures'`)).toEqual([])
+  })
+})

@@ -1,0 +1,243 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readOrMakeSecretKey } from '../../../src/core/vault/key-file.ts'
+import { ConfigError } from '../../../src/kit/errors.ts'
+import { defaultDataDir } from '../../../src/program/config/data-dir.ts'
+import { complaintOf, KNOWN, readConfig, readSettings } from '../../kit/config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('the configuration', () => {
+  it('has a default for everything but the service', () => {
+    const config = readConfig({})
+    expect(config).toMatchObject({
+      service: { baseUrl: undefined, clientId: 'service_public', concurrency: 4, requestsPerMinute: 240 },
+      databaseUrl: undefined,
+      redisUrl: undefined,
+      drop: { afterUpload: 'move', polling: false },
+      mirror: { pollEveryMs: 900_000, reconcileEveryMs: 86_400_000, lagMs: 3_600_000, keepRaw: true },
+      http: { host: '127.0.0.1', port: 8787 },
+      logLevel: 'info',
+    })
+    expect(config.mirror.historyStart.toISOString()).toBe('2000-01-01T00:00:00.000Z')
+  })
+
+  it('names every wrong variable at once, and no value', () => {
+    const complaint = complaintOf({
+      MUSETTE_BASE_URL: 'ftp://secret-host',
+      DATABASE_URL: 'mysql://user:hunter2@host/db',
+      MUSETTE_POLL_EVERY: 'often',
+      MUSETTE_CONCURRENCY: '0',
+      MUSETTE_SECRET_KEY: 'dG9vIHNob3J0',
+      MUSETTE_AFTER_UPLOAD: 'delete',
+      MUSETTE_HISTORY_START: '2015-02-31x',
+      MUSETTE_HTTP: 'everywhere',
+    })
+    for (const name of ['MUSETTE_BASE_URL', 'DATABASE_URL', 'MUSETTE_POLL_EVERY', 'MUSETTE_CONCURRENCY']) {
+      expect(complaint).toContain(name)
+    }
+    for (const name of [
+      'MUSETTE_SECRET_KEY',
+      'MUSETTE_AFTER_UPLOAD',
+      'MUSETTE_HISTORY_START',
+      'MUSETTE_HTTP',
+    ]) {
+      expect(complaint).toContain(name)
+    }
+    expect(complaint).not.toMatch(/hunter2|secret-host|dG9v/)
+  })
+
+  it('reads secrets and URLs from files', () => {
+    const file = join(folder, 'database-url')
+    writeFileSync(file, 'postgres://u:p@h/db\n')
+    expect(readConfig({ DATABASE_URL_FILE: file }).databaseUrl).toBe('postgres://u:p@h/db')
+    expect(complaintOf({ DATABASE_URL_FILE: file, DATABASE_URL: 'postgres://h/db' })).toContain(
+      'DATABASE_URL_FILE',
+    )
+    expect(complaintOf({ REDIS_URL_FILE: join(folder, 'missing') })).toContain('REDIS_URL_FILE')
+  })
+
+  it('treats an empty variable as not set, as compose files need', () => {
+    expect(readConfig({ REDIS_URL: '', MUSETTE_POLL_EVERY: '' }).mirror.pollEveryMs).toBe(900_000)
+  })
+
+  it('cannot be changed afterwards', () => {
+    const config = readConfig({})
+    expect(() => Object.assign(config.mirror, { lagMs: 0 })).toThrow(TypeError)
+  })
+
+  it('is listed completely in config/example.env', () => {
+    const example = readFileSync(new URL('../../../config/example.env', import.meta.url), 'utf8')
+    expect(KNOWN.names.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))).toEqual([])
+  })
+})
+
+describe('the files of settings', () => {
+  const write = (name: string, text: string, mode = 0o600) => {
+    const path = join(folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { mode })
+    return path
+  }
+
+  it('are read where the environment sets nothing; the named one is stronger than that of the data directory', () => {
+    const dataDir = join(folder, 'with-file')
+    write(
+      'with-file/musette.env',
+      'MUSETTE_LAG=2h\nMUSETTE_CONCURRENCY=7\n# a remark\nMUSETTE_POLL_EVERY="5m"\n',
+    )
+    const named = write('named.env', `MUSETTE_DATA_DIR=${dataDir}\nMUSETTE_CONCURRENCY=8\nMUSETTE_LAG=\n`)
+    const { config, problems, origins } = readSettings({ MUSETTE_POLL_EVERY: '1m' }, named)
+    expect(problems).toEqual([])
+    expect(config).toMatchObject({ dataDir, envFile: named, service: { concurrency: 8 } })
+    expect(config.mirror).toMatchObject({ pollEveryMs: 60_000, lagMs: 7_200_000 })
+    expect(origins.get('MUSETTE_POLL_EVERY')?.source).toBe('environment')
+    expect(origins.get('MUSETTE_CONCURRENCY')?.source).toBe(named)
+    expect(origins.get('MUSETTE_LAG')?.source).toBe(join(dataDir, 'musette.env'))
+  })
+
+  it('do not override a stronger place, with or without _FILE', () => {
+    const dataDir = join(folder, 'weaker')
+    const url = write('weaker-url', 'postgres://u:p@file/db')
+    write('weaker/musette.env', `DATABASE_URL_FILE=${url}\n`)
+    const env = { MUSETTE_DATA_DIR: dataDir, DATABASE_URL: 'postgres://u:p@environment/db' }
+    expect(readSettings(env)).toMatchObject({ problems: [], config: { databaseUrl: env.DATABASE_URL } })
+    expect(readConfig({ MUSETTE_DATA_DIR: dataDir }).databaseUrl).toBe('postgres://u:p@file/db')
+  })
+
+  it('are refused when they cannot be read, or name another data directory', () => {
+    expect(readSettings({}, join(folder, 'none.env')).problems).toMatchObject([{ name: '--settings' }])
+    const dataDir = join(folder, 'elsewhere')
+    write('elsewhere/musette.env', 'MUSETTE_DATA_DIR=/other\n')
+    expect(complaintOf({ MUSETTE_DATA_DIR: dataDir })).toMatch(/MUSETTE_DATA_DIR is set in .*musette\.env/)
+    mkdirSync(join(folder, 'folder', 'musette.env'), { recursive: true })
+    expect(complaintOf({ MUSETTE_DATA_DIR: join(folder, 'folder') })).toMatch(/which cannot be read/)
+  })
+
+  it('are warned of when others can read their secrets', () => {
+    const path = write('open.env', 'MUSETTE_HTTP_TOKEN=0123456789abcdef0\n', 0o644)
+    chmodSync(path, 0o644)
+    expect(readSettings({}, path).warnings).toEqual([
+      `others may read ${path}, which holds a secret; run: chmod 600 ${path}`,
+    ])
+    chmodSync(path, 0o600)
+    expect(readSettings({}, path).warnings).toEqual([])
+  })
+})
+
+/** The text of a settings file, what it sets, and what each line that sets nothing is told. */
+const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>, told?: readonly string[]]> =
+  [
+    [
+      '\uFEFFMUSETTE_LAG=2h\r\n\r\n# a remark\r\nexport MUSETTE_POLL_EVERY = 5m \r\n',
+      { MUSETTE_LAG: '2h', MUSETTE_POLL_EVERY: '5m' },
+    ],
+    [
+      'MUSETTE_LAG=2h # a remark\nMUSETTE_DROP_DIR="/a # b" # a remark\nMUSETTE_CONCURRENCY= # none',
+      { MUSETTE_LAG: '2h', MUSETTE_DROP_DIR: '/a # b' },
+    ],
+    [
+      'MUSETTE_CLIENT_ID=\'a#"b\'\nMUSETTE_CLIENT_SECRET="a\\nb\nc"\nMUSETTE_LAG=2h',
+      { MUSETTE_CLIENT_ID: 'a#"b', MUSETTE_CLIENT_SECRET: 'a\nb\nc', MUSETTE_LAG: '2h' },
+    ],
+    ['https_proxy=http://proxy:3128', { HTTPS_PROXY: 'http://proxy:3128' }],
+    ['MUSETTE_LAG=\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }],
+    ['hunter2\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing; write NAME=VALUE,']],
+    ['DATABASE_URL postgres://u:hunter2@h/d', {}, ['line 1 sets nothing; write DATABASE_URL=VALUE,']],
+    ['\n  DATABASE_URL: postgres://u:hunter2@h/d', {}, ['line 2 sets nothing; write DATABASE_URL=VALUE,']],
+    [
+      'database_url=postgres://u:hunter2@h/d',
+      {},
+      ['line 1 sets database_url, which is not a setting of musette; did you mean DATABASE_URL?'],
+    ],
+    [
+      'DATABASE_URI=postgres://u:hunter2@h/d',
+      {},
+      ['line 1 sets DATABASE_URI, which is not a setting of musette; did you mean DATABASE_URL?'],
+    ],
+    [
+      'Https_Proxy=http://hunter2',
+      {},
+      ['line 1 sets Https_Proxy, which is not a setting of musette; did you mean HTTPS_PROXY?'],
+    ],
+    [
+      'OTHER_PROGRAM=hunter2',
+      {},
+      ['line 1 sets OTHER_PROGRAM, which is not a setting of musette; musette config lists all settings'],
+    ],
+    [
+      'MUSETTE_CLIENT_SECRET=hunter#2',
+      {},
+      ['line 1 has a # inside the value of MUSETTE_CLIENT_SECRET; put the value in quotes'],
+    ],
+    [
+      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h',
+      { MUSETTE_LAG: '2h' },
+      ['line 1 sets nothing; write MUSETTE_CLIENT_SECRET=VALUE, with quotes around the whole value or none'],
+    ],
+    ['MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG="2h"', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing;']],
+    [
+      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h\nMUSETTE_CLIENT_ID="',
+      {},
+      ['line 1 begins a value of MUSETTE_CLIENT_SECRET in quotes'],
+    ],
+    ['MUSETTE_LAG=2h\nMUSETTE_LAG=3h', { MUSETTE_LAG: '2h' }, ['line 2 sets MUSETTE_LAG again']],
+    [Buffer.from('\uFEFFMUSETTE_LAG=2h\n', 'utf16le'), { MUSETTE_LAG: '2h' }],
+  ]
+
+describe('each line of a settings file', () => {
+  it.each(LINES)('sets something, or stops the start with its number: %j', (text, sets, told = []) => {
+    const dataDir = mkdtempSync(join(folder, 'lines-'))
+    const path = join(dataDir, 'musette.env')
+    writeFileSync(path, text, { mode: 0o600 })
+    const { origins, problems, config } = readSettings({ MUSETTE_DATA_DIR: dataDir })
+    const texts = [...origins].map(([variable, { text }]) => [variable, text])
+    expect(Object.fromEntries(texts)).toEqual({ ...sets, MUSETTE_DATA_DIR: dataDir })
+    const sentences = problems.map(({ name, sentence }) => `${name} ${sentence}`)
+    expect(sentences).toEqual(told.map((each) => expect.stringContaining(`${path} ${each}`)))
+    expect(sentences.join()).not.toContain('hunter')
+    expect(config.dataDir).toBe(dataDir)
+  })
+})
+
+describe('an unknown variable', () => {
+  it('is a warning with the nearest name', () => {
+    const env = { MUSETTE_POL_EVERY: '1m', MUSETTE_SOMETHING_ELSE: '1', database_uri: '1', FTP_PROXY: '1' }
+    expect(readSettings(env).warnings).toEqual([
+      'MUSETTE_POL_EVERY (environment) is not a setting of musette; did you mean MUSETTE_POLL_EVERY?',
+      'MUSETTE_SOMETHING_ELSE (environment) is not a setting of musette; musette config lists all settings',
+      'database_uri (environment) is not a setting of musette; did you mean DATABASE_URL?',
+    ])
+    expect(readSettings({ MUSETTE_HTTP_TOKEN_FILE: '', MUSETTE_GONE: '' }).warnings).toEqual([])
+  })
+})
+
+describe('the data directory', () => {
+  it('is in the clone, or where the platform keeps data of an installed package', () => {
+    expect(readConfig({}).dataDir).toBe(resolve('.musette'))
+    const installed = defaultDataDir('/usr/lib/node_modules/musette')
+    expect(isAbsolute(installed)).toBe(true)
+    expect(installed).toMatch(/[/\\]musette\b/)
+  })
+})
+
+describe('the key file', () => {
+  it('is made once, for the owner alone, and read again', () => {
+    const dataDir = join(folder, 'data')
+    const key = readOrMakeSecretKey(dataDir)
+    expect(key).toHaveLength(32)
+    expect(readOrMakeSecretKey(dataDir)).toEqual(key)
+    expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600)
+  })
+
+  it('is refused unchanged when it is damaged', () => {
+    const dataDir = join(folder, 'damaged')
+    readOrMakeSecretKey(dataDir)
+    writeFileSync(join(dataDir, 'secret.key'), 'half a k')
+    expect(() => readOrMakeSecretKey(dataDir)).toThrow(ConfigError)
+    expect(readFileSync(join(dataDir, 'secret.key'), 'utf8')).toBe('half a k')
+  })
+})

@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { cp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findBinary } from '../../kit/binaries.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+const run = promisify(execFile)
+const analyze = findBinary(['systemd-analyze'])
+const UNITS = ['musette', 'musette-user'] as const
+const readUnit = (name: string) => readFile(`config/systemd/${name}.service`, 'utf8')
+
+describe.each(UNITS)('the unit %s', (name) => {
+  it('restarts after a crash, not after a wrong setting, and has time to stop', async () => {
+    const unit = await readUnit(name)
+    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/env musette start$/m)
+    expect(unit).toMatch(/^Restart=on-failure$/m)
+    expect(unit).toMatch(/^RestartPreventExitStatus=2 3$/m)
+    expect(unit).toMatch(/^KillMode=mixed$/m)
+    const start = await readFile('src/program/cli/verbs/start.ts', 'utf8')
+    const [, within] = /STOP_WITHIN_MS = (\d+) \* SECOND/.exec(start) ?? []
+    const [, timeout] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
+    expect(Number(timeout)).toBeGreaterThan(Number(within))
+  })
+
+  it('gains no rights and has only the needed ones', async () => {
+    const unit = await readUnit(name)
+    for (const line of ['NoNewPrivileges=yes', 'UMask=0077', 'SystemCallFilter=~@privileged @resources'])
+      expect(unit.split('\n')).toContain(line)
+    // Node compiles to memory; without the shared memory of others Postgres cannot see that its folder is in use.
+    expect(unit).not.toMatch(/^(?:MemoryDenyWriteExecute|PrivateIPC)=/m)
+  })
+})
+
+describe.skipIf(!analyze)('systemd-analyze (left out where it is not installed)', () => {
+  let folder: Awaited<ReturnType<typeof openTempDir>>
+  beforeAll(async () => {
+    folder = await openTempDir('units')
+    for (const name of UNITS) await cp(`config/systemd/${name}.service`, join(folder.path, `${name}.service`))
+  })
+  afterAll(() => folder.close())
+
+  const ask = (name: string, args: readonly string[]) =>
+    run(
+      analyze ?? '',
+      [...(name === 'musette-user' ? ['--user'] : []), ...args, join(folder.path, `${name}.service`)],
+      { env: { ...process.env, XDG_RUNTIME_DIR: folder.path, LC_ALL: 'C.UTF-8' } },
+    )
+
+  it.each(UNITS)('finds nothing wrong in %s', async (name) => {
+    const { stdout, stderr } = await ask(name, ['verify'])
+    const about = (stdout + stderr).split('\n').filter((line) => line.includes(name))
+    expect(about).toEqual([])
+  })
+
+  it('gives the unit of the machine the score in docs/installing.md', async () => {
+    const { stdout } = await ask('musette', ['security', '--offline=true'])
+    const [, exposure] = /exposure level for musette\.service: ([\d.]+)/.exec(stdout) ?? []
+    const docs = await readFile('docs/installing.md', 'utf8')
+    const [, promised] = /exposure level of ([\d.]+)/.exec(docs) ?? []
+    // Later versions of systemd know more settings and count them.
+    expect(Number(exposure)).toBeLessThanOrEqual(Number(promised) + 0.4)
+    expect(Number(promised)).toBeLessThan(2)
+  })
+})

@@ -1,0 +1,192 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'oxc-parser'
+import { expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A command that a sentence or a finding names: a program, and its verb or first option. */
+const COMMAND =
+  /(?:run: |in: |['`])((?:sudo|npx) [a-z]+|node --version|npm (?:install|ci|run demo)|chmod u\+rwX|(?:chmod|export|df|rm|ls|tail|mkdir|sed|redis-cli|pg_isready|curl) (?:-[a-zA-Z]+|\$\{|\d|[A-Z])|musette (?:accounts|attach|backup|config|db-url|doctor|export|key|login|logout|migrate|reader|rebuild|restore|resync|sql|start|status|sync|upload|verify|webhook|workout)\b)/g
+
+/** The file and the title of a test that types a command as the program printed it, in the situation that it is for; or why none can. */
+type Proof = readonly [file: string, title: string] | { readonly why: string }
+
+const remedies = (title: string): Proof => ['test/program/doctor/remedies.test.ts', title]
+const typed = (title: string): Proof => ['test/program/doctor/typed.test.ts', title]
+const REDIS: Proof = [
+  'test/program/doctor/redis.test.ts',
+  'is checked by its settings, and the suggested commands repair them',
+]
+const STEPS = typed('leads from nothing to an account and its history, step by step')
+const ANSWERS = typed('%s answers what `%s` asks for')
+const DISK: Proof = ['test/program/doctor/disk.test.ts', 'is a folder that this user may not write']
+const DAMAGED: Proof = [
+  'test/program/doctor/database.test.ts',
+  'is called damage by a backup, and doctor names its table and the remedy',
+]
+
+/** Each command that a person is told to type. */
+const COMMANDS: Readonly<Record<string, Proof>> = {
+  'chmod 6': remedies('of %s'),
+  'chmod 7': remedies('of %s'),
+  'chmod u+rwX': DISK,
+  'curl -I': remedies('shows what answers at the address of the service, and when nothing does'),
+  'curl -i': remedies('shows what answers at the address of the service, and when nothing does'),
+  'df ${': remedies('shows the disk of a drop folder that is not mounted, and does not create the folder'),
+  'df -h': typed('shows the room on a disk that is full'),
+  'export ${': remedies('of %s'),
+  'export M': remedies('of another program on the port, wherever it is set'),
+  'ls -l': ['test/program/doctor/others.test.ts', 'is a folder with backups from before a restore'],
+  'mkdir -p': remedies('of %s'),
+  'musette accounts': ANSWERS,
+  'musette backup': typed('makes an export that is whole, and a backup with the new key'),
+  'musette config': remedies('of a file of webhooks that cannot be read'),
+  'musette db-url': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
+  'musette doctor': DAMAGED,
+  'musette export': ANSWERS,
+  'musette key': ANSWERS,
+  'musette login': STEPS,
+  'musette logout': [
+    'test/program/doctor/logins.test.ts',
+    'of a rider with two is reported with the command that ends one',
+  ],
+  'musette migrate': [
+    'test/program/cli/migrate-plan.test.ts',
+    'has nothing to do for a database of this version',
+  ],
+  'musette reader': remedies('of a login that may make no login for assistants'),
+  'musette rebuild': typed(
+    'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
+  ),
+  'musette restore': DAMAGED,
+  'musette resync': typed('fetches an activity again that cannot be rebuilt, and shows one that failed'),
+  'musette sql': [
+    'test/program/doctor/database.test.ts',
+    'is found by a write, and the named command repairs it',
+  ],
+  'musette start': [
+    'test/program/doctor/redis.test.ts',
+    'has its schedules counted, before a start, under a daemon, and after a flush',
+  ],
+  'musette status': typed('fetches an activity again that cannot be rebuilt, and shows one that failed'),
+  'musette sync': STEPS,
+  'musette upload': typed(
+    'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
+  ),
+  'musette verify': ANSWERS,
+  'musette webhook': typed('tries the receiver of messages that were given up'),
+  'musette workout': ANSWERS,
+  'node --version': remedies('shows the version of a Node that is too old'),
+  'npm install': ['test/package/package.test.ts', 'names the command for a Postgres that npm did not fetch'],
+  'npx musette': {
+    why: 'Only the demo of a clone says it, which runs for a quarter of a minute; the installed one says the same with musette, which test/package/package.test.ts types.',
+  },
+  'pg_isready -d': remedies(
+    'tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell',
+  ),
+  'redis-cli -u': REDIS,
+  'rm ${': [
+    'test/program/doctor/others.test.ts',
+    'is a folder of another database, as status also says, with the command to type',
+  ],
+  'sed -i': remedies('of another program on the port, wherever it is set'),
+  'sudo chown': DISK,
+  'sudo mkdir': DISK,
+  'sudo sysctl': { why: 'It changes the kernel of the whole machine, which a container may not do.' },
+  'sudo timedatectl': { why: 'It sets the clock of the whole machine, and needs systemd.' },
+  'tail ${': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
+}
+
+/** The parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made. */
+const PLAIN: readonly string[] = [
+  'app/open-database.ts: elsewhere',
+  'app/remedy.ts: name',
+  'app/remedy.ts: value',
+  "doctor/check-database.ts: ['public', ...plain].join(', ')",
+  'doctor/check-database.ts: statement',
+  'doctor/check-queue.ts: setting',
+  'doctor/check-service.ts: free',
+  'dropfolder/folder-report.ts: folder',
+  'features/backup/archive/write-backup.ts: table.name',
+  'features/backup/state.ts: own',
+  'features/export/verbs.ts: format',
+  'frame/findings/check-folder.ts: variable',
+  'jobs/backend.ts: prefix',
+  'kit/files.ts: give',
+  'service/account-login.ts: login',
+]
+
+type Node = { type: string; start: number; end: number; [field: string]: unknown }
+
+/** Lists the nodes of a syntax tree of one type. */
+function listNodes(tree: unknown, type: string): Node[] {
+  if (typeof tree !== 'object' || tree === null) return []
+  const inside = Object.values(tree).flatMap((child) => listNodes(child, type))
+  return 'type' in tree && tree.type === type ? [tree as Node, ...inside] : inside
+}
+
+const parse = (path: string, text: string) => parseSync(path, text).program
+
+async function readSources(): Promise<Array<{ path: string; text: string }>> {
+  const files = await readdir(join(root, 'src'), { recursive: true })
+  const paths = files.filter(
+    (path) => /\.tsx?$/.test(path) && !/mcp\/cookbook|cli\/(help|completion)/.test(path),
+  )
+  return Promise.all(
+    paths.map(async (path) => {
+      const text = await readFile(join(root, 'src', path), 'utf8')
+      // Comments and the examples of help suggest nothing in a situation.
+      return { path, text: text.replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$|(?<=examples: \[)[^\]]*/gm, '') }
+    }),
+  )
+}
+
+it('every suggested command has a row', async () => {
+  const told = new Set(
+    (await readSources()).flatMap(({ text }) =>
+      [...text.matchAll(COMMAND)].map(([, command = '']) => command),
+    ),
+  )
+  expect([...told].sort()).toEqual(Object.keys(COMMANDS).sort())
+})
+
+it.each(Object.entries(COMMANDS))(
+  '%s is typed as it was printed, by the test of its row',
+  async (kind, proof) => {
+    if ('why' in proof) return expect(proof.why).toMatch(/\.$/)
+    const [path, title] = proof
+    const text = await readFile(join(root, path), 'utf8')
+    const sourceOf = ({ start, end }: Node) => text.slice(start, end)
+    const argumentsOf = (call: Node) => call.arguments as Node[]
+    const [test] = listNodes(parse(path, text), 'CallExpression').filter(
+      (call) => argumentsOf(call)[0]?.value === title,
+    )
+    if (!test) return expect.fail(`${path} has no test "${title}"`)
+    const typings = listNodes(test, 'CallExpression').filter((call) =>
+      /^(?:type|typeVerb|wordsOf)$/.test(sourceOf(call.callee as Node)),
+    )
+    // A table of cases names the kind in its row.
+    const named = (first: Node | undefined) =>
+      first?.value === kind || (first?.type === 'Identifier' && sourceOf(test).includes(`'${kind}'`))
+    const typing = typings.find((call) => named(argumentsOf(call)[0]))
+    expect(typing, `"${title}" does not type ${kind}`).toBeDefined()
+    expect(typing && argumentsOf(typing)[1]?.type).toMatch(/^(?:Member|Chain|Identifier|Call)/)
+  },
+)
+
+it('what a command names is quoted for a shell, unless a rule makes it plain', async () => {
+  const begins = new RegExp(COMMAND.source.replace("['`]", "^|['`]"))
+  const unquoted = (await readSources()).flatMap(({ path, text }) =>
+    listNodes(parse(path, text), 'TemplateLiteral').flatMap(({ quasis, expressions }) => {
+      const texts = (quasis as Array<{ value: { raw: string } }>).map(({ value }) => value.raw)
+      const first = texts.findIndex((raw) => begins.test(`${raw}\${`))
+      return (first < 0 ? [] : (expressions as Node[]).slice(first))
+        .map(({ start, end }) => text.slice(start, end))
+        .filter((part) => !part.startsWith('quoteShell('))
+        .map((part) => `${path}: ${part}`)
+    }),
+  )
+  expect([...new Set(unquoted)].sort()).toEqual(PLAIN)
+})

@@ -1,0 +1,81 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
+import type { RedisServer } from '../../kit/redis-server.ts'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { doctor, type, wordsOf } from './rig.ts'
+
+describeWithRedis('a queue in Redis', () => {
+  let rig: CliRig
+  let server: RedisServer
+  let redis: Redis
+  beforeAll(async () => {
+    server = await openOwnRedis()
+    redis = new Redis(server.url, { maxRetriesPerRequest: 1 })
+    rig = await openCliRig({ activities: 1 })
+    await rig.signIn()
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await rig.close()
+    await server.close()
+  })
+
+  const look = () => doctor(rig, { REDIS_URL: server.url })
+
+  it('is checked by its settings, and the suggested commands repair them', async () => {
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const evicting = await look()
+    expect(evicting.code).toBe(2)
+    expect(evicting.of('redis').map(({ state }) => state)).toEqual(['problem', 'warning'])
+    for (const { run } of evicting.of('redis')) await type('redis-cli -u', run)
+    const mended = await look()
+    expect(mended.of('redis').map(({ state }) => state)).toEqual(['ok'])
+    expect(mended.code).toBe(0)
+  })
+
+  it('is a problem as a replica, and with a key of another program', async () => {
+    await redis.replicaof('127.0.0.1', '1')
+    const [finding] = (await look()).of('redis')
+    expect(finding?.state).toBe('problem')
+    const role = async () => (await type('redis-cli -u', finding?.run)).printed
+    expect(await role()).toMatch(/^slave/)
+    await redis.replicaof('NO', 'ONE')
+    expect(await role()).toMatch(/^master/)
+    const [row] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
+    const key = `{musette-${row?.identity}}:${row?.line}:polls:meta`
+    await redis.set(key, 'x')
+    const [foreign] = (await look()).of('queue')
+    expect(foreign).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('another program wrote'),
+    })
+    await type('redis-cli -u', foreign?.found)
+    expect((await look()).of('queue')[0]).toMatchObject({ state: 'ok' })
+  })
+
+  it('that is nearly full is reported', async () => {
+    const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
+    await redis.config('SET', 'maxmemory', String(Math.ceil(used * 1.05)))
+    const full = await look()
+    const [, finding] = full.of('redis')
+    expect(finding).toMatchObject({ state: 'warning' })
+    await type('redis-cli -u', finding?.run)
+    expect((await look()).of('redis')).toHaveLength(1)
+    await redis.config('SET', 'maxmemory', '0')
+  })
+
+  it('has its schedules counted, before a start, under a daemon, and after a flush', async () => {
+    const before = await look()
+    expect(before.code).toBe(0)
+    const [, missing] = before.of('queue')
+    expect(missing?.state).toBe('warning')
+    const daemon = rig.start(await wordsOf('musette start', missing?.run), { env: { REDIS_URL: server.url } })
+    await eventually(async () => (await look()).of('queue')[0]?.found.match(/\b([1-9]\d*) of \1 schedules$/))
+    expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 })
+    await redis.flushall()
+    expect((await look()).of('queue')[0]?.found).toMatch(/\b0 of \d+ schedules/)
+  })
+})

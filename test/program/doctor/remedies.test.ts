@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { fitCommand } from '../../../src/program/app/remedy.ts'
+import { checkNode } from '../../../src/program/doctor/check-machine.ts'
+import { callTool, connectStdio } from '../../features/mcp/rig.ts'
+import { readConfig, readSettings } from '../../kit/config.ts'
+import { listen } from '../../kit/listen.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openLine } from '../../kit/postgres-line.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
+import { look, type, typeVerb } from './rig.ts'
+
+let folder: TempDir
+let dataDir: string
+beforeAll(async () => {
+  folder = await openTempDir('remedies')
+  dataDir = join(folder.path, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+})
+afterAll(() => folder.close())
+
+const server = () => inject('postgresUrl')
+
+/** Makes a login that is no superuser and a database; `owned`: the database is its own. */
+async function openLogin(owned: boolean) {
+  const role = `plain_${randomBytes(4).toString('hex')}`
+  const database = await openTestDatabase({ migrated: false })
+  const url = new URL(database.url)
+  const name = url.pathname.slice(1)
+  await queryOnce(server(), `CREATE ROLE ${role} LOGIN PASSWORD 'plain'`)
+  if (owned) await queryOnce(server(), `ALTER DATABASE ${name} OWNER TO ${role}`)
+  onTestFinished(async () => {
+    await database.close()
+    await queryOnce(server(), `DROP ROLE ${role}`)
+  })
+  url.username = role
+  url.password = 'plain'
+  return { role, name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
+}
+
+/** What the sentence tells an administrator to type. */
+const statementOf = (found = '') => /type(?: in it)?: (.*)$/.exec(found)?.[1] ?? ''
+
+describe('the suggested command solves the problem', () => {
+  it('of a login that may create nothing in the database, by login and doctor', async () => {
+    const { env } = await openLogin(false)
+    const [finding, ...more] = await look('database', env)
+    expect(finding).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('GRANT CREATE ON DATABASE'),
+    })
+    expect(more).toEqual([])
+    const migrated = await runVerb(['migrate'], { env, cwd: folder.path })
+    expect(migrated).toMatchObject({ code: 2, stderr: expect.stringContaining(statementOf(finding?.found)) })
+    await queryOnce(server(), statementOf(finding?.found))
+    expect(await look('database', env)).toEqual([])
+    expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
+  })
+
+  it('of a login or a database with a limit of connections, before and after it is reached', async () => {
+    const { role, name, env } = await openLogin(true)
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 5`)
+    await queryOnce(server(), `ALTER DATABASE ${name} CONNECTION LIMIT 5`)
+    const [finding] = await look('database', env)
+    for (const statement of statementOf(finding?.found).split('; ')) await queryOnce(server(), statement)
+    expect(await look('database', env)).toEqual([])
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 0`)
+    const [full] = await look('database', env)
+    expect(full).toMatchObject({
+      kind: 'unreachable',
+      found: expect.stringMatching(/no more connections: too many connections for role.*CONNECTION LIMIT -1/),
+    })
+    expect(full).not.toHaveProperty('run')
+    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT -1`)
+    expect(await look('database', env)).toEqual([])
+  })
+
+  it('of a login that may make no login for assistants', async () => {
+    const { env, name } = await openLogin(true)
+    expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
+    const ask = async (more: Record<string, string> = {}) => {
+      const client = await connectStdio({ ...env, ...more })
+      return await callTool(client, 'run_query', { sql: 'select 1' })
+    }
+    const refused = await ask()
+    expect(refused.isError).toBe(true)
+    const administrator = new URL(server())
+    administrator.pathname = `/${name}`
+    const asked = { env: { DATABASE_URL: administrator.href } }
+    const { stdout } = await typeVerb('musette reader', refused.text, asked)
+    onTestFinished(async () => void (await queryOnce(server(), 'DROP ROLE assistant')))
+    onTestFinished(async () => void (await queryOnce(administrator.href, 'DROP OWNED BY assistant')))
+    expect((await ask({ MUSETTE_READER_URL: stdout.trim() })).isError).toBe(false)
+  })
+
+  it('of a database set to read only, also an empty one', async () => {
+    const { name, env } = await openLogin(true)
+    await queryOnce(server(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const [finding] = await look('database', env)
+    expect(finding?.found).toContain('default_transaction_read_only is on by the settings of the database')
+    await type('musette sql', finding?.run, { env })
+    expect(await look('database', env)).toEqual([])
+  })
+
+  it.each<[what: string, kind: string, check: string, () => Promise<unknown>, Record<string, string>]>([
+    [
+      'a key that others may read',
+      'chmod 6',
+      'data directory',
+      () => writeFile(join(dataDir, 'secret.key'), 'x', { mode: 0o644 }),
+      {},
+    ],
+    [
+      'a data directory that everybody may enter',
+      'chmod 7',
+      'data directory',
+      () => chmod(dataDir, 0o755),
+      {},
+    ],
+    [
+      'a page open to everybody, before there is a data directory',
+      'mkdir -p',
+      'daemon',
+      async () => undefined,
+      { MUSETTE_HTTP: '0.0.0.0:1', MUSETTE_DATA_DIR: 'NEW' },
+    ],
+    [
+      'a file in place of the drop folder',
+      'export ${',
+      'drop folder',
+      () => writeFile(join(folder.path, 'a file'), ''),
+      { MUSETTE_DROP_DIR: 'a file' },
+    ],
+  ])('of %s', async (_what, kind, check, make, more) => {
+    await make()
+    const paths = Object.entries(more).map(([name, value]) =>
+      name.endsWith('_DIR') ? [name, join(folder.path, value)] : [name, value],
+    )
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...Object.fromEntries(paths) }
+    const problems = await look(check, env)
+    expect(problems).toHaveLength(1)
+    const after = await type(kind, problems[0]?.run, { env, fill: { '…': join(folder.path, 'drop') } })
+    expect(await look(check, after.env)).not.toContainEqual(problems[0])
+  })
+
+  it('of another program on the port, wherever it is set', async () => {
+    const stranger = createServer((_request, response) => response.end('hello'))
+    const port = await listen(stranger)
+    onTestFinished(() => {
+      stranger.close()
+    })
+    const inShell = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: `127.0.0.1:${port}` }
+    const [finding] = await look('daemon', inShell)
+    expect(finding?.found).toContain('it comes from the environment')
+    const [none] = await look('daemon', (await type('export M', finding?.run, { env: inShell })).env)
+    expect(none).toMatchObject({ state: 'warning', run: 'musette start' })
+    const file = join(folder.path, 'some.env')
+    await writeFile(file, `# MUSETTE_HTTP=off\nexport MUSETTE_HTTP=127.0.0.1:${port}`)
+    const config = readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config
+    await type('sed -i', fitCommand(finding?.run ?? '', config))
+    const { http } = readSettings({ MUSETTE_DATA_DIR: dataDir }, file).config
+    expect(finding?.run).toBe(`export MUSETTE_HTTP=127.0.0.1:${http?.port}`)
+    expect(http?.port).not.toBe(port)
+  })
+
+  it('of a file of webhooks that cannot be read', async () => {
+    const file = join(folder.path, 'webhooks.json')
+    await writeFile(file, '[{', { mode: 0o600 })
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_WEBHOOKS: file, MUSETTE_HTTP: 'off' }
+    const [finding] = await look('configuration', env)
+    expect(finding?.found).toMatch(
+      /^MUSETTE_WEBHOOKS names a file that is not JSON; correct it, and look again/,
+    )
+    await expect(type('musette config', finding?.run, { env })).rejects.toThrow()
+    await writeFile(file, '[]')
+    await type('musette config', finding?.run, { env })
+    expect(await look('configuration', env)).toEqual([])
+  })
+})
+
+describe('a check that cannot be made', () => {
+  it('shows the version of a Node that is too old', async () => {
+    const [finding] = await checkNode(undefined, '18.20.8')
+    expect((await type('node --version', finding?.run)).printed).toBe(`${process.version}\n`)
+  })
+
+  it('shows the disk of a drop folder that is not mounted, and does not create the folder', async () => {
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_DROP_DIR: join(folder.path, "it's away", 'drop') }
+    const [finding] = await look('drop folder', env)
+    expect(finding).toMatchObject({ state: 'warning', found: expect.stringContaining('mount that') })
+    const { printed } = await type('df ${', finding?.run)
+    expect(printed).toContain('%')
+    expect(await readdir(folder.path)).not.toContain("it's away")
+  })
+
+  it('tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell', async () => {
+    const line = await openLine(server())
+    onTestFinished(() => line.close())
+    line.become('cut')
+    const url = new URL(line.url)
+    url.password = 'hunter2'
+    const [finding] = await look('database', { MUSETTE_DATA_DIR: dataDir, DATABASE_URL: url.href })
+    expect(finding?.run).not.toContain('hunter2')
+    await expect(type('pg_isready -d', finding?.run)).rejects.toMatchObject({ code: expect.any(Number) })
+    line.become('good')
+    await type('pg_isready -d', finding?.run)
+  })
+
+  it('shows what answers at the address of the service, and when nothing does', async () => {
+    const server = createServer((_request, response) => response.end('<html>a router</html>'))
+    const port = await listen(server)
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_BASE_URL: `http://127.0.0.1:${port}` }
+    const [other] = await look('service', env)
+    expect((await type('curl -i', other?.run)).printed).toMatch(/^HTTP.* 200 OK[\s\S]*a router/)
+    await new Promise((resolve) => server.close(resolve))
+    const [silent] = await look('service', env)
+    await expect(type('curl -I', silent?.run)).rejects.toMatchObject({ code: 7 })
+    server.listen(port, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    expect((await type('curl -I', silent?.run)).printed).toMatch(/^HTTP.* 200 OK/)
+  })
+
+  it('names Redis without its password, which redis-cli will request', () => {
+    const config = readConfig({
+      MUSETTE_DATA_DIR: dataDir,
+      REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2',
+    })
+    expect(fitCommand('redis-cli -u "$REDIS_URL" ping', config)).toBe(
+      'redis-cli -u rediss://redis.example:6380/2 --user me --askpass ping',
+    )
+  })
+})

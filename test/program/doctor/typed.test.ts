@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { queryOnce } from '../../kit/postgres.ts'
+import { openReceiver } from '../../kit/receiver.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { doctor, look, type, typeVerb, wordsOf } from './rig.ts'
+
+describe('what a verb says is to be typed', () => {
+  let rig: CliRig
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 2, migrated: false })
+  })
+  afterAll(() => rig.close())
+
+  const typing = (more: { fill?: Record<string, string>; input?: string } = {}) => ({
+    env: rig.env,
+    cwd: rig.dataDir,
+    ...more,
+  })
+  const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+  const findPath = async (rule: string) =>
+    String((await rows(`select path from training.activities where ${rule} limit 1`))[0]?.path)
+
+  it('leads from nothing to an account and its history, step by step', async () => {
+    const empty = await rig.musette(['sync'])
+    const nameless = await typeVerb('musette login', empty.stderr, typing())
+    const fill = { NAME: 'rider' }
+    const silent = await typeVerb('musette login', nameless.stderr, typing({ fill }))
+    const done = await typeVerb('musette login', silent.stderr, typing({ fill, input: 'rider' }))
+    expect([empty.code, nameless.code, silent.code, done.code]).toEqual([3, 2, 2, 0])
+    const { stdout } = await rig.musette(['workout', 'list'])
+    expect(await typeVerb('musette sync', stdout, typing())).toMatchObject({ code: 0 })
+    expect((await rig.musette(['workout', 'list'])).stdout).toContain('Lunch Tempo')
+  })
+
+  it.each<[kind: string, said: string, then: RegExp]>([
+    ['musette accounts', 'export 0f --account _mine', /default/],
+    ['musette workout', 'workout export nosuch --format erg', /Lunch Tempo/],
+    ['musette verify', 'verify --sample x', /^Usage: musette verify/],
+    ['musette key', 'key rotate --to elsewhere.key', /sealed with a new key/],
+    ['musette export', 'export --all --check --to history', /^/],
+  ])('%s answers what `%s` asks for', async (kind, said, then) => {
+    await mkdir(join(rig.dataDir, 'history'), { recursive: true })
+    const { code, stderr } = await rig.musette(said.split(' '))
+    expect(code).toBeGreaterThan(0)
+    const typed = await typeVerb(kind, stderr, typing())
+    expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(then) })
+  })
+
+  it('makes an export that is whole, and a backup with the new key', async () => {
+    expect(await rig.musette(['export', '--all', '--check', '--to', 'history'])).toMatchObject({ code: 0 })
+    const { stdout } = await rig.musette(['key', 'rotate'])
+    expect(await typeVerb('musette backup', stdout, typing({ fill: { FILE: 'new.tar' } }))).toMatchObject({
+      code: 0,
+    })
+    expect(await rig.musette(['backup', '--verify', 'new.tar'])).toMatchObject({ code: 0 })
+  })
+
+  it('fetches an activity again that cannot be rebuilt, and shows one that failed', async () => {
+    const path = await findPath('true')
+    await rows(
+      `update training.raw_documents set body = 'x' where activity_id = (select activity_id from training.activities where path = '${path}')`,
+    )
+    const rebuilt = await rig.musette(['rebuild'])
+    expect(rebuilt.code).toBe(5)
+    await rig.steer('POST', 'faults', { path: `/${path}`, kind: 'html', times: 1 })
+    const failed = await typeVerb('musette resync', rebuilt.stderr, typing())
+    expect(failed.code).toBe(5)
+    expect((await typeVerb('musette status', failed.stderr, typing())).stdout).toContain(path)
+    expect(await typeVerb('musette resync', rebuilt.stderr, typing())).toMatchObject({ code: 0 })
+    expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
+  })
+
+  it('keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade', async () => {
+    const file = join(rig.dataDir, 'ride.fit')
+    await writeFile(file, makeRide())
+    await rig.steer('PATCH', 'settings', { sample_delay_ms: 0 })
+    await rig.musette(['upload', file])
+    await rig.musette(['sync'])
+    await rows('delete from training.fit_originals')
+    const path = await findPath(
+      `activity_id = (select activity_id from training.uploads where activity_id is not null)`,
+    )
+    const missing = await rig.musette(['export', path, '--format', 'fit'])
+    expect(missing.code).toBe(5)
+    const given = await typeVerb('musette upload', missing.stderr, typing({ fill: { FILE: file } }))
+    expect(given).toMatchObject({ code: 0 })
+    expect(await rig.musette(['export', path, '--format', 'fit'])).toMatchObject({ code: 0 })
+    await rows('update training.fit_files set reader_version = reader_version - 1')
+    const fits = async () => (await doctor(rig)).of('fit files')
+    const [outdated] = await fits()
+    expect(outdated?.state).toBe('warning')
+    expect(await typeVerb('musette rebuild', outdated?.run, typing())).toMatchObject({ code: 0 })
+    expect(await fits()).toMatchObject([{ state: 'ok' }])
+  })
+
+  it('works in a shell whatever an activity is called, and names the account', async () => {
+    await rows(
+      `with a as (insert into training.activities (account_id, path, detail_state, listed_at, wanted_at, fetched_at)
+         select account_id, 'it''s; n ' || n, 'mirrored', now(), now(), now() from training.accounts, generate_series(11, 22) n returning activity_id)
+       insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body)
+       select activity_id, now(), 'x', 'gzip', 'x' from a`,
+    )
+    const { stderr } = await rig.musette(['rebuild'])
+    const words = await wordsOf('musette resync', stderr)
+    expect(words).toHaveLength(11)
+    expect(words.slice(1)).toEqual(words.slice(1).map(() => expect.stringMatching(/^it's; n \d\d$/)))
+    expect(stderr).toContain('12 failed')
+    expect(stderr).toContain(', then musette rebuild')
+    await rows(`delete from training.activities where path like 'it''s%'`)
+    await rows(`update training.accounts set name = 'partner'`)
+    const path = await findPath(
+      'activity_id not in (select activity_id from training.uploads where activity_id is not null)',
+    )
+    const one = ['--account', 'partner']
+    const { stderr: missing } = await rig.musette(['export', path, '--format', 'fit', ...one])
+    expect(await wordsOf('musette upload', missing)).toEqual(['upload', ...one, 'FILE'])
+    await rows('delete from training.workouts')
+    const { stdout } = await rig.musette(['workout', 'list', ...one])
+    expect(await wordsOf('musette sync', stdout)).toEqual(['sync', 'partner'])
+    await rows(`update training.accounts set name = 'default'`)
+  })
+
+  it('tries the receiver of messages that were given up', async () => {
+    const receiver = await openReceiver()
+    onTestFinished(() => receiver.close())
+    const path = join(rig.dataDir, 'webhooks.json')
+    const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+    const hooks = [{ name: 'phone', style: 'standard', url: receiver.url, secret }]
+    await writeFile(path, JSON.stringify(hooks), { mode: 0o600 })
+    await rows(
+      `insert into musette.webhooks (name, change_id) values ('phone', 0);
+       insert into musette.webhook_messages (webhook, event, occurred_at, data, state, ended_at)
+       values ('phone', 'test', now(), '{}', 'given_up', now())`,
+    )
+    const env = { ...rig.env, MUSETTE_WEBHOOKS: path }
+    const [finding] = (await doctor(rig, env)).of('webhooks')
+    expect(finding?.state).toBe('problem')
+    expect(await typeVerb('musette webhook', finding?.run, { env })).toMatchObject({ code: 0 })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it.runIf(process.getuid?.() === 0)('shows the room on a disk that is full', async () => {
+    const disk = join(rig.dataDir, 'full disk')
+    await mkdir(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
+    try {
+      const find = async () =>
+        (await look('disk space', { ...rig.env, MUSETTE_BACKUP_DIR: disk })).find(({ found }) =>
+          found.includes(disk),
+        )
+      const full = await find()
+      expect(full).toMatchObject({ state: 'problem', found: expect.stringContaining('make room') })
+      expect((await type('df -h', full?.run)).printed).toMatch(/1\.0M .*full disk/)
+      execFileSync('mount', ['-o', 'remount,size=1t', disk])
+      expect(await find()).toBeUndefined()
+    } finally {
+      execFileSync('umount', [disk])
+    }
+  })
+})

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
+import { bearer, openWebRig, TOKEN, type WebRig } from './rig.ts'
+
+const PAGE = { accept: 'text/html,application/xhtml+xml' }
+
+describe('a web server beyond loopback', () => {
+  let rig: WebRig
+  beforeAll(async () => {
+    rig = await openWebRig({ env: { MUSETTE_HTTP: '0.0.0.0:0', MUSETTE_HTTP_TOKEN: TOKEN } })
+  })
+  afterAll(() => rig.close())
+
+  const signIn = (headers: Record<string, string> = {}, next = '/runs', token = TOKEN) =>
+    rig.ask('/login', {
+      method: 'POST',
+      headers: { origin: rig.url, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ token, next }).toString(),
+    })
+  const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }) =>
+    answer.headers['set-cookie']?.[0] ?? ''
+  it('refuses to start without a token', async () => {
+    const opened = openWebRig({
+      env: { MUSETTE_HTTP: '0.0.0.0:0', DATABASE_URL: 'postgres://nobody:x@127.0.0.1:9/none' },
+    })
+    await expect(opened).rejects.toMatchObject({
+      code: 'http_token_missing',
+      message: expect.stringContaining('MUSETTE_HTTP_TOKEN must be set'),
+    })
+  })
+
+  it('shows only its health without the token, not even its pages', async () => {
+    for (const path of ['/', '/metrics', '/runs', '/api/runs', '/assets/pages/runs/page.js', '/nothing']) {
+      const answer = await rig.ask(path)
+      expect(answer, path).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
+      expect(answer.body, path).toContain('MUSETTE_HTTP_TOKEN')
+    }
+    expect(await rig.ask('/healthz')).toMatchObject({ status: 200, body: '{"alive":true}' })
+    expect(await rig.ask('/readyz')).toMatchObject({ status: 200 })
+  })
+
+  it('admits a program with the token', async () => {
+    expect(await rig.askWithToken('/metrics')).toMatchObject({ status: 200 })
+    expect(
+      await rig.ask('/metrics', { headers: { authorization: bearer(TOKEN).replace('Bearer', 'bearer') } }),
+    ).toMatchObject({
+      status: 200,
+    })
+  })
+
+  it('refuses wrong tokens, and always admits the right one', async () => {
+    const cookie = cookieOf(await signIn()).split(';')[0] ?? ''
+    for (const attempt of [1, 2, 3, 4, 5]) {
+      const guess = { headers: { authorization: bearer(`${TOKEN}${attempt}`) } }
+      expect(await rig.ask('/metrics', guess)).toMatchObject({ status: 401 })
+    }
+    const wrong = { headers: { authorization: bearer(`${TOKEN}6`) } }
+    const refused = await rig.ask('/metrics', wrong)
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': expect.stringMatching(/^\d$|^10$/) },
+    })
+    const form = await signIn({}, '/runs', `${TOKEN}7`)
+    expect(form).toMatchObject({ status: 429 })
+    expect(cookieOf(form)).toBe('')
+    // Guesses do not hold up a request with the right token, not even from the same address.
+    for (let times = 0; times < 20; times += 1) {
+      const [known, guessed] = await Promise.all([rig.askWithToken('/metrics'), rig.ask('/metrics', wrong)])
+      expect([known.status, guessed.status]).toEqual([200, 429])
+    }
+    expect(await signIn()).toMatchObject({ status: 303 })
+    expect(await rig.ask('/metrics', { headers: { cookie } })).toMatchObject({ status: 200 })
+  })
+
+  it('reads a token only from the header: not from the address, not by another scheme', async () => {
+    for (const path of [`/metrics?token=${TOKEN}`, `/metrics?access_token=${TOKEN}`]) {
+      expect(await rig.ask(encodeURI(path)), path).toMatchObject({ status: 401 })
+    }
+    const basic = `Basic ${Buffer.from(`:${TOKEN}`).toString('base64')}`
+    expect(await rig.ask('/metrics', { headers: { authorization: basic } })).toMatchObject({ status: 401 })
+  })
+
+  it('sends a browser to the login page, then to the page that it wanted', async () => {
+    const sent = await rig.ask('/runs', { headers: PAGE })
+    expect(sent).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fruns' } })
+    const page = await rig.ask(String(sent.headers.location), { headers: PAGE })
+    expect(page).toMatchObject({ status: 200 })
+    expect(page.body).toContain('name="next" value="/runs"')
+    const signedIn = await signIn()
+    expect(signedIn).toMatchObject({ status: 303, headers: { location: '/runs' } })
+    const cookie = cookieOf(signedIn)
+    expect(cookie.split('; ').slice(1).sort()).toEqual([
+      'HttpOnly',
+      'Max-Age=2592000',
+      'Path=/',
+      'SameSite=Strict',
+    ])
+    expect(await rig.ask('/runs', { headers: { cookie: cookie.split(';')[0] ?? '' } })).toMatchObject({
+      status: 200,
+    })
+  })
+
+  it('marks the cookie as secure by the page’s https address, and not by a forgeable header', async () => {
+    const { host } = new URL(rig.url)
+    expect(cookieOf(await signIn({ origin: `https://${host}` }))).toMatch(/; Secure(;|$)/)
+    expect(cookieOf(await signIn({ 'x-forwarded-proto': 'https' }))).not.toContain('Secure')
+  })
+
+  it('never leads to another site after a login', async () => {
+    for (const next of [
+      '//evil.test',
+      '/\\evil.test',
+      'https://evil.test/',
+      'javascript:alert(1)',
+      '/"><b>',
+    ]) {
+      expect(await signIn({}, next), next).toMatchObject({ status: 303, headers: { location: '/' } })
+      const page = await rig.ask(`/login?next=${encodeURIComponent(next)}`)
+      expect(page.body, next).toContain('name="next" value="/"')
+    }
+  })
+
+  it('ends a session at a logout, also for other browsers with its cookie', async () => {
+    const cookie = cookieOf(await signIn()).split(';')[0] ?? ''
+    const page = await rig.ask('/login', { headers: { cookie } })
+    expect(page.body).toContain('Sign out')
+    const out = await rig.ask('/logout', { method: 'POST', headers: { cookie, origin: rig.url } })
+    expect(out).toMatchObject({ status: 303, headers: { location: '/login' } })
+    expect(cookieOf(out)).toContain('musette_session=; ')
+    expect(await rig.ask('/metrics', { headers: { cookie } })).toMatchObject({ status: 401 })
+  })
+
+  it('refuses a write from a page of another site, with or without a session', async () => {
+    const cookie = cookieOf(await signIn()).split(';')[0] ?? ''
+    const write = (headers: Record<string, string>) => rig.ask('/logout', { method: 'POST', headers })
+    const { host } = new URL(rig.url)
+    const foreign = [
+      { cookie },
+      { cookie, origin: 'null' },
+      { cookie, origin: 'http://evil.test' },
+      { cookie, origin: `http://${host}.evil.test` },
+      { cookie, origin: rig.url, 'sec-fetch-site': 'cross-site' },
+      { cookie, origin: rig.url, 'sec-fetch-site': 'same-site' },
+      { cookie, origin: `http://127.0.0.1:1` },
+    ]
+    for (const headers of foreign)
+      expect(await write(headers), JSON.stringify(headers)).toMatchObject({ status: 403 })
+    expect(await write({ cookie, origin: rig.url })).toMatchObject({ status: 303 })
+    expect(await write({ cookie, 'sec-fetch-site': 'same-origin' })).toMatchObject({ status: 303 })
+    expect(await write({ authorization: bearer(TOKEN) })).toMatchObject({ status: 303 })
+    expect(await signIn({ origin: 'http://evil.test' })).toMatchObject({ status: 403 })
+  })
+
+  it('shows everybody how many accounts are late, and their names only to an authenticated request', async () => {
+    await rig.rows(
+      `insert into training.accounts (name, base_url, needs_login) values ('anna', 'http://x', false)`,
+    )
+    const seen = await eventually(async () => {
+      const answer = await rig.askWithToken('/readyz')
+      return answer.body.includes('anna') && answer
+    })
+    expect(JSON.parse(seen.body).accounts).toEqual({ anna: 'last poll: never' })
+    const anonymous = await rig.ask('/readyz')
+    expect(anonymous.body).not.toContain('anna')
+    expect(Object.keys(JSON.parse(anonymous.body))).toEqual(['ready', 'parts', 'identity'])
+  })
+
+  it('writes the token into no log, no page and no cookie', async () => {
+    const said = [
+      await signIn(),
+      await rig.askWithToken('/'),
+      await rig.askWithToken('/metrics'),
+      await rig.askWithToken('/runs'),
+      await rig.askWithToken('/nothing'),
+      await rig.askWithToken('/api/runs', { method: 'PUT' }),
+      await rig.ask('/login', { method: 'POST', headers: { origin: rig.url }, body: `token=${TOKEN}` }),
+    ]
+    for (const word of [TOKEN, encodeURIComponent(TOKEN), Buffer.from(TOKEN).toString('base64')]) {
+      expect(JSON.stringify(said)).not.toContain(word)
+      expect(rig.log.text()).not.toContain(word)
+    }
+    expect(rig.log.text()).toContain('a wrong token was given')
+  })
+})

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { makeTestLog } from '../../kit/log.ts'
+import { ask, bearer, openBareWeb } from './rig.ts'
+
+const TOKEN = 'a token of the tests'
+const START = new Date('2024-05-01T12:00:00Z')
+
+describe('wrong tokens of one address', () => {
+  const log = makeTestLog()
+  let web: Awaited<ReturnType<typeof openBareWeb>>
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: START })
+    log.lines.length = 0
+    web = await openBareWeb({ host: '0.0.0.0', token: TOKEN, log })
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await web.close()
+  })
+
+  const advance = (ms: number) => vi.setSystemTime(Date.now() + ms)
+  const url = () => web.url.replace('0.0.0.0', '127.0.0.1')
+  const send = (token: string, localAddress?: string) =>
+    ask(`${url()}/nothing`, {
+      headers: { authorization: bearer(token) },
+      ...(localAddress && { localAddress }),
+    })
+  const guess = async (times: number, localAddress?: string) => {
+    const statuses: number[] = []
+    for (let time = 0; time < times; time += 1)
+      statuses.push((await send(`wrong ${time}`, localAddress)).status)
+    return statuses
+  }
+
+  it('are compared five times in ten seconds, and then refused with the time to wait', async () => {
+    expect(await guess(7)).toEqual([401, 401, 401, 401, 401, 429, 429])
+    advance(4_000)
+    expect(await send('wrong')).toMatchObject({ status: 429, headers: { 'retry-after': '6' } })
+    advance(6_000)
+    expect(await guess(6)).toEqual([401, 401, 401, 401, 401, 429])
+  })
+
+  it('write one log line each, and none once they are refused', async () => {
+    await guess(20)
+    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(5)
+  })
+
+  it('never refuse the right one, also when the clock was set back meanwhile', async () => {
+    await guess(6)
+    expect((await send(TOKEN)).status).toBe(404)
+    advance(-86_400_000)
+    expect((await send(TOKEN)).status).toBe(404)
+  })
+
+  it('in the form get a page that says so, and no session', async () => {
+    const login = () =>
+      ask(`${url()}/login`, {
+        method: 'POST',
+        headers: { origin: url(), 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'token=guess',
+      })
+    const wrong = await login()
+    expect(wrong).toMatchObject({ status: 401, body: expect.stringContaining('This is not the token') })
+    await guess(5)
+    const refused = await login()
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '10' },
+      body: expect.stringContaining('Try again in 10 s.'),
+    })
+    for (const { headers } of [wrong, refused]) expect(headers['set-cookie']).toBeUndefined()
+  })
+
+  it.skipIf(process.platform !== 'linux')('refuse no wrong one of another address', async () => {
+    await guess(6)
+    expect(await guess(1, '127.0.0.2')).toEqual([401])
+  })
+})
