@@ -1,5 +1,5 @@
 import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
-import { type Repeated, type Step, stepsOf } from '../../core/store/training/workout-steps.ts'
+import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
