@@ -290,7 +290,7 @@ export const RIGHTS: readonly Breaking[] = [
     promise: 'failed logins at the embedded database do not fill the disk',
     in: 'src/embedded/postgres-server.ts',
     from: 'if (size <= LOG_LIMIT_BYTES) return false',
-    to: 'if (size > 0) return false',
+    to: 'if (size >= 0) return false',
   },
   {
     promise: 'each command of Postgres is refused to each login or known to be harmless',
