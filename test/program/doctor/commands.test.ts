@@ -101,21 +101,21 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
 
 /** The parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made. */
 const PLAIN: readonly string[] = [
-  'app/open-database.ts: elsewhere',
-  'app/remedy.ts: name',
-  'app/remedy.ts: value',
-  "doctor/check-database.ts: ['public', ...plain].join(', ')",
-  'doctor/check-database.ts: statement',
-  'doctor/check-queue.ts: setting',
-  'doctor/check-service.ts: free',
-  'dropfolder/folder-report.ts: folder',
+  'core/dropfolder/folder-report.ts: folder',
+  'core/jobs/backend.ts: prefix',
+  'core/service/account-login.ts: login',
   'features/backup/archive/write-backup.ts: table.name',
   'features/backup/state.ts: own',
   'features/export/verbs.ts: format',
-  'frame/findings/check-folder.ts: variable',
-  'jobs/backend.ts: prefix',
   'kit/files.ts: give',
-  'service/account-login.ts: login',
+  'program/app/open-database.ts: elsewhere',
+  'program/app/remedy.ts: name',
+  'program/app/remedy.ts: value',
+  "program/doctor/check-database.ts: ['public', ...plain].join(', ')",
+  'program/doctor/check-database.ts: statement',
+  'program/doctor/check-queue.ts: setting',
+  'program/doctor/check-service.ts: free',
+  'program/frame/findings/check-folder.ts: variable',
 ]
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }
