@@ -99,7 +99,7 @@ function describe({ listed, changed, fetched, absent, failed, resource, kind, ou
   const isScrub = resource === 'scrub'
   const changedWord = isScrub ? 'differed, recorded now' : 'changed'
   const found: ReadonlyArray<[number | null, string]> = [
-    // A poll only marks activities; the fetch that follows is a run of its own.
+    // A poll only marks activities, which are fetched later.
     [changed, isPoll ? 'new or to be looked at again' : changedWord],
     // Every poll fetches training info, changed or not.
     [resource === 'training_info' ? null : fetched, 'fetched'],
