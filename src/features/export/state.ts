@@ -3,7 +3,6 @@ import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
 import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
 import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
 import { type Finding, makeFinding, makeRules, ok } from '../../program/frame/findings/finding.ts'
-import { readForeignExport } from './export-folder.ts'
 import { exportSettings } from './settings.ts'
 
 const RULES = makeRules({
@@ -28,7 +27,7 @@ export const exportState: FeatureState = {
   folder: {
     variable: 'MUSETTE_EXPORT_DIR',
     dirOf: (config) => exportSettings.of(config).dir,
-    readForeign: readForeignExport,
+    readForeign: async (...folder) => (await import('./export-folder.ts')).readForeignExport(...folder),
   },
 }
 

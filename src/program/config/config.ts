@@ -165,7 +165,7 @@ function proxiesOf(value: Values): Proxies | undefined {
 /** Makes the settings of the values of the variables; all of it is frozen. */
 function toConfig(value: Values) {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
-  return Object.freeze({
+  return {
     dataDir,
     settingsFile: join(dataDir, IN_DATA_DIR),
     secretKey: value.MUSETTE_SECRET_KEY,
@@ -216,5 +216,5 @@ function toConfig(value: Values) {
         token: value.MUSETTE_HTTP_TOKEN,
       }),
     logLevel: value.MUSETTE_LOG_LEVEL,
-  })
+  }
 }

@@ -97,10 +97,11 @@ async function openParts(
     const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
     release.defer('schema watch', () => schema.close())
     const database = await app.store.read(findIdentity)
+    const startedAt = new Date()
     const jobs = await openJobs(
       {
         log,
-        handlers: { ...makeHandlers(app, () => jobs), ...makeFeatureHandlers(app, FEATURES) },
+        handlers: { ...makeHandlers(app, () => jobs), ...makeFeatureHandlers({ ...app, startedAt }) },
         signal: input.signal,
         accounts: async () => {
           const accounts = await app.store.read(findAccounts)
@@ -118,7 +119,6 @@ async function openParts(
     if (input.roles.includes('worker')) {
       const completion = openCompletion(app)
       release.defer('completion of derived rows', () => completion.close())
-      const startedAt = new Date()
       for (const { name, openInWorker } of FEATURES) {
         const part = await openInWorker?.({ app, jobs, startedAt })
         if (part) release.defer(name, () => part.close())

@@ -21,11 +21,13 @@ export async function loadCatalog(config: Config, features: Features): Promise<C
   return { ...makeCoreCatalog(config), ...Object.fromEntries(ofFeatures) }
 }
 
-/** Makes the handlers of the features' jobs. */
-export function makeFeatureHandlers(app: App & FactsApp, features: Features): Handlers {
-  const startedAt = new Date()
+/** Makes the handlers of the features' jobs in a daemon that began at `startedAt`. */
+export function makeFeatureHandlers({
+  startedAt,
+  ...app
+}: App & FactsApp & { features: Features; startedAt: Date }): Handlers {
   return Object.fromEntries(
-    jobsOf(features).map(([name, { run }]) => [
+    jobsOf(app.features).map(([name, { run }]) => [
       name,
       (_payload, context) => run(app, { ...context, startedAt }),
     ]),
