@@ -13,10 +13,9 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { BREAKINGS } from './list/all.ts'
-import { isHarmless } from './list/harmless.ts'
+import { isHarmless } from './harmless.ts'
 import { makeMutants, ROOMS } from './mutants.ts'
-import { countParts, readPromises } from './promises.ts'
+import { countParts, readBreaks } from './promises.ts'
 
 // Changes one line after the other in a copy of this checkout, and runs the tests that must notice it:
 //   npm run promises -- [word]... [--copies 2] [--unbroken]
@@ -65,15 +64,11 @@ await Promise.all(Array.from({ length: Number(values.copies) }, () => tryInCopy(
 report()
 
 function selectPromises(words: string[]): Trial[] {
-  const lines = readPromises()
-  return BREAKINGS.flatMap(({ promise, in: path, from, to }) => {
-    const promised = lines.find((line) => line.promise === promise)
-    if (!promised) return []
-    const texts = [promised.page, promise, path, promised.file].map((text) => text.toLowerCase())
+  return readBreaks().flatMap(({ page, promise, file, title, in: path, from, to }) => {
+    const texts = [page, promise, path, file].map((text) => text.toLowerCase())
     const isMeant = words.some((word) => texts.some((text) => text.includes(word.toLowerCase())))
     if (words.length > 0 && !isMeant) return []
     const change = (text: string) => (countParts(text, from) === 1 ? text.replace(from, () => to) : undefined)
-    const { file, title } = promised
     return [{ name: `${promise}  (${path}; ${file})`, in: path, change, tests: [file], title }]
   })
 }

@@ -1,4 +1,4 @@
-import type { Mutant } from '../mutants.ts'
+import type { Mutant } from './mutants.ts'
 
 /** Changes that cannot matter: the same for every input, or only for speed. They are not counted. */
 export type Harmless = { in: string; from: string; to: string; reason: string }
