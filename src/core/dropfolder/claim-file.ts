@@ -74,8 +74,11 @@ export async function claimFile(deps: ClaimDeps, options: ClaimOptions, found: F
       const reason = `${writer} has it open for writing; it is sent when that program has closed it`
       return seen.recordWaiting(found, deps.now().getTime(), { code: 'open_file', reason })
     }
+    const { account, relativePath, name } = found
+    const [restingSince, changedAt] = [new Date(seen.restingSince(found)), new Date(seen.changedAt(found))]
+    const dropped = { account, relativePath, name, sizeBytes: found.identity.size, changedAt, restingSince }
     const after = await deps
-      .importFile(describeDropped(found, seen), open, signal)
+      .importFile(dropped, open, signal)
       .finally(() => Promise.all(opened.map((file) => file.close())))
     const nowMs = deps.now().getTime()
     if (after.action === 'wait') {
@@ -131,12 +134,6 @@ export async function finishFile(
       error,
     )
   }
-}
-
-function describeDropped(found: Found, seen: SeenFiles): DroppedFile {
-  const { account, relativePath, name } = found
-  const [restingSince, changedAt] = [new Date(seen.restingSince(found)), new Date(seen.changedAt(found))]
-  return { account, relativePath, name, sizeBytes: found.identity.size, changedAt, restingSince }
 }
 
 /** An open file. `open` reads it in pieces, whole or from `start` to before `end`, as often as called. */

@@ -6,12 +6,12 @@ import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type Clock, MINUTE, SECOND } from '../../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
-import { makeMoveRecovery } from './move-to-folder.ts'
+import { moveRecovery } from './move-to-folder.ts'
 import { makeMovedFiles } from './moved-files.ts'
 import { makeWriterReader, type ReadWriter } from './open-writers.ts'
 import { makeSeenFiles, type WaitReason } from './seen-files.ts'
 import { type Found, unfinishedBy, type WalkResult, walkFolder } from './walk-folder.ts'
-import { makeFolderWatch, makeScanTimer } from './watch.ts'
+import { folderWatch, makeScanTimer } from './watch.ts'
 
 export type { DroppedFile } from './claim-file.ts'
 
@@ -38,7 +38,6 @@ export type DropFolderOptions = {
   /** how long size and times of a file must be unchanged until it is at rest */
   restMs?: number
   scanEveryMs?: number
-  /** files imported at once */
   concurrency?: number
   maxBytes?: number
 }
@@ -71,7 +70,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const seen = makeSeenFiles({ restMs })
   const problems = makeProblems(log, now)
   const reporter = makeReporter({ log, seen, problems, ...(deps.show && { show: deps.show }) }, dir)
-  const recoverMoves = makeMoveRecovery(log)
+  const recoverMoves = moveRecovery(log)
   const moved = makeMovedFiles({ log, now })
   const imports = makeSemaphore(options.concurrency ?? CONCURRENCY)
   const working = new Set<Promise<void>>()
@@ -83,7 +82,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
       return watch.isWatching() ? every : Math.min(every, UNWATCHED_EVERY_MS)
     },
   })
-  const watch = makeFolderWatch({ problems, onHint: () => timer.scanSoon() }, options)
+  const watch = folderWatch({ problems, onHint: () => timer.scanSoon() }, options)
   const { importFile, readWriter = makeWriterReader() } = deps
   const claimDeps = { log, now, importFile, readWriter, moved, seen, problems }
   const claimOptions = { dir, afterUpload, signal: abort.signal, scanSoon: () => timer.scanIn(restMs) }

@@ -101,7 +101,6 @@ const GRAVEST_FIRST = [
   'watch',
 ] as const
 
-/** Makes the list of the folder's current problems. */
 export function makeProblems(log: Logger, now: Clock) {
   const kept = new Map<ProblemKind, Problem>()
   return {
@@ -112,12 +111,10 @@ export function makeProblems(log: Logger, now: Clock) {
       kept.set(kind, { kind, sentence, sinceMs: now().getTime() })
       log.warn({ problem: kind, ...(error !== undefined && { reason: errorLine(error) }) }, sentence)
     },
-    /** Logs that a problem is over; nothing when there was none. */
     end(kind: ProblemKind) {
       const problem = kept.get(kind)
       if (kept.delete(kind)) log.info({ problem: kind }, `over: ${problem?.sentence}`)
     },
-    /** Returns the gravest current problem. */
     current() {
       const kind = GRAVEST_FIRST.find((each) => kept.has(each))
       return kind && kept.get(kind)

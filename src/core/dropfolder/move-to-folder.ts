@@ -68,7 +68,6 @@ export async function moveByRename(path: Buffer, folder: Buffer, name: Buffer): 
   }
 }
 
-/** Whether two paths are names of the same file. */
 async function isSameFile(one: Buffer, other: Buffer): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => undefined)))
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
@@ -119,7 +118,7 @@ const UNNAMED = Buffer.from('recovered.fit')
  * Makes the recovery of moves that a killed process left unfinished. The returned function looks into `done/` and
  * `failed/` of each account's folder once, and into every scanned folder in which a hidden name was seen. Never throws.
  */
-export function makeMoveRecovery(log: Logger) {
+export function moveRecovery(log: Logger) {
   const recovered = new Set<string>()
   return async ({ homes, interrupted }: Pick<WalkResult, 'homes' | 'interrupted'>) => {
     const fresh = homes.filter((home) => !recovered.has(keyOf(home)))
@@ -150,7 +149,6 @@ async function recoverMoves(home: Buffer): Promise<number> {
   return finished
 }
 
-/** The same in one folder. */
 async function recoverMovesIn(folder: Buffer, home: Buffer): Promise<number> {
   const entries = await readFolder(folder)
   const moved = entries.filter((entry) => entry.isFile() && !isAside(entry.name))

@@ -100,7 +100,6 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
         if (entry.now.state === 'waiting') entry.now = { state: 'waiting', untilMs: 0 }
       }
     },
-    /** Tells whether a finished file could not be moved yet. */
     hasUnmoved: () => [...entries.values()].some((entry) => entry.now.state === 'unmoved'),
     /** Returns since when a file is unchanged in its place, as far as the disk and this process know. */
     restingSince: (found: Found) => entries.get(found.key)?.sinceMs ?? Number.POSITIVE_INFINITY,

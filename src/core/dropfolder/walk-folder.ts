@@ -53,7 +53,6 @@ export async function walkFolder(
     interrupted: [] as Array<{ folder: Buffer; home: Buffer }>,
     /** the number of files and folders, of any kind, in all folders that were listed */
     entries: 0,
-    /** folders that could not be listed, with the errors */
     unreadable: [] as Array<{ folder: string; error: unknown }>,
   }
   /** top-level folders with files but without an account; `.` without a default account */
@@ -179,7 +178,6 @@ export function isIgnored(name: string): boolean {
 /** The prefix of the hidden name that a file has for a moment while it is moved; never scanned. */
 export const ASIDE = '.moving-'
 
-/** Whether a name is the hidden name of an interrupted move. */
 export function isAside(name: Buffer): boolean {
   return name.toString('latin1').startsWith(ASIDE)
 }
@@ -200,12 +198,10 @@ export function keyOf(path: Buffer): string {
   return path.toString('latin1')
 }
 
-/** Returns the folder part of a path that joinPath made. */
 export function folderOf(path: Buffer): Buffer {
   return path.subarray(0, Math.max(0, path.lastIndexOf(SLASH)))
 }
 
-/** Returns the last part of a path that joinPath made. */
 export function nameOf(path: Buffer): Buffer {
   return path.subarray(path.lastIndexOf(SLASH) + 1)
 }
@@ -213,12 +209,10 @@ export function nameOf(path: Buffer): Buffer {
 /** Identifies one version of a file: its size and both times of change; copying tools set the one and cannot set the other. */
 export type Identity = Readonly<{ size: number; mtimeMs: number; ctimeMs: number }>
 
-/** Picks the identity out of a file's stats. */
 export function identityOf(stats: Stats): Identity {
   return { size: stats.size, mtimeMs: stats.mtimeMs, ctimeMs: stats.ctimeMs }
 }
 
-/** Whether a file is the same and unchanged. */
 export function isUnchanged(before: Identity, after: Identity): boolean {
   return hasSameContent(before, after) && before.ctimeMs === after.ctimeMs
 }

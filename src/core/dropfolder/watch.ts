@@ -48,7 +48,7 @@ const MAX_WATCHED_ENTRIES = 2_000
  * over, reports nothing and no error, so each scan compares the folder with the watched one. With `polling` nothing is
  * watched.
  */
-export function makeFolderWatch(
+export function folderWatch(
   deps: { problems: Problems; onHint: () => void },
   { dir, polling }: { dir: string; polling: boolean },
 ) {

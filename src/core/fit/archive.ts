@@ -1,4 +1,6 @@
-import type { Readable } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { errorCode } from '../../kit/errors.ts'
 
 /** Bytes that can be read more than once, whole or from `start` to before `end`. */
 export type ByteSource = { sizeBytes: number; open(range?: { start: number; end: number }): Readable }
@@ -73,5 +75,43 @@ export class UnpackError extends Error {
   constructor(fault: Fault) {
     super(fault.reason)
     this.fault = fault
+  }
+}
+
+/** Passes bytes on unchanged, or unpacks them when they begin as gzip; see gunzip. */
+export async function* unpackBytes(chunks: AsyncIterable<Uint8Array>, most: number) {
+  const rest = chunks[Symbol.asyncIterator]()
+  const { value: front = new Uint8Array() } = await rest.next()
+  const all = (async function* () {
+    yield front
+    yield* { [Symbol.asyncIterator]: () => rest }
+  })()
+  yield* isFormat('gzip', front) ? gunzip(all, most) : all
+}
+
+/**
+ * Unpacks gzip bytes as they are read, to at most `most` bytes. Throws UnpackError when they are cut, damaged (a file that is
+ * still being copied looks the same) or unpack to more, and the error of `packed` when reading fails.
+ */
+async function* gunzip(packed: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  // An error reaches the reader of the last stream, so the callback has nothing to do.
+  const unpacked = pipeline(packed, createGunzip(), () => undefined)
+  let size = 0
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+      size += chunk.length
+      if (size > most) {
+        const reason = 'it unpacks to more than a FIT file can be; check what it holds'
+        throw new UnpackError(refused('too_large', reason))
+      }
+      yield chunk
+    }
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'Z_BUF_ERROR')
+      throw new UnpackError(unready('incomplete', 'the gzip file is cut at its end'))
+    if (code.startsWith('Z_'))
+      throw new UnpackError(unready('damaged', 'the gzip file is damaged or not written yet'))
+    throw error
   }
 }

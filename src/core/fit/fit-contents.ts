@@ -1,4 +1,4 @@
-import { makeRecordsReader } from './fit-records.ts'
+import { recordsReader } from './fit-records.ts'
 import {
   BYTE,
   dateOf,
@@ -10,7 +10,7 @@ import {
   readFields,
 } from './fit-values.ts'
 import { type DeveloperField, type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
-import { makeBeatsReader } from './heart-beats.ts'
+import { beatsReader } from './heart-beats.ts'
 import {
   ACTIVITY,
   DEVELOPER_DATA_ID,
@@ -74,7 +74,7 @@ const HEAD: readonly number[] = [FILE_ID.message, FILE_CREATOR.message, ACTIVITY
  */
 export function readContents(bytes: Uint8Array) {
   const { parts, records } = readDescribed(bytes)
-  const reader = makeContentsReader(records)
+  const reader = contentsReader(records)
   const walker = makeFitWalker(() => {
     reader.openPart(parts.shift() ?? { descriptions: [], apps: new Map() })
     return { onMessage: reader.onMessage, end: (complete: boolean) => complete }
@@ -116,17 +116,22 @@ function describe(fields: FitFields, apps: Described['apps']): DescribedField | 
   return { developer, number, type: Number(type ?? BYTE), fields, app, records: [], values: [] }
 }
 
-function makeContentsReader(expectedRecords: number) {
+function contentsReader(expectedRecords: number) {
   const head: Record<string, FitFields> = {}
   const lists = {
     sessions: [] as FitMessageFields[],
     laps: [] as FitMessageFields[],
     devices: [] as FitMessageFields[],
   }
+  const listOf = new Map<number, FitMessageFields[]>([
+    [SESSION.message, lists.sessions],
+    [LAP.message, lists.laps],
+    [DEVICE_INFO.message, lists.devices],
+  ])
   const described: DescribedField[] = []
   const others: FitOther[] = []
-  const records = makeRecordsReader(expectedRecords)
-  const beats = makeBeatsReader()
+  const records = recordsReader(expectedRecords)
+  const beats = beatsReader()
   const times = { firstStart: Number.POSITIVE_INFINITY, first: Number.POSITIVE_INFINITY, last: 0 }
   const counts = { messages: 0, values: 0, otherFields: 0, leftOut: 0, record: 0 }
   let own: Array<DescribedField | undefined> = []
@@ -194,7 +199,7 @@ function makeContentsReader(expectedRecords: number) {
     const { number } = message
     noteUnreadable(message)
     if (number === RECORD.message) return onRecord(message)
-    const list = summariesOf(lists, number)
+    const list = listOf.get(number)
     const name = MESSAGES.get(number)?.name ?? `message_${number}`
     if (number !== SESSION.message && number !== LAP.message) onOther(message, name)
     const isHead = HEAD.includes(number)
@@ -251,12 +256,6 @@ function makeContentsReader(expectedRecords: number) {
       }
     },
   }
-}
-
-function summariesOf<T>(lists: { sessions: T; laps: T; devices: T }, number: number): T | undefined {
-  if (number === SESSION.message) return lists.sessions
-  if (number === LAP.message) return lists.laps
-  return number === DEVICE_INFO.message ? lists.devices : undefined
 }
 
 /** A byte of the four that an event of a gear change holds: numbers and teeth of both gears. */

@@ -62,7 +62,7 @@ type Step = { place: Field; field: OpenField; read: NumberReader | undefined; wi
 type Definition = FitMessage['definition']
 
 /** Makes a reader of record messages, one after the other, into columns; `expected` is their number. */
-export function makeRecordsReader(expected: number) {
+export function recordsReader(expected: number) {
   const fields = new Map<number, OpenField>()
   const steps = new WeakMap<Definition, Step[]>()
   let columns = 0

@@ -200,7 +200,6 @@ function timeText(fitSeconds: number): string | number {
   return fitSeconds < FIRST_ABSOLUTE_TIME ? fitSeconds : dateOf(fitSeconds).toISOString()
 }
 
-/** Converts FIT seconds to a moment. */
 export function dateOf(fitSeconds: number): Date {
   return new Date((fitSeconds + FIT_EPOCH_S) * 1_000)
 }

@@ -30,7 +30,7 @@ export type PartReader<Part> = {
 
 /** The header lengths of the protocol: without and with a checksum. */
 export const HEADER_SIZES: readonly number[] = [12, 14]
-const SHORTEST_HEADER = 12
+const MIN_HEADER = 12
 const CRC_BYTES = 2
 /** Bytes needed for the checksum only are read in pieces of this size. */
 const PIECE_BYTES = 64 * 1_024
@@ -65,7 +65,6 @@ export function makeFitWalker<Part>(openPart: () => PartReader<Part>) {
       feed(false)
       return !step.done
     },
-    /** Ends the file and returns the result. */
     end(): FitWalk<Part> {
       feed(true)
       if (!step.done) throw new Error('the walk ends with its bytes')
@@ -99,7 +98,7 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
     }
     const more = yield size - 1
     const isOther =
-      more.length >= SHORTEST_HEADER - 1 && String.fromCharCode(...more.subarray(7, 11)) !== '.FIT'
+      more.length >= MIN_HEADER - 1 && String.fromCharCode(...more.subarray(7, 11)) !== '.FIT'
     if (more.length < size - 1 && !isOther) return stop('incomplete', 'it ends inside a header')
     if (isOther && parts.length > 0)
       return stop(...faultOfRest(yield* readRest(Uint8Array.of(size, ...more))))
@@ -152,7 +151,7 @@ function* readPart(
 
 /** The checksum of the longer header may be left out as zero. */
 function isHeaderRight(header: Uint8Array): boolean {
-  if (header.length === SHORTEST_HEADER) return true
+  if (header.length === MIN_HEADER) return true
   const own = (header[12] ?? 0) | ((header[13] ?? 0) << 8)
   return own === 0 || own === fitCrc(0, header.subarray(0, 12))
 }
@@ -161,7 +160,7 @@ type Fault = [code: WalkFault, reason: string, padding?: boolean, isBehind?: boo
 
 function faultOfRest(rest: Rest): Fault {
   if (rest.isBlank) return ['reserved', `${rest.bytes} zero bytes follow the end of the FIT file`, true]
-  if (rest.bytes < SHORTEST_HEADER) {
+  if (rest.bytes < MIN_HEADER) {
     const bytes = rest.bytes === 1 ? '1 byte follows' : `${rest.bytes} bytes follow`
     return ['incomplete', `${bytes} the end of the FIT file`, true]
   }
@@ -170,7 +169,6 @@ function faultOfRest(rest: Rest): Fault {
 
 type Rest = { bytes: number; isBlank: boolean }
 
-/** Reads the bytes behind the last part to the end of the file. */
 function* readRest(first: Uint8Array): ByteReader<Rest> {
   const rest = { bytes: 0, isBlank: true }
   for (let piece = first; ; piece = yield PIECE_BYTES) {
@@ -290,12 +288,12 @@ function* readDefinition(
   const known = seen.get(key)
   if (known) return { definition: known, bytes }
   if (seen.size === MAX_SEEN) seen.clear()
-  const definition = makeDefinition(fixed, places, more)
+  const definition = parseDefinition(fixed, places, more)
   seen.set(key, definition)
   return { definition, bytes }
 }
 
-function makeDefinition(fixed: Uint8Array, places: Uint8Array, more: Uint8Array): Definition {
+function parseDefinition(fixed: Uint8Array, places: Uint8Array, more: Uint8Array): Definition {
   const [, endian, low = 0, high = 0] = fixed
   const little = endian === 0
   const fields: Field[] = []

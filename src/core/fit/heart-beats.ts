@@ -15,7 +15,7 @@ const MAX_RATES = 2_000_000
  * Makes a reader of the `hr` messages of a strap that keeps the beats itself, as in water, and sends them later (FIT SDK, "HR
  * messages"): the first one gives the time of an event, the further ones events alone, of 12 bits each.
  */
-export function makeBeatsReader() {
+export function beatsReader() {
   const rates: Array<[timeS: number, bpm: number]> = []
   let anchor: { timeS: number; event: number } | undefined
   let ticks: number | undefined

@@ -1,6 +1,6 @@
 import { refused } from './archive.ts'
 import { dateOf, readFirst } from './fit-values.ts'
-import { type FitMessage, type FitWalk, makeFitWalker, type PartReader } from './fit-walker.ts'
+import { type FitMessage, type FitWalk, makeFitWalker } from './fit-walker.ts'
 import {
   ACTIVITY,
   ACTIVITY_FILE,
@@ -45,7 +45,7 @@ export type FitVerdict =
  * Its `push` reads the next bytes and returns false when no further ones can change the verdict, which `end` returns. Never throws.
  */
 export function makeFitJudge() {
-  const walker = makeFitWalker(makeFactsReader)
+  const walker = makeFitWalker(factsReader)
   return { push: walker.push, end: () => judgeWalk(walker.end()) }
 }
 
@@ -142,22 +142,8 @@ function refuseOther(parts: readonly FitFacts[]): FitVerdict {
   return refused('not_activity', `it is ${kind}, and no activity`)
 }
 
-/** Makes no facts of a part: the few that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
-const makeFacts = () => ({
-  fileType: null as number | null,
-  createdAt: null as number | null,
-  sessionStarts: [] as number[],
-  sessions: 0,
-  timerS: 0,
-  sports: [] as number[],
-  records: 0,
-  /** the first record, and each one that is far from the one before it */
-  runs: [] as number[],
-  lastRecordAt: null as number | null,
-  /** the wall clock of the device minus UTC, s */
-  utcOffset: null as number | null,
-})
-type FitFacts = ReturnType<typeof makeFacts> & { complete: boolean }
+/** The few facts of a part that distinguish an activity from other FIT files. Times are seconds as FIT counts them. */
+type FitFacts = ReturnType<ReturnType<typeof factsReader>['end']>
 
 /** A hostile file may hold nothing but sessions, or leaps in time; an activity has a few. */
 const MAX_TIMES = 1_000
@@ -166,11 +152,24 @@ const RUN_GAP_S = 2 * 60
 /** Zones differ by quarters of an hour, s. */
 const QUARTER_S = 15 * 60
 /** More than any zone has, s. */
-const LARGEST_OFFSET_S = 15 * 3_600
+const MAX_OFFSET_S = 15 * 3_600
 
 /** Makes the reader of one part's facts; fields of a type or size that the profile does not know count as missing. */
-function makeFactsReader(): PartReader<FitFacts> {
-  const facts = makeFacts()
+function factsReader() {
+  const facts = {
+    fileType: null as number | null,
+    createdAt: null as number | null,
+    sessionStarts: [] as number[],
+    sessions: 0,
+    timerS: 0,
+    sports: [] as number[],
+    records: 0,
+    /** the first record, and each one that is far from the one before it */
+    runs: [] as number[],
+    lastRecordAt: null as number | null,
+    /** the wall clock of the device minus UTC, s */
+    utcOffset: null as number | null,
+  }
   let before: number | undefined
   const onRecord = (time: number | null) => {
     facts.records += 1
@@ -180,6 +179,9 @@ function makeFactsReader(): PartReader<FitFacts> {
     before = time
     if (isReal(time)) facts.lastRecordAt = Math.max(facts.lastRecordAt ?? time, time)
   }
+  const addSport = ([sport]: number[]) => {
+    if (sport !== undefined && !facts.sports.includes(sport)) facts.sports.push(sport)
+  }
   const onMessage = (message: FitMessage) => {
     const numberOf = (field: number) => readFirst(message, field)
     if (message.number === RECORD.message) onRecord(message.time)
@@ -188,9 +190,9 @@ function makeFactsReader(): PartReader<FitFacts> {
       if (facts.sessions > MAX_TIMES) return
       facts.sessionStarts.push(...numberOf(SESSION.startedAt))
       facts.timerS += (numberOf(SESSION.timer)[0] ?? 0) / 1_000
-      addSport(facts, numberOf(SESSION.sport))
+      addSport(numberOf(SESSION.sport))
     } else if (message.number === SPORT.message) {
-      addSport(facts, numberOf(SPORT.sport))
+      addSport(numberOf(SPORT.sport))
     } else if (message.number === FILE_ID.message) {
       facts.fileType ??= numberOf(FILE_ID.type)[0] ?? null
       facts.createdAt ??= numberOf(FILE_ID.createdAt)[0] ?? null
@@ -198,12 +200,8 @@ function makeFactsReader(): PartReader<FitFacts> {
       const [local] = numberOf(ACTIVITY.localTime)
       if (local === undefined || message.time === null) return
       const offset = Math.round((local - message.time) / QUARTER_S) * QUARTER_S
-      if (Math.abs(offset) <= LARGEST_OFFSET_S) facts.utcOffset ??= offset
+      if (Math.abs(offset) <= MAX_OFFSET_S) facts.utcOffset ??= offset
     }
   }
-  return { onMessage, end: (complete) => ({ ...facts, complete }) }
-}
-
-function addSport(facts: Pick<FitFacts, 'sports'>, [sport]: number[]): void {
-  if (sport !== undefined && !facts.sports.includes(sport)) facts.sports.push(sport)
+  return { onMessage, end: (complete: boolean) => ({ ...facts, complete }) }
 }

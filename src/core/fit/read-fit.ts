@@ -1,22 +1,6 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
-import {
-  type ByteSource,
-  DROP_LIMITS,
-  type DropLimits,
-  type DroppedFit,
-  type Fault,
-  isFormat,
-  mostUnpacked,
-  refused,
-  UnpackError,
-  type Unpacked,
-} from './archive.ts'
-import { cleanFitName } from './fit-names.ts'
-import { HEADER_SIZES } from './fit-walker.ts'
-import { unpackBytes } from './gzip.ts'
+import { type DroppedFit, type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
-import { unpackZip } from './zip.ts'
 
 /**
  * A FIT file that was read from end to end; `contentId` and `sizeBytes` are those of the bytes that `open` gives. `cut`: it is
@@ -83,48 +67,4 @@ export async function contentIdOf(chunks: AsyncIterable<Uint8Array> | Iterable<U
   const hash = createHash('sha256')
   for await (const chunk of chunks) hash.update(chunk)
   return hash.digest('hex')
-}
-
-/**
- * Lists the FIT files in a dropped file by its content, whatever its name: FIT, gzip, or zip with FIT files and further zip archives. Names
- * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. `unready` is
- * an archive that may still grow; `refused` one without a FIT file, or one that unpacks to more than `limits`. Throws the error of the
- * source when reading fails.
- */
-export async function unpackDropped(
-  name: string,
-  source: ByteSource,
-  limits: DropLimits = DROP_LIMITS,
-): Promise<Unpacked> {
-  const front = await readFront(source)
-  if (isFormat('zip', front)) return unpackZip(source, limits)
-  const isPacked = isFormat('gzip', front)
-  const [ending] = /\.(?:zip|gz)$/i.exec(name) ?? []
-  // A file that is empty or begins with zeros may still become an archive.
-  if (ending && !isPacked && front[0] && !HEADER_SIZES.includes(front[0]))
-    return refused('not_archive', `it is named ${ending}, but is neither an archive nor a FIT file`)
-  if (source.sizeBytes > limits.fileBytes) {
-    const mib = limits.fileBytes / 1_024 / 1_024
-    return refused('too_large', `it is larger than a FIT file can be (${mib} MiB); check what it holds`)
-  }
-  const open = () => unpackBytes(source.open(), mostUnpacked(source.sizeBytes, limits))
-  return { verdict: 'files', files: [{ name: cleanFitName(name), open }], isPacked }
-}
-
-/** Makes a source of bytes in memory. */
-export function sourceOf(bytes: Uint8Array): ByteSource {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return {
-    sizeBytes: buffer.length,
-    open: ({ start, end } = { start: 0, end: buffer.length }) =>
-      Readable.from([buffer.subarray(start, end)], { objectMode: false }),
-  }
-}
-
-/** Reads the first two bytes, which show the format of an archive. */
-async function readFront(source: ByteSource): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  const range = { start: 0, end: Math.min(2, source.sizeBytes) }
-  for await (const chunk of source.open(range) as AsyncIterable<Uint8Array>) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }

@@ -95,7 +95,7 @@ function unreachableQueue(kind: BackendChoice['kind'], error: unknown): MusetteE
 
 /** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
 export function makeBackend(choice: BackendChoice): Backend {
-  if (choice.kind === 'redis') return makeRedisBackend(choice)
+  if (choice.kind === 'redis') return redisBackend(choice)
   const pool = makeQueuePool(choice.url)
   return {
     factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
@@ -119,7 +119,7 @@ const SILENT_MS = 30 * SECOND
 
 type RedisChoice = Extract<BackendChoice, { kind: 'redis' }>
 
-function makeRedisBackend({ url, prefix, silentMs = SILENT_MS }: RedisChoice): Backend {
+function redisBackend({ url, prefix, silentMs = SILENT_MS }: RedisChoice): Backend {
   const common = {
     url,
     retryStrategy: redisPauseMs,

@@ -40,7 +40,6 @@ export type JobsOptions = Readonly<{
   backend: BackendChoice
   roles: Readonly<{ worker: boolean }>
   catalog: Catalog
-  /** Fetches at once. */
   concurrency: number
   /** The following options are for tests, in ms; the constants above are their defaults. */
   lockMs?: number
@@ -156,7 +155,6 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
     },
     /** Adds jobs in bulk and returns how many are new; see enqueueJobs. Throws TransientError `queue_closed` after close. */
     enqueue,
-    /** Fetches the number of jobs by queue and state. */
     counts: async () => {
       assertOpen()
       await checkWrites()
@@ -179,7 +177,6 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
       runsAll = false
       keepsSchedules = true
     },
-    /** The queues themselves, for the page that shows them. */
     queues: (): readonly JobQueue[] => QUEUE_NAMES.map((name) => queues[name]),
     /** Stops in order: schedules, workers (bounded wait), queues, connections. A second call is harmless. */
     close: (): Promise<void> => {
@@ -251,7 +248,6 @@ export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () =>
       deps.log.warn({ where, code: errorCode(error), error: errorLine(error) }, 'jobs: queue error')
       if (seen.size === 1) deps.onFirst()
     },
-    /** Tells whether errors were recorded that are not over. */
     failing: () => seen.size > 0,
     /** Logs how often each error occurred that is over, and forgets it; the caller calls this after a success. */
     settle(): void {

@@ -15,10 +15,9 @@ import { HOUR, SECOND } from '../../kit/time.ts'
 /** Tries of a job that fails for an unknown reason: it is a bug of musette, and more tries only fill the log. */
 const BUG_ATTEMPTS = 3
 /** The bounds of a wait that the service requires, ms: no busy loop after `Retry-After: 0`, and no wait of a year after a mistake. */
-const WAIT_MIN_MS = 1 * SECOND
-const WAIT_MAX_MS = 6 * HOUR
+const [MIN_WAIT_MS, MAX_WAIT_MS] = [1 * SECOND, 6 * HOUR]
 /** Characters of a stack kept with a dead job. */
-const STACK_LIMIT = 4_000
+const MAX_STACK = 4_000
 
 /**
  * The outcome of a failed job. `wait`: it runs again when the service allows it, and no attempt is spent. `retry`: it runs
@@ -33,14 +32,13 @@ const PASSING = ['40001', '40P01', '53300', '08000', '08003', '08006']
 /** Turns an error into an outcome, by its kind and code, never by its text; waits are whole ms within the bounds above. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof RateLimitedError) {
-    const waitMs = Math.ceil(Math.min(WAIT_MAX_MS, Math.max(WAIT_MIN_MS, error.retryAfterMs || 0)))
+    const waitMs = Math.ceil(Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, error.retryAfterMs || 0)))
     return { kind: 'wait', waitMs }
   }
   if (error instanceof TransientError) return { kind: 'retry' }
   if (error instanceof CredentialsRejectedError) return { kind: 'park' }
-  if (error instanceof RejectedError) return { kind: 'refuse' }
-  if (error instanceof UnexpectedResponseError) return { kind: 'refuse' }
-  if (error instanceof ConfigError) return { kind: 'refuse' }
+  const isFinal = [RejectedError, UnexpectedResponseError, ConfigError].some((kind) => error instanceof kind)
+  if (isFinal) return { kind: 'refuse' }
   if (isNotUpYet(error) || PASSING.includes(errorCode(error))) return { kind: 'retry' }
   return { kind: 'bug' }
 }
@@ -54,7 +52,7 @@ export function makeFailure(error: unknown, dead: boolean): Error {
   const line = wellFormed(`${errorCode(error)}: ${errorLine(error)}`)
   const failure = dead ? new UnrecoverableError(line) : new Error(line)
   const stack = error instanceof Error ? (error.stack ?? line) : line
-  failure.stack = wellFormed(stack.replaceAll('\u0000', ' ').slice(0, STACK_LIMIT))
+  failure.stack = wellFormed(stack.replaceAll('\u0000', ' ').slice(0, MAX_STACK))
   return failure
 }
 

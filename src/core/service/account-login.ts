@@ -29,36 +29,29 @@ import { parseActivityList } from './wire/wire-activity.ts'
 import { MAX_LIFETIME_MS } from './wire/wire-token.ts'
 
 /** The state of an account's login in this process; calls share one refresh through it. */
-export type LoginState = ReturnType<typeof makeLoginState>
+export type LoginState = {
+  account: LoginAccount
+  /** see refreshAfter */
+  refreshAfter: number
+  /** an access token that the service answered with 401 */
+  refused?: string | undefined
+  /** an access token that one endpoint accepted after another had refused it */
+  accepted?: string
+  /** the next refresh ignores a pause after failures, because a person waits for it */
+  mayTryNow: boolean
+  inFlight?: Promise<RefreshResult> | undefined
+  /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
+  lastRead?: { at: number; found: Promise<Credentials | undefined>; pending: boolean } | undefined
+}
 
-/** The share of a token's life after which it is refreshed. The rest, days, is left for an outage of the service to end. */
-const REFRESH_AFTER = 0.5
-const REFRESH_JITTER = 0.1
 /** How long requests for activities share one read of the vault, which is a query and a file. */
 export const SHARED_READ_MS = SECOND
 
-/** Makes the state of an account's login; with `byHand` the first refresh is attempted at once, whatever failed before. */
-export function makeLoginState(
-  account: LoginAccount,
-  { random, byHand }: { random: () => number; byHand: boolean },
-) {
-  return {
-    account,
-    /** the share of a token's life after which it is refreshed; random, so that accounts do not refresh together */
-    refreshAfter: REFRESH_AFTER + REFRESH_JITTER * random(),
-    /** an access token that the service answered with 401 */
-    refused: undefined as string | undefined,
-    /** an access token that one endpoint accepted after another had refused it */
-    accepted: undefined as string | undefined,
-    /** the next refresh ignores a pause after failures, because a person waits for it */
-    mayTryNow: byHand,
-    inFlight: undefined as Promise<RefreshResult> | undefined,
-    /** the last read of the vault, with its start (ms); undefined when its result is known to be outdated */
-    lastRead: undefined as LastRead | undefined,
-  }
-}
-
-type LastRead = { at: number; found: Promise<Credentials | undefined>; pending: boolean }
+/**
+ * The share of a token's life after which it is refreshed; random, so that accounts do not refresh together. The rest, days, is left for an
+ * outage of the service to end.
+ */
+export const refreshAfter = (random: () => number) => 0.5 + 0.1 * random()
 
 /** A request that needs a token, and one to another endpoint, to find out whether that endpoint refuses the token too. */
 type TokenCall<T> = {

@@ -50,7 +50,7 @@ export function applyRetryAfter(
   }
 }
 
-/** Sends a GET, and again after a TransientError, twice at most, with growing pauses. */
+/** Sends a GET, and again after a TransientError. */
 export async function callRead(
   deps: CallDeps,
   input: { request: ServiceRequest; queue: string },
@@ -133,7 +133,12 @@ export function makePacer(
   deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined },
   options: { concurrency: number; requestsPerMinute: number; longestPauseMs?: number | undefined },
 ) {
-  const rate = makeRate(options.requestsPerMinute)
+  // A leaky bucket (GCRA). The even pace is lower than the allowed one by the burst, so that both together stay within it in any 60 s.
+  const burst = Math.min(MAX_BURST, Math.max(1, Math.floor(options.requestsPerMinute / 10)))
+  const intervalMs = MINUTE / (options.requestsPerMinute - burst + 1)
+  const allowanceMs = (burst - 1) * intervalMs
+  /** the time up to which requests are spent */
+  let ahead = 0
   /** in the order of the calls */
   const waiting: Waiter[] = []
   /** the count of calls when each queue was last served */
@@ -182,7 +187,9 @@ export function makePacer(
     timer = undefined
     while (running < options.concurrency && waiting.length > 0) {
       const now = deps.now().getTime()
-      const rateMs = rate.waitMs(now)
+      // A clock that is set back must not delay the calls.
+      ahead = Math.min(ahead, now + allowanceMs + intervalMs)
+      const rateMs = Math.ceil(ahead - allowanceMs - now)
       if (rateMs > 0) {
         startNextIn(rateMs)
         return
@@ -195,7 +202,7 @@ export function makePacer(
       remove(next)
       served += 1
       lastServed.set(next.call.queue, served)
-      rate.spend(now)
+      ahead = Math.max(now, ahead) + intervalMs
       running += 1
       next.start()
     }
@@ -255,7 +262,6 @@ export function makePacer(
       }
       startNext()
     },
-    /** Returns how long an origin is still paused, in ms. */
     pausedMs,
     /** Rejects all calls that wait, and all later ones, with `reason`. */
     close(reason: Error): void {
@@ -270,28 +276,4 @@ export function makePacer(
 function rateLimited(pauseMs: number): RateLimitedError {
   const text = `the service asked to wait, and ${Math.ceil(pauseMs / SECOND)} s of that are left`
   return new RateLimitedError('rate_limited', text, pauseMs)
-}
-
-/**
- * Makes a leaky bucket (GCRA). `ahead` is the time up to which requests are spent. The even pace is lower than `perMinute` by the burst, so
- * that both together stay within `perMinute` in any 60 s.
- */
-function makeRate(perMinute: number) {
-  const burst = Math.min(MAX_BURST, Math.max(1, Math.floor(perMinute / 10)))
-  const intervalMs = MINUTE / (perMinute - burst + 1)
-  const allowanceMs = (burst - 1) * intervalMs
-  let ahead = 0
-  // A clock that is set back must not delay the calls.
-  const clamp = (now: number): void => {
-    ahead = Math.min(ahead, now + allowanceMs + intervalMs)
-  }
-  return {
-    waitMs(now: number): number {
-      clamp(now)
-      return Math.max(0, Math.ceil(ahead - allowanceMs - now))
-    },
-    spend(now: number): void {
-      ahead = Math.max(now, ahead) + intervalMs
-    },
-  }
 }

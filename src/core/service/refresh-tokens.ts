@@ -167,7 +167,6 @@ async function fail(deps: RefreshDeps, account: LoginAccount, held: Held, error:
   return { kind: 'failed' as const, cause: error }
 }
 
-/** Tells whether two credentials have the same tokens. */
 export function isSamePair(a: Credentials, b: Credentials): boolean {
   return a.accessToken === b.accessToken && a.obtainedAt.getTime() === b.obtainedAt.getTime()
 }

@@ -164,12 +164,10 @@ export function tokenError(answer: RawAnswer, what: string, now: Date, grant: 'p
   return badShape(what, 'the answer of the service has no token')
 }
 
-/** Makes the error of an answer that lacks its main content. */
 export function badShape(what: string, reason: string): UnexpectedResponseError {
   return new UnexpectedResponseError('bad_shape', `${what}: ${reason}`)
 }
 
-/** Makes the error of a redirect that is not followed. */
 export function redirectError(what: string, reason: string): UnexpectedResponseError {
   return new UnexpectedResponseError('redirect_refused', `${what}: ${reason}`)
 }

@@ -8,7 +8,7 @@ import {
   type Comparison,
   type LoginState,
   listsOneOf,
-  makeLoginState,
+  refreshAfter,
   refreshIfDue,
   SHARED_READ_MS,
   withToken,
@@ -42,10 +42,10 @@ import {
 } from './service-errors.ts'
 import {
   type Application,
+  authorizeUrl,
   type ClientCredentials,
   fetchAuthorizeRefusal,
   type Grant,
-  makeAuthorizeUrl,
   requestLogin,
 } from './token-grants.ts'
 import type { OnAnswer } from './transport.ts'
@@ -116,14 +116,16 @@ export function openService(
     forAccount({ accountId, name, baseUrl }: Omit<LoginAccount, 'queue'>): AccountService {
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
-      const state = logins.get(key) ?? makeLoginState({ accountId, name, baseUrl, queue }, { random, byHand })
+      const account = { accountId, name, baseUrl, queue }
+      const fresh = { account, refreshAfter: refreshAfter(random), mayTryNow: byHand }
+      const state: LoginState = logins.get(key) ?? fresh
       logins.set(key, state)
-      return makeAccountService({ calls, vault, log }, state)
+      return accountService({ calls, vault, log }, state)
     },
     /** Requests a token pair and stores nothing (service document, endpoint 1). */
     requestLogin: (client: ClientCredentials, grant: Grant, signal?: AbortSignal) =>
       runLogin(client, () => requestLogin(calls, { client, grant }, signal), signal),
-    authorizeUrl: makeAuthorizeUrl,
+    authorizeUrl,
     /** Requests the login page and returns the reason when the service refuses to begin a login (endpoint 2). */
     fetchAuthorizeRefusal: (client: Application, input: { redirectUri: string }, signal?: AbortSignal) =>
       runLogin(client, () => fetchAuthorizeRefusal(calls, { client, ...input }, signal), signal),
@@ -176,13 +178,12 @@ type FixedEndpoint = 'GET /oauth/activity' | 'GET /oauth/training_info' | 'GET /
 /** Characters of an object's name in a message, at most. */
 const MAX_NAME = 80
 
-export type AccountService = ReturnType<typeof makeAccountService>
+export type AccountService = ReturnType<typeof accountService>
 
 /** Makes the endpoints that need a rider's token, for one account. Every call is paced and may throw every kind of error. */
-function makeAccountService(deps: RefreshDeps, state: LoginState) {
+function accountService(deps: RefreshDeps, state: LoginState) {
   const { baseUrl, queue } = state.account
 
-  /** Makes the target of an endpoint whose path is fixed. */
   const fixed = (endpoint: FixedEndpoint, what: string, query: Record<string, string> = {}) => {
     return { endpoint, what, url: endpointUrl(baseUrl, endpoint.slice('GET '.length), query) }
   }

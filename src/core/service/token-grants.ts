@@ -86,7 +86,7 @@ function interpretTokenAnswer(answer: RawAnswer, grant: Grant, now: Clock): Toke
 }
 
 /** Makes the address that a rider's browser is sent to (service document, endpoint 2). */
-export function makeAuthorizeUrl(client: Application, input: { redirectUri: string; state: string }): string {
+export function authorizeUrl(client: Application, input: { redirectUri: string; state: string }): string {
   const url = endpointUrl(client.baseUrl, '/oauth/authorize')
   url.search = new URLSearchParams({
     response_type: 'code',
@@ -132,7 +132,7 @@ export async function fetchAuthorizeRefusal(
   const state = randomBytes(24).toString('base64url')
   const request: ServiceRequest = {
     ...{ method: 'GET', endpoint: 'GET /oauth/authorize', what: 'the sign-in page' },
-    url: new URL(makeAuthorizeUrl(client, { redirectUri, state })),
+    url: new URL(authorizeUrl(client, { redirectUri, state })),
     ...{ authorization: undefined, redirects: 'manual' },
     totalMs: deps.transport.options.timeouts.tokenMs,
   }

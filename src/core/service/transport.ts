@@ -71,9 +71,8 @@ async function exchange(
   signal: AbortSignal,
   state: { answered: boolean; requestSent: boolean },
 ): Promise<RawAnswer> {
-  const { timeouts, userAgent } = deps.options
-  const largest = deps.options.maxBodyBytes
-  const maxBodyBytes = request.hasSamples ? largest : Math.min(largest, MAX_TEXT_BYTES)
+  const { timeouts, userAgent, maxBodyBytes } = deps.options
+  const maxBytes = request.hasSamples ? maxBodyBytes : Math.min(maxBodyBytes, MAX_TEXT_BYTES)
   const { url, what } = request
   const requestedAt = deps.now()
   state.answered = false
@@ -95,30 +94,17 @@ async function exchange(
   })
   state.answered = true
   const headers = flattenHeaders(response.headers)
-  const encoding = headers['content-encoding']
-  const refusal = refuseUnread(headers, what, maxBodyBytes)
+  const refusal = refuseUnread(headers, what, maxBytes)
   if (refusal) {
     response.body.on('error', () => undefined).destroy()
     throw refusal
   }
-  const { decoded, gzipped } = await readBody(response.body, {
-    encoding,
-    length: lengthOf(headers),
-    maxBytes: maxBodyBytes,
-    what,
-    large: deps.large,
-    hold: request.hold,
-  })
-  const serviceTime = parseDate(headers.date)
-  return {
-    status: response.statusCode,
-    headers,
-    body: decoded,
-    gzipped,
-    requestedAt,
-    serviceTime,
-    requestSent: state.requestSent,
-  }
+  const input = { encoding: headers['content-encoding'], length: lengthOf(headers), maxBytes, what }
+  const { large } = deps
+  const { decoded: body, gzipped } = await readBody(response.body, { ...input, large, hold: request.hold })
+  const { statusCode: status } = response
+  const { requestSent } = state
+  return { status, headers, body, gzipped, requestedAt, serviceTime: parseDate(headers.date), requestSent }
 }
 
 /** Streams bytes in pieces: while the last piece is not taken, the request cannot have arrived. */
@@ -136,18 +122,11 @@ function* piecesOf(parts: readonly Uint8Array[], onLast: () => void): Generator<
   }
 }
 
-function lengthOfBody(content: RequestBody['content']): number {
-  if (typeof content === 'string') return Buffer.byteLength(content)
-  return content.reduce((sum, part) => sum + part.length, 0)
-}
-
-function refuseUnread(headers: RawAnswer['headers'], what: string, maxBodyBytes: number) {
-  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return tooLarge(what, maxBodyBytes)
+function refuseUnread(headers: RawAnswer['headers'], what: string, maxBytes: number) {
+  if ((lengthOf(headers) ?? 0) > maxBytes) return tooLarge(what, maxBytes)
   if (isKnownEncoding(headers['content-encoding'])) return undefined
-  return new UnexpectedResponseError(
-    'unknown_encoding',
-    `${what}: the answer is compressed in an unknown way`,
-  )
+  const message = `${what}: the answer is compressed in an unknown way`
+  return new UnexpectedResponseError('unknown_encoding', message)
 }
 
 function headersOf(request: ServiceRequest, userAgent: string): Record<string, string> {
@@ -159,7 +138,7 @@ function headersOf(request: ServiceRequest, userAgent: string): Record<string, s
     ...(authorization !== undefined && { authorization }),
     ...(body && {
       'content-type': body.contentType,
-      'content-length': String(lengthOfBody(body.content)),
+      'content-length': String([body.content].flat().reduce((sum, part) => sum + Buffer.byteLength(part), 0)),
     }),
   }
 }
@@ -303,7 +282,6 @@ async function collect(
   return { bytes: whole.subarray(0, size), ended: false }
 }
 
-/** Whether a Content-Encoding is one that this client decodes. */
 export function isKnownEncoding(encoding: string | undefined): boolean {
   return isGzip(encoding) || /^(identity)?$/i.test(encoding?.trim() ?? '')
 }

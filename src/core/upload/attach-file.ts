@@ -101,7 +101,6 @@ export async function attachFile(
   return { upload, isKept: await keepWhole(deps, input) }
 }
 
-/** Makes the ledger row of a new file. */
 export function seenOf({ account, fit, whole: { startedAt, otherStarts } }: WholeFile, seenAt: Date) {
   const { contentId, name: fileName, sizeBytes } = fit
   return { accountId: account.accountId, contentId, fileName, sizeBytes, startedAt, otherStarts, seenAt }

@@ -7,6 +7,7 @@ import {
   findUpload,
   recordUploadState,
   type Upload,
+  type UploadChange,
   upsertUploaded,
 } from '../store/uploads/uploads.ts'
 import { distanceTo, type Match, matchActivity, START_WITHIN_MS } from './match-activity.ts'
@@ -82,29 +83,22 @@ async function checkRow(
   // Read under the lock of findClaims, so that no other process changes it.
   const upload = await findUpload(tx, input.key)
   if (!upload || !isDue(upload, requestedAt)) return undefined
+  const record = (change: UploadChange) => recordUploadState(tx, upload, change, { from: [upload.state] })
   const known = factsOf(upload)
-  const fresh = listed.filter(({ path }) => isNew(upload, claims, path))
+  const candidates = listed.filter(({ path }) => isNew(upload, claims, path))
+  const own = matchActivity({ ...known, candidates, rivals: claims.rivals })
   if (upload.state === 'unconfirmed') {
-    const match = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
-    if (match.kind === 'found')
-      return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
-    return recordUploadState(tx, upload, stillUnconfirmed(upload, match, requestedAt), {
-      from: ['unconfirmed'],
-    })
+    if (own.kind !== 'found') return record(stillUnconfirmed(upload, own, requestedAt))
+    return recordAccepted(tx, { upload, path: own.path, claims, now: requestedAt })
   }
   const path = upload.activityPath
-  if (path !== null && paths.includes(path)) {
-    // The first fetch came before the service had it.
-    await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: requestedAt })
-    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), { from: [upload.state] })
-  }
-  if (path !== null && isTooEarly(upload, requestedAt)) {
-    return recordUploadState(tx, upload, nextCheck(upload, requestedAt), { from: [upload.state] })
-  }
-  const own = matchActivity({ ...known, candidates: fresh, rivals: claims.rivals })
+  const isListed = path !== null && paths.includes(path)
+  // The first fetch came before the service had it.
+  if (isListed) await upsertUploaded(tx, { accountId: upload.accountId, path, listedAt: requestedAt })
+  if (isListed || (path !== null && isTooEarly(upload, requestedAt)))
+    return record(nextCheck(upload, requestedAt))
   const match = own.kind === 'found' ? own : matchActivity({ ...known, candidates: listed, rivals: [] })
-  if (match.kind !== 'found')
-    return recordUploadState(tx, upload, stillGone(upload, requestedAt), { from: [upload.state] })
+  if (match.kind !== 'found') return record(stillGone(upload, requestedAt))
   await recordReplaced(tx, { upload, path: match.path, now: requestedAt })
   return recordAccepted(tx, { upload, path: match.path, claims, now: requestedAt })
 }
@@ -146,12 +140,10 @@ function nextCheck(upload: Upload, now: Date) {
   return { state, checks, nextTryAt: new Date(now.getTime() + backoffMs(backoff, checks)) }
 }
 
-/** The facts of a file that identify its activity. */
 function factsOf({ startedAt, otherStarts, fileName }: Upload) {
   return { startedAt, otherStarts: (otherStarts ?? []).map((start) => new Date(start)), fileName }
 }
 
-/** Returns all starts of a file. */
 function startsOf(upload: Upload): Date[] {
   const { startedAt, otherStarts } = factsOf(upload)
   return [...(startedAt ? [startedAt] : []), ...otherStarts]

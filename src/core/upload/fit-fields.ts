@@ -2,7 +2,7 @@ import type { FitMessageFields } from '../fit/fit-contents.ts'
 import { type FitValue, firstOf } from '../fit/fit-values.ts'
 
 export const SEMICIRCLES_PER_DEGREE = 2 ** 31 / 180
-export const LARGEST_INTEGER = 2 ** 31 - 1
+export const MAX_INTEGER = 2 ** 31 - 1
 
 /** Returns the fields of a message in the form of a column `fields`. */
 export function fieldsOf({ fields, developerFields }: FitMessageFields) {
@@ -30,7 +30,7 @@ export function numberOf(value: FitValue | undefined): number | null {
 
 export function integerOf(value: FitValue | undefined): number | null {
   const one = numberOf(value)
-  return one !== null && Number.isInteger(one) && Math.abs(one) <= LARGEST_INTEGER ? one : null
+  return one !== null && Number.isInteger(one) && Math.abs(one) <= MAX_INTEGER ? one : null
 }
 
 export function momentOf(value: FitValue | undefined): Date | null {

@@ -155,28 +155,19 @@ export function normalizeRecords(records: FitRecords): { columns: Columns; left:
     for (const [record, value] of others) leave(field, record - 1, value)
     if (!done.has(name))
       for (const [row, value] of numbers.entries()) if (!Number.isNaN(value)) leaveNumber(field, row, value)
-    if (pairs && !PHASES.some(([phase]) => phase === name))
-      for (const [row, value] of makePairs(pairs)) leave(field, row, value)
+    if (!pairs || PHASES.some(([phase]) => phase === name)) continue
+    for (const [row, first] of pairs[0].entries()) {
+      const pair = [first, pairs[1][row] ?? Number.NaN].map((one) => (Number.isNaN(one) ? null : one))
+      if (pair.some((one) => one !== null)) leave(field, row, pair)
+    }
   }
   return { columns, left: [...left.values()].map(inOrder) }
 }
 
-function* makePairs([first, second]: NonNullable<RecordField['pairs']>): Generator<[number, FitValue]> {
-  for (const [row, value] of first.entries()) {
-    const pair = [value, second[row] ?? Number.NaN].map((one) => (Number.isNaN(one) ? null : one))
-    if (pair.some((one) => one !== null)) yield [row, pair]
-  }
-}
-
-function inOrder(left: LeftField): LeftField {
-  const { records, values, ...field } = left
-  if (records.every((record, index) => index === 0 || record >= (records[index - 1] ?? 0))) return left
-  const places = records.map((_, index) => index).sort((a, b) => (records[a] ?? 0) - (records[b] ?? 0))
-  return {
-    ...field,
-    records: places.map((place) => records[place] ?? 0),
-    values: places.map((place) => values[place] ?? 0),
-  }
+function inOrder({ records, values, ...field }: LeftField): LeftField {
+  const places = [...records.keys()].sort((a, b) => (records[a] ?? 0) - (records[b] ?? 0))
+  const sorted = <T>(all: readonly T[]) => places.map((place) => all[place] as T)
+  return { ...field, records: sorted(records), values: sorted(values) }
 }
 
 /** Old devices pack both into three bytes: 12 bits of cm/s, and 12 bits of 1/16 m that restart after 256 m. */

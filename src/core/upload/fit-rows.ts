@@ -20,7 +20,7 @@ import {
   fieldsOf,
   hexOf,
   integerOf,
-  LARGEST_INTEGER,
+  MAX_INTEGER,
   momentOf,
   nameOf,
   numberOf,
@@ -87,7 +87,6 @@ function meansOf({ temperature, rightPowerPct, power }: ReturnType<typeof normal
   }
 }
 
-/** Finds the first position of the records, degrees. */
 function startOf({ lat, lng }: ReturnType<typeof normalizeRecords>['columns']) {
   const first = lat?.findIndex((value, row) => isPosition(value, lng?.[row] ?? Number.NaN)) ?? -1
   return { startLat: lat?.[first] ?? null, startLng: lng?.[first] ?? null }
@@ -114,13 +113,8 @@ function utcOffsetOf({ timestamp, localTimestamp }: FitFields): number | null {
 
 function sumOf(message: FitMessageFields) {
   const { fields } = message
-  const first = (...names: string[]) => {
-    for (const name of names) {
-      const value = numberOf(fields[name])
-      if (value !== null) return value
-    }
-    return null
-  }
+  const first = (...names: string[]) =>
+    names.map((name) => numberOf(fields[name])).find((value) => value !== null) ?? null
   // The whole number and the fraction are in two fields.
   const withFraction = (name: string, fraction: string) => {
     const whole = first(name)
@@ -265,7 +259,7 @@ function valuesOf(
     count: values.length,
     offsetsS: records.map((record) => {
       const offset = ((all.timesMs[record - 1] ?? Number.NaN) - start) / 1_000
-      return Math.abs(offset) <= LARGEST_INTEGER ? offset : null
+      return Math.abs(offset) <= MAX_INTEGER ? offset : null
     }),
     values: values.map((value) => (typeof value === 'number' ? value : null)),
     records: inEach ? null : records,

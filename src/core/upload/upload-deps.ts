@@ -19,12 +19,10 @@ export type UploadDeps = {
     signal: AbortSignal | undefined,
   ) => Promise<Listed[]>
   log: Logger
-  /** logs repeated problems once */
   problems: LogOnce
   /** the memory, in bytes, that all files share while they are sent */
   memory: Semaphore
   now: Clock
-  /** whether the bytes of each FIT file are kept in the database */
   keepFit: boolean
   /** how long a file must rest after its recording, ms */
   settleMs: number

@@ -31,7 +31,6 @@ const UNCONFIRMED_AFTER_5XX_MS = 15 * SECOND
 const CLOCKS_WITHIN_MS = 1 * MINUTE
 /** When an accepted file's activity that cannot be fetched is first checked. */
 const FIRST_CHECK_MS = 10 * SECOND
-/** States without a result yet. */
 export const OPEN_STATES: readonly UploadState[] = ['seen', 'sending', 'unconfirmed']
 
 /**

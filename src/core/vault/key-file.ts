@@ -11,7 +11,6 @@ const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
 /** The incomplete key file that a crash leaves. */
 const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
 
-/** Returns the path of a data directory's key file. */
 export function secretKeyPath(dataDir: string): string {
   return join(dataDir, 'secret.key')
 }
@@ -55,7 +54,6 @@ export function readSecretKeys(dataDir: string): Buffer[] {
   return current ? [current, ...pending] : pending
 }
 
-/** Reads the ids of the keys of unfinished rotations. */
 export function readPendingIds(dataDir: string): string[] {
   return readNames(dataDir).flatMap((name) => PENDING.exec(name)?.[1] ?? [])
 }
@@ -110,7 +108,6 @@ export async function putKeyInPlace(dataDir: string, keyId: string): Promise<voi
   }
 }
 
-/** Makes a random key. */
 export function makeKey(): Buffer {
   return randomBytes(KEY_BYTES)
 }

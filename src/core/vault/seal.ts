@@ -142,7 +142,6 @@ export class UnreadableLoginError extends ConfigError {
     this.accountId = accountId
   }
 
-  /** Returns the same error with the account's name in its message. */
   of({ accountId, name }: { accountId: number; name: string }): UnreadableLoginError {
     return new UnreadableLoginError(this.code, { accountId, name }, { cause: this.cause })
   }
@@ -184,7 +183,6 @@ export type Login = Pick<Credentials, 'clientId' | 'clientSecret'> & {
   password?: string | undefined
 }
 
-/** Seals a login for the table and the spool. */
 export function sealLogin(sealer: Sealer, owner: Owner, login: Login): SealedCredentials {
   const { password, username, clientId, clientSecret, pair } = login
   return {

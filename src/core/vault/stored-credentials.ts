@@ -24,7 +24,6 @@ import {
   unsealFields,
 } from './seal.ts'
 
-/** The dependencies of the vault's functions. */
 export type VaultParts = Readonly<{ store: Store; log: Logger; keys: Keyring; spool: Spool }>
 
 // Stands in for the row while the database is unreachable.
@@ -179,7 +178,6 @@ export function makeSpool(directory: string, identity: string) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeDurably(pathOf(sealed.accountId), toText(sealed))
     },
-    /** Lists the accounts that have a file. */
     async list(): Promise<number[]> {
       const names = await readdir(directory).catch(orNone)
       return names.flatMap((name) => {
@@ -264,7 +262,6 @@ function selectSealed(tx: Tx) {
     .leftJoin(riders, eq(riders.accountId, credentials.accountId))
 }
 
-/** Finds the ids of the keys that seal the rows of all accounts. */
 export async function findKeyIds(tx: Tx): Promise<Set<string>> {
   const rows = await tx.db.selectDistinct({ keyId: credentials.keyId }).from(credentials)
   return new Set(rows.map(({ keyId }) => keyId))

@@ -112,7 +112,6 @@ export function makeTokenVault(
       })
       if (parked) deps.log.error({ accountId, code }, message)
     },
-    /** Seals every login with the key that `nextKey` returns; see resealCredentials. */
     rotate: (nextKey: (used: ReadonlySet<string>) => Promise<Buffer>) => resealCredentials(parts, nextKey),
   }
 }

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { DROP_LIMITS, type DroppedFit, type Fault, UnpackError } from '../../../src/core/fit/archive.ts'
 import { cleanFitName, isDroppable } from '../../../src/core/fit/fit-names.ts'
-import { sourceOf, unpackDropped } from '../../../src/core/fit/read-fit.ts'
+import { sourceOf, unpackDropped } from '../../../src/core/fit/unpack.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { makeZip } from './make-zip.ts'
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readFit, sourceOf } from '../../../src/core/fit/read-fit.ts'
+import { readFit } from '../../../src/core/fit/read-fit.ts'
+import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import { updateTimeZones } from '../../../src/core/mirror/time-zones.ts'
 import { sendFile } from '../../../src/core/upload/send-file.ts'

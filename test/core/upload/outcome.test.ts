@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { sourceOf } from '../../../src/core/fit/read-fit.ts'
+import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import type { Claims, Upload } from '../../../src/core/store/uploads/uploads.ts'
 import { importFile } from '../../../src/core/upload/import-file.ts'

@@ -1,4 +1,5 @@
-import { contentIdOf, sourceOf } from '../../../src/core/fit/read-fit.ts'
+import { contentIdOf } from '../../../src/core/fit/read-fit.ts'
+import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { findWanted } from '../../../src/core/store/activities/wanted.ts'

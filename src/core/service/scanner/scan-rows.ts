@@ -35,7 +35,7 @@ class Column {
 
 const LABEL_OFFSET = offsetof<Column>()
 const RECORD_BYTES: u32 = 128
-const LONGEST_LABEL: u32 = RECORD_BYTES - <u32>LABEL_OFFSET - 8
+const MAX_LABEL: u32 = RECORD_BYTES - <u32>LABEL_OFFSET - 8
 
 /** The records of the columns; the columns in the order of the last sample; the numbers, column by column. */
 const RECORDS = memory.data(MAX_COLUMNS * RECORD_BYTES)
@@ -55,7 +55,6 @@ const MAX_COMPARED: u32 = 1 << 25
 export let next: u32 = 0
 export let ended: bool = false
 
-/** Begins another list. */
 export function reset(): void {
   columns = 0
   compared = 0
@@ -156,7 +155,7 @@ function seekColumn(at: usize, before: u32): u32 {
     if (load<u8>(end) === BACKSLASH || load<u8>(end) < SPACE) return NO_COLUMN
   const colon = skipSpace(end + 1)
   const length = <u32>(skipSpace(colon + 1) - at)
-  if (load<u8>(colon) !== COLON || length > LONGEST_LABEL) return NO_COLUMN
+  if (load<u8>(colon) !== COLON || length > MAX_LABEL) return NO_COLUMN
   const nameLength = <u32>(end - at - 1)
   const index = columnNamed(at + 1, nameLength, before)
   if (index === NO_COLUMN) return NO_COLUMN

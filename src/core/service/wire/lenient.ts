@@ -14,7 +14,6 @@ export type Parsed<T> = { ok: true; value: T; drift: Drift[] } | { ok: false; re
 /** An item of a list that cannot be used; `index` counts from 0 as sent, `named` is the beginning of its path, else of its name. */
 export type BadItem = { index: number; reason: string; named?: string }
 
-/** A parsed answer with its differences from the service document. */
 export type WithDrift = { drift: Drift[] }
 
 /** Parses a decoded JSON value; `prefix` begins the names of its fields in drift. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseIfJson } from '../../../kit/json.ts'
 import { PROGRAM_FOLDER } from '../../../kit/program-folder.ts'
 import { MAX_CELLS, MAX_SAMPLES, type WireSamples } from './wire-activity.ts'
 
@@ -25,13 +26,24 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
   if (body[at] === LIST_END) return { data: { count: 0, fields: new Map() }, end: at + 1 }
   scanner ??= loadScanner()
   scanner.reset()
-  const columns: Column[] = []
-  const others: Others[] = []
+  const columns: { name: string; numbers: Float64Array }[] = []
+  /** the values that are neither null nor numbers, by column and sample */
+  const others: Map<number, unknown>[] = []
   let count = 0
   let capacity = 0
   for (;;) {
     const window = body.subarray(at, at + scanner.windowBytes)
-    const scanned = scanner.scan(window, makeReadOther(window, others, count))
+    const before = count
+    // Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object.
+    const scanned = scanner.scan(window, (column, row, valueAt) => {
+      const end = skipValue(window, valueAt)
+      const value = end === NOT_JSON ? undefined : parseIfJson(window.toString('utf8', valueAt, end))
+      if (value === undefined) return undefined
+      if (typeof value === 'number') return { end, number: value }
+      others[column] ??= new Map()
+      others[column].set(before + row, value)
+      return { end, number: Number.NaN }
+    })
     if (scanned.rows === 0) return undefined
     const { rows } = scanned
     if (count + rows > capacity) {
@@ -43,8 +55,8 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     if (count + rows > MAX_SAMPLES || scanned.columns * capacity > MAX_CELLS) return undefined
     for (let index = 0; index < scanned.columns; index++) {
       // A field that the first samples do not have is NaN in them.
-      const before = () => new Float64Array(count).fill(Number.NaN)
-      const column = columns[index] ?? { name: scanner.nameOf(index), numbers: before() }
+      const none = () => new Float64Array(count).fill(Number.NaN)
+      const column = columns[index] ?? { name: scanner.nameOf(index), numbers: none() }
       columns[index] = column
       if (column.numbers.length < capacity) {
         const longer = new Float64Array(capacity)
@@ -58,43 +70,11 @@ export function scanSamples(body: Buffer, start: number): { data: WireSamples; e
     if (scanned.ended) break
   }
   const fields = columns.map(
-    ({ name, numbers }, index) => [name, { numbers, others: others[index] ?? NO_OTHERS }] as const,
+    ({ name, numbers }, index) => [name, { numbers, others: others[index] ?? new Map() }] as const,
   )
   const data = { count, fields: new Map(fields) }
   // Two invalid names may decode to the same text.
   return data.fields.size === columns.length ? { data, end: at } : undefined
-}
-
-type Column = { name: string; numbers: Float64Array }
-/** The values that are neither null nor numbers, by sample. */
-type Others = Map<number, unknown>
-
-const NO_OTHERS: ReadonlyMap<number, unknown> = new Map()
-
-/**
- * Reads a value for which the scanner is too simple: a long number, one with an exponent, text, a list or an object. `count` samples come
- * before it.
- */
-function makeReadOther(window: Buffer, others: Others[], count: number): ReadOther {
-  return (column, row, at) => {
-    const end = skipValue(window, at)
-    if (end === NOT_JSON) return undefined
-    const value = parseSlice(window, at, end)
-    if (value === undefined) return undefined
-    if (typeof value === 'number') return { end, number: value }
-    others[column] ??= new Map()
-    others[column].set(count + row, value)
-    return { end, number: Number.NaN }
-  }
-}
-
-/** Parses a slice of bytes as a JSON value; undefined when it is not one. */
-function parseSlice(bytes: Buffer, start: number, end: number): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8', start, end)) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Compiled from src/core/service/scanner; read from there also when the program runs from its sources. */
@@ -156,7 +136,6 @@ function loadScanner() {
   return {
     /** the most bytes that one call of `scan` accepts */
     windowBytes,
-    /** Begins another list. */
     reset: () => wasm.reset(),
     /**
      * Reads the complete samples of `bytes`, which begin with a sample. Returns their number, the number of columns so far, the

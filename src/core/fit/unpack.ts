@@ -9,17 +9,20 @@ import {
 import { errorCode } from '../../kit/errors.ts'
 import {
   type ByteSource,
+  DROP_LIMITS,
   type DropLimits,
   type DroppedFit,
   type Fault,
+  isFormat,
   mostUnpacked,
   refused,
   UnpackError,
   type Unpacked,
+  unpackBytes,
   unready,
 } from './archive.ts'
 import { cleanFitName } from './fit-names.ts'
-import { unpackBytes } from './gzip.ts'
+import { HEADER_SIZES } from './fit-walker.ts'
 
 const STORED = 0
 const DEFLATED = 8
@@ -29,11 +32,51 @@ const MADE_ON_UNIX = 3
 const SMALLER = 'drop its files in smaller archives'
 
 /**
+ * Lists the FIT files in a dropped file by its content, whatever its name: FIT, gzip, or zip with FIT files and further zip archives. Names
+ * are base names, cleaned, unique, ending in `.fit`. Reads only the directory of an archive, and does not judge the FIT files. `unready` is
+ * an archive that may still grow; `refused` one without a FIT file, or one that unpacks to more than `limits`. Throws the error of the
+ * source when reading fails.
+ */
+export async function unpackDropped(
+  name: string,
+  source: ByteSource,
+  limits: DropLimits = DROP_LIMITS,
+): Promise<Unpacked> {
+  const front = await readFront(source)
+  if (isFormat('zip', front)) return unpackZip(source, limits)
+  const isPacked = isFormat('gzip', front)
+  const [ending] = /\.(?:zip|gz)$/i.exec(name) ?? []
+  // A file that is empty or begins with zeros may still become an archive.
+  if (ending && !isPacked && front[0] && !HEADER_SIZES.includes(front[0]))
+    return refused('not_archive', `it is named ${ending}, but is neither an archive nor a FIT file`)
+  if (source.sizeBytes > limits.fileBytes) {
+    const mib = limits.fileBytes / 1_024 / 1_024
+    return refused('too_large', `it is larger than a FIT file can be (${mib} MiB); check what it holds`)
+  }
+  const open = () => unpackBytes(source.open(), mostUnpacked(source.sizeBytes, limits))
+  return { verdict: 'files', files: [{ name: cleanFitName(name), open }], isPacked }
+}
+
+export function sourceOf(bytes: Uint8Array): ByteSource {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return {
+    sizeBytes: buffer.length,
+    open: ({ start, end } = { start: 0, end: buffer.length }) =>
+      Readable.from([buffer.subarray(start, end)], { objectMode: false }),
+  }
+}
+
+/** Reads the first two bytes, which show the format of an archive. */
+async function readFront(source: ByteSource): Promise<Buffer> {
+  return Buffer.concat(await source.open({ start: 0, end: Math.min(2, source.sizeBytes) }).toArray())
+}
+
+/**
  * Lists every FIT file in a zip by the archive's directory, and in the zip archives inside it. Their bytes are read when they are
  * opened, and one that cannot be read gives its fault then. Other files are skipped. An archive whose directory is not there yet is
  * `unready`. Throws the error of the source when reading fails.
  */
-export async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
+async function unpackZip(source: ByteSource, limits: DropLimits): Promise<Unpacked> {
   const list: FileList = { limits, files: [], names: new Set(), entries: 0, bytes: 0 }
   try {
     await readZip(source, list, 0)
@@ -88,7 +131,7 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
     if (fault) add(() => failing(fault))
     else if (isFit(name)) add(() => readEntry(zip, entry, most))
     else
-      await readZip(makeForwardSource(zip, entry), list, nesting + 1).catch((error: unknown) => {
+      await readZip(forwardSource(zip, entry), list, nesting + 1).catch((error: unknown) => {
         const cut = faultOf(error)
         add(() => failing(cut))
       })
@@ -104,7 +147,7 @@ async function* failing(fault: Fault): AsyncGenerator<Uint8Array> {
  * Makes a source of the bytes of an entry, which can only be read forward: a range behind the last one is reached by reading on,
  * one before it, or while another is being read, from the front again.
  */
-function makeForwardSource(zip: ZipFile, entry: Entry): ByteSource {
+function forwardSource(zip: ZipFile, entry: Entry): ByteSource {
   type Reading = { chunks: AsyncIterator<Uint8Array>; held: Uint8Array; place: number; isBusy: boolean }
   let last: Reading | undefined
   async function* read({ start, end }: { start: number; end: number }): AsyncGenerator<Uint8Array> {
@@ -134,7 +177,6 @@ function makeForwardSource(zip: ZipFile, entry: Entry): ByteSource {
   return { sizeBytes, open }
 }
 
-/** Lets yauzl read from a source. */
 class SourceReader extends RandomAccessReader {
   readonly #source: ByteSource
 
