@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { ACCOUNT, CLIENT, errorOf, openTestService, type Reply, tokenBody } from './open-test-service.ts'
+import {
+  CLIENT,
+  CODE,
+  errorOf,
+  openTestService,
+  PASSWORD,
+  type Reply,
+  tokenBody,
+} from './open-test-service.ts'
 
 describe('a grant', () => {
   it('sends the password with Basic credentials, and returns a pair with its times by our clock', async () => {
-    const { service, requests, clock, vault } = openTestService(() => ({
-      body: { ...tokenBody(1), expires_in: 100 },
-    }))
-    const pair = await service.requestLogin(CLIENT, {
-      type: 'password',
-      username: 'ri der',
-      password: 'p&w=+%é',
-    })
+    const body = { ...tokenBody(1), expires_in: 100 }
+    const { service, requests, clock, vault } = openTestService(() => ({ body }))
+    const person = { username: 'ri der', password: 'p&w=+%é' }
+    const pair = await service.requestLogin(CLIENT, { ...PASSWORD, ...person })
     expect(pair).toEqual({
       accessToken: 'access-1',
       refreshToken: 'refresh-1',
@@ -19,11 +23,8 @@ describe('a grant', () => {
     })
     expect(requests[0]).toMatchObject({ method: 'POST', path: '/oauth/token' })
     expect(requests[0]?.headers.authorization).toBe(`Basic ${btoa('service_public:service_public')}`)
-    expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toEqual({
-      grant_type: 'password',
-      username: 'ri der',
-      password: 'p&w=+%é',
-    })
+    const sent = Object.fromEntries(new URLSearchParams(requests[0]?.body))
+    expect(sent).toEqual({ grant_type: 'password', ...person })
     expect(vault.writes).toEqual([])
   })
 
@@ -41,15 +42,11 @@ describe('a grant', () => {
   })
 
   it('keeps the refresh token when a refresh returns no new one', async () => {
-    const { service, vault, clock } = openTestService(() => ({ body: { access_token: 'a2' } }))
+    const { service, account, vault, clock } = openTestService(() => ({ body: { access_token: 'a2' } }))
     clock.advance(6 * 24 * 3_600_000)
-    expect(await service.forAccount(ACCOUNT).refreshTokenIfDue()).toBe('refreshed')
+    expect(await account.refreshTokenIfDue()).toBe('refreshed')
     expect(vault.rows.get(1)).toMatchObject({ accessToken: 'a2', refreshToken: 'refresh-0' })
-    expect(
-      await errorOf(service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' })),
-    ).toMatchObject({
-      code: 'bad_shape',
-    })
+    expect(await errorOf(service.requestLogin(CLIENT, PASSWORD))).toMatchObject({ code: 'bad_shape' })
   })
 
   it.each([
@@ -68,10 +65,7 @@ describe('a grant', () => {
     [200, { access_token: '' }, 'UnexpectedResponseError', 'bad_shape'],
   ])('answered with %i %j is a %s', async (status, body, name, code) => {
     const { service, requests } = openTestService(() => ({ status, body }))
-    const error = await errorOf(
-      service.requestLogin(CLIENT, { type: 'password', username: 'u', password: 'p' }),
-    )
-    expect(error).toMatchObject({ name, code })
+    expect(await errorOf(service.requestLogin(CLIENT, PASSWORD))).toMatchObject({ name, code })
     expect(requests).toHaveLength(1)
   })
 
@@ -97,11 +91,7 @@ describe('a grant', () => {
   ])('with an expires_in of %s gives tokens with a life of %d s', async (sent, seconds) => {
     const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
     const { service, clock } = openTestService(() => ({ body }))
-    const pair = await service.requestLogin(CLIENT, {
-      type: 'authorization_code',
-      code: 'c',
-      redirectUri: 'http://127.0.0.1/cb',
-    })
+    const pair = await service.requestLogin(CLIENT, CODE)
     expect(pair.expiresAt).toEqual(new Date(clock.now().getTime() + seconds * 1_000))
   })
 

@@ -1,10 +1,12 @@
 import { inspect } from 'node:util'
-import { afterEach, describe, expect, it } from 'vitest'
-import { openService } from '../../../src/core/service/service.ts'
+import { describe, expect, it } from 'vitest'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
+  BASE_URL,
+  CODE,
   makeTestClock,
   makeTestLog,
+  openRealAccount,
   openTestService,
   type Reply,
   type SentRequest,
@@ -22,10 +24,7 @@ const ACCOUNT_SECRETS = {
 }
 const echo = `old access-${SECRET} refresh-${SECRET}`
 
-const closers: Array<() => Promise<void>> = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
+const isToken = ({ path }: SentRequest) => path === '/oauth/token'
 
 /** Everything a log, a table cell or a person could get to see of an error: text, fields, stack and causes. */
 function everythingOf(error: unknown): string {
@@ -55,10 +54,6 @@ const REPLIES: Array<[string, Reply | Error]> = [
   ['a lost connection', Object.assign(new Error(`socket ${echo}`), { code: 'ECONNRESET', data: echo })],
 ]
 
-function isToken(requests: SentRequest): boolean {
-  return requests.path === '/oauth/token'
-}
-
 describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
   const errors: unknown[] = []
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -76,16 +71,10 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
       (requests: SentRequest) => (isToken(requests) ? { status: 401, body: echo } : reply),
     ],
   ])('%s', async (_where, answer) => {
-    const clock = makeTestClock()
-    const vault = makeMemoryVault({ 1: makeCredentials(clock.now(), ACCOUNT_SECRETS) })
-    const { service, lines, vault: kept } = openTestService(answer, { vault })
-    const client = {
-      baseUrl: 'https://service.test',
-      clientId: 'app',
-      clientSecret: ACCOUNT_SECRETS.clientSecret,
-    }
-    const account = service.forAccount({ accountId: 1, name: 'default', baseUrl: client.baseUrl })
-    const { password } = ACCOUNT_SECRETS
+    const vault = makeMemoryVault({ 1: makeCredentials(makeTestClock().now(), ACCOUNT_SECRETS) })
+    const { service, account, lines } = openTestService(answer, { vault })
+    const { password, clientSecret } = ACCOUNT_SECRETS
+    const client = { baseUrl: BASE_URL, clientId: 'app', clientSecret }
     errors.length = 0
     await attempt(() => account.listActivities({ from: new Date(0), to: new Date(1) }))
     await attempt(() => account.fetchActivity('ab12', { samples: true }))
@@ -94,25 +83,13 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     await attempt(() => account.uploadFit({ fileName: 'a.fit', bytes: Buffer.from('x') }))
     await attempt(() => account.refreshTokenIfDue())
     await attempt(() => service.requestLogin(client, { type: 'password', username: 'rider', password }))
-    await attempt(() =>
-      service.requestLogin(client, {
-        type: 'authorization_code',
-        code: SECRET,
-        redirectUri: 'http://127.0.0.1/cb',
-      }),
-    )
-    await attempt(() =>
-      service.requestLogin(client, {
-        type: 'authorization_code',
-        code: SECRET,
-        redirectUri: `http://127.0.0.1/?s=${SECRET}`,
-      }),
-    )
+    for (const redirectUri of [CODE.redirectUri, `http://127.0.0.1/?s=${SECRET}`])
+      await attempt(() => service.requestLogin(client, { ...CODE, code: SECRET, redirectUri }))
     await attempt(() => service.listDefaultWorkouts(client.baseUrl))
     expect(errors.length).toBeGreaterThan(3)
     for (const error of errors) expect(everythingOf(error)).not.toContain(SECRET)
     expect(lines.join('')).not.toContain(SECRET)
-    expect(kept.reasons.join(' ')).not.toContain(SECRET)
+    expect(vault.reasons.join(' ')).not.toContain(SECRET)
   })
 })
 
@@ -128,36 +105,15 @@ describe('no secret leaks from a real connection', () => {
     ],
   ])('%s', async (_name, bytes) => {
     const server = await openRawServer((socket) => socket.end(bytes))
-    closers.push(() => server.close())
-    const { log, lines } = makeTestLog()
-    const clock = makeTestClock()
-    const vault = makeMemoryVault({
-      1: makeCredentials(new Date(0), { ...ACCOUNT_SECRETS, origin: server.origin }),
-    })
-    const service = openService(
-      { vault, log, now: clock.now, sleep: clock.sleep },
-      { concurrency: 1, requestsPerMinute: 60_000, userAgent: 'musette/test' },
-    )
-    closers.push(() => service.close())
-    const account = service.forAccount({ accountId: 1, name: 'default', baseUrl: server.origin })
+    const expired = { ...ACCOUNT_SECRETS, obtainedAt: new Date(0), expiresAt: new Date(0) }
+    const { service, account, lines } = openRealAccount(server, { concurrency: 1 }, expired)
     const client = { baseUrl: server.origin, clientId: 'app', clientSecret: ACCOUNT_SECRETS.clientSecret }
-    const errors = await Promise.all(
-      [
-        account.fetchTrainingInfo({}),
-        service.requestLogin(client, {
-          type: 'authorization_code',
-          code: SECRET,
-          redirectUri: 'http://127.0.0.1/cb',
-        }),
-        service.listDefaultWorkouts(server.origin),
-      ].map((call) =>
-        call.then(
-          () => undefined,
-          (error: unknown) => error,
-        ),
-      ),
-    )
-    for (const error of errors) {
+    const ends = await Promise.allSettled([
+      account.fetchTrainingInfo({}),
+      service.requestLogin(client, { ...CODE, code: SECRET }),
+      service.listDefaultWorkouts(server.origin),
+    ])
+    for (const error of ends.map((end) => end.status === 'rejected' && end.reason)) {
       expect(error).toMatchObject({ name: 'TransientError' })
       expect(everythingOf(error)).not.toContain(SECRET)
     }

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { ServiceObserver } from '../../../src/core/service/service.ts'
 import {
   ACCOUNT,
+  CLIENT,
   errorOf,
   openTestService,
+  PASSWORD,
   type Reply,
   type SentRequest,
   tokenBody,
@@ -20,32 +22,24 @@ function open(answer: (requests: SentRequest) => Reply | Error) {
     },
     onPause: (ms) => void waits.push(ms),
   }
-  const test = openTestService(answer, { observer })
-  return { ...test, account: test.service.forAccount(ACCOUNT), seen, waits }
+  return { ...openTestService(answer, { observer }), seen, waits }
 }
-
-const upload = () => ({
-  fileName: 'secret ride.fit',
-  bytes: Buffer.from('x'),
-})
 
 describe('an observer of the service', () => {
   it('is called for every request with the pattern of its endpoint, and with no object', async () => {
     const { account, service, seen } = open(() => ({ status: 404 }))
-    await errorOf(account.listActivities({ from: new Date(0), to: new Date() }))
-    await errorOf(account.fetchActivity('my-ride', { samples: true }))
-    await errorOf(account.fetchTrainingInfo({ format: 'erg' }))
-    await errorOf(account.downloadWorkout('/oauth/workout-download/7.erg'))
-    await errorOf(account.listWorkouts())
-    await errorOf(account.fetchWorkout('my-workout'))
-    await errorOf(service.listDefaultWorkouts(ACCOUNT.baseUrl))
-    await errorOf(account.uploadFit(upload()))
-    await errorOf(
-      service.requestLogin(
-        { ...ACCOUNT, clientId: 'a', clientSecret: 'b' },
-        { type: 'password', username: 'u', password: 'p' },
-      ),
-    )
+    for (const call of [
+      () => account.listActivities({ from: new Date(0), to: new Date() }),
+      () => account.fetchActivity('my-ride', { samples: true }),
+      () => account.fetchTrainingInfo({ format: 'erg' }),
+      () => account.downloadWorkout('/oauth/workout-download/7.erg'),
+      () => account.listWorkouts(),
+      () => account.fetchWorkout('my-workout'),
+      () => service.listDefaultWorkouts(ACCOUNT.baseUrl),
+      () => account.uploadFit({ fileName: 'secret ride.fit', bytes: Buffer.from('x') }),
+      () => service.requestLogin(CLIENT, PASSWORD),
+    ])
+      await errorOf(call())
     expect(seen).toEqual([
       'GET /oauth/activity 404',
       'GET /oauth/activity/<id> 404',

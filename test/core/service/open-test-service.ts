@@ -1,6 +1,9 @@
 import { pino } from 'pino'
 import { MockAgent } from 'undici'
+import { onTestFinished } from 'vitest'
+import type { Credentials } from '../../../src/core/service/credentials.ts'
 import {
+  type AccountService,
   openService,
   type Service,
   type ServiceObserver,
@@ -8,6 +11,7 @@ import {
 } from '../../../src/core/service/service.ts'
 import type { Clock } from '../../../src/kit/time.ts'
 import { type MemoryVault, makeCredentials, makeMemoryVault } from './memory-vault.ts'
+import type { TestServer } from './servers.ts'
 
 export const BASE_URL = 'https://service.test'
 export const ACCOUNT = { accountId: 1, name: 'default', baseUrl: BASE_URL }
@@ -16,8 +20,14 @@ export const CLIENT = { baseUrl: BASE_URL, clientId: 'service_public', clientSec
 export type SentRequest = { method: string; path: string; headers: Record<string, string>; body: string }
 export type Reply = { status?: number; body?: unknown; headers?: Record<string, string> }
 
+/** Grants of a person. */
+export const PASSWORD = { type: 'password', username: 'u', password: 'p' } as const
+export const CODE = { type: 'authorization_code', code: 'c', redirectUri: 'http://127.0.0.1/cb' } as const
+
 export type TestService = {
   service: Service
+  /** the endpoints of ACCOUNT */
+  account: AccountService
   vault: MemoryVault
   requests: SentRequest[]
   /** every log line, as text */
@@ -92,7 +102,27 @@ export function openTestService(
     { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0, dispatcher: agent, observer },
     { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
   )
-  return { service, vault, requests, lines, slept: clock.slept, clock }
+  const account = service.forAccount(ACCOUNT)
+  return { service, account, vault, requests, lines, slept: clock.slept, clock }
+}
+
+/** Opens the client on a real server; pauses take no time. Both are closed after the test. */
+export function openRealAccount(
+  server: TestServer,
+  options: Partial<ServiceOptions> = {},
+  changes: Partial<Credentials> = {},
+) {
+  const { log, lines } = makeTestLog()
+  const { now, sleep, slept } = makeTestClock()
+  const { origin: baseUrl } = server
+  const vault = makeMemoryVault({ 1: makeCredentials(now(), { origin: baseUrl, ...changes }) })
+  const service = openService(
+    { vault, log, now, sleep, random: () => 0 },
+    { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
+  )
+  onTestFinished(() => server.close())
+  onTestFinished(() => service.close())
+  return { service, account: service.forAccount({ ...ACCOUNT, baseUrl }), vault, lines, slept }
 }
 
 /** A token answer as the document shows it. */
