@@ -97,8 +97,7 @@ function* walkFit<Part>(openPart: () => PartReader<Part>): ByteReader<FitWalk<Pa
       return stop('too_many_parts', `it holds more than ${MAX_PARTS} chained FIT files`)
     }
     const more = yield size - 1
-    const isOther =
-      more.length >= MIN_HEADER - 1 && String.fromCharCode(...more.subarray(7, 11)) !== '.FIT'
+    const isOther = more.length >= MIN_HEADER - 1 && String.fromCharCode(...more.subarray(7, 11)) !== '.FIT'
     if (more.length < size - 1 && !isOther) return stop('incomplete', 'it ends inside a header')
     if (isOther && parts.length > 0)
       return stop(...faultOfRest(yield* readRest(Uint8Array.of(size, ...more))))
