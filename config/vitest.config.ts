@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { marksPlugin } from '../test/near/marks-plugin.ts'
 import SlowestFirst from './slowest-first.ts'
 
 /** Tests without a database and a queue: they begin at once. One that wants a server fails with the name of what it lacks. */
 const PLAIN = [
-  'test/{architecture,program/config,core/dropfolder,core/fit,core/normalize,promises,removal,sandbox,core/service}/**/*.test.ts',
+  'test/{architecture,program/config,core/dropfolder,core/fit,core/normalize,near,promises,removal,sandbox,core/service}/**/*.test.ts',
   'test/features/{backup/tar,dashboard/erg-profile,webhooks/send,webhooks/texts}.test.ts',
   'test/core/jobs/{error-tally,outcome,wanted-schedules}.test.ts',
   'test/core/mirror/{item-failure,list-changes,shrunken-lists,windows}.test.ts',
@@ -15,6 +16,7 @@ const PLAIN = [
 ]
 
 export default defineConfig({
+  plugins: [marksPlugin],
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     pool: 'forks',
@@ -26,7 +28,12 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     globalSetup: ['test/kit/build-setup.ts'],
-    reporters: process.env.CI ? ['default', './test/kit/closing-line-reporter.ts'] : ['default'],
+    setupFiles: ['test/near/ran-setup.ts'],
+    reporters: [
+      'default',
+      './test/near/record.ts',
+      ...(process.env.CI ? ['./test/kit/closing-line-reporter.ts'] : []),
+    ],
     projects: [
       { extends: true, test: { name: 'plain', include: PLAIN } },
       {

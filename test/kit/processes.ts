@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { noteVerb } from '../near/ran.ts'
 
 export type ProcessOptions = {
   cwd?: string
@@ -57,6 +58,7 @@ export function cleanEnv(): Record<string, string | undefined> {
 /** Starts Node with `args`. Whoever starts it ends it. */
 export function startNode(args: readonly string[], options: ProcessOptions = {}): Running {
   const [program = '', ...rest] = [...(options.prefix ?? []), process.execPath, ...args]
+  noteVerb(args[1 + args.findIndex((arg) => /\/(?:main\.js|musette\.cjs)$/.test(arg))])
   const child = spawn(program, rest, {
     ...(options.cwd ? { cwd: options.cwd } : {}),
     env: { ...cleanEnv(), ...options.env },

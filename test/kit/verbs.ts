@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { noteVerb } from '../near/ran.ts'
 import { cleanEnv, distPath, type Finished, type ProcessOptions, runNode } from './processes.ts'
 
 const HOST = fileURLToPath(new URL('./verb-host.mjs', import.meta.url))
@@ -24,6 +25,7 @@ export async function runVerb(
   options: ProcessOptions & { timeoutMs?: number } = {},
 ): Promise<Finished> {
   const { env = {}, cwd = process.cwd(), input = '', prefix, timeoutMs = 60_000 } = options
+  noteVerb(args[0])
   const wantsOwn =
     OWN_PROCESS.has(args[0] ?? '') || prefix || Object.keys(env).some((name) => READ_AT_START.test(name))
   // Without a database it has its own, whose server belongs to the process that started it.

@@ -13,6 +13,9 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { makeNearest, takeWithin } from '../near/choose.ts'
+import { readCheckout } from '../near/imports.ts'
+import { readRecord } from '../near/record.ts'
 import { isHarmless } from './harmless.ts'
 import { makeMutants, ROOMS } from './mutants.ts'
 import { countParts, readBreaks } from './promises.ts'
@@ -23,7 +26,8 @@ import { countParts, readBreaks } from './promises.ts'
 //     selects by the promise and by the names of page, file and test. With --unbroken each test is first run without the break,
 //     where it must pass; else `npm test` is taken to be green.
 //   npm run promises -- --mutants 100 [room]... [--seed 1] [--copies 2]
-//     makes so many small changes in the rooms that hold the promises, chosen by the seed, and runs the tests of the room.
+//     makes so many small changes in the rooms that hold the promises, chosen by the seed, and runs the tests that ran the changed
+//     function when they ran here last, the nearest first.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -36,9 +40,12 @@ const { values, positionals } = parseArgs({
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** No test takes longer; one that hangs has failed by its own time limit before. */
 const LIMIT_MS = 900_000
+/** As long as the first tests of a mutant may take, and all of them. */
+const FIRST_SECONDS = 20
+const MAX_SECONDS = 240
 const NOT_COPIED = ['node_modules', '.git', '.musette']
 
-/** One change of one file, and the tests that must fail by it: files, or beginnings of paths, and a title. */
+/** One change of one file, and the tests that must fail by it: files, and a title. */
 type Trial = {
   name: string
   in: string
@@ -48,6 +55,7 @@ type Trial = {
 }
 type Outcome = 'killed' | 'SURVIVED' | 'text not found' | 'test did not run' | 'cut off' | 'fails unbroken'
 
+const record = readRecord()
 const trials = values.mutants === undefined ? selectPromises(positionals) : selectMutants(positionals)
 const children = new Set<ChildProcess>()
 const outcomes = new Map<Trial, Outcome>()
@@ -74,30 +82,32 @@ function selectPromises(words: string[]): Trial[] {
 }
 
 function selectMutants(rooms: string[]): Trial[] {
-  const all = Object.entries(ROOMS).flatMap(([room, { sources, tests }]) => {
-    if (rooms.length > 0 && !rooms.includes(room)) return []
-    const paths = sources.flatMap((source) =>
-      readdirSync(join(root, source), { recursive: true, encoding: 'utf8' })
+  const all = Object.entries(ROOMS)
+    .filter(([room]) => rooms.length === 0 || rooms.includes(room))
+    .map(([, folder]) => {
+      const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
-        .map((name) => `${source}${name}`),
-    )
-    const mutants = paths.flatMap((path) => makeMutants(path, readFileSync(join(root, path), 'utf8')))
-    const known = mutants.filter((mutant) => !isHarmless(mutant))
-    return [
-      inOrderOf(known, Number(values.seed)).map((mutant): Trial => {
-        const { in: path, line, at, from, to } = mutant
-        const change = (text: string) => `${text.slice(0, at)}${to}${text.slice(at + from.length)}`
-        const shown = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 70)
-        return { name: `${path}:${line}  ${shown(from)}  →  ${shown(to)}`, in: path, change, tests }
-      }),
-    ]
-  })
+        .map((name) => `${folder}${name}`)
+      const mutants = paths.flatMap((path) => makeMutants(path, readFileSync(join(root, path), 'utf8')))
+      return inOrderOf(
+        mutants.filter((mutant) => !isHarmless(mutant)),
+        Number(values.seed),
+      )
+    })
   // In turn from each room, so that a small number says something of all.
-  const longest = Math.max(0, ...all.map((trials) => trials.length))
-  const inTurn = Array.from({ length: longest }, (_, index) =>
-    all.flatMap((trials) => trials[index] ?? []),
-  ).flat()
-  return inTurn.slice(0, Number(values.mutants))
+  const longest = Math.max(0, ...all.map((mutants) => mutants.length))
+  const inTurn = Array.from({ length: longest }, (_, index) => all.flatMap((mutants) => mutants[index] ?? []))
+  const nearest = makeNearest(readCheckout(root), record)
+  return inTurn
+    .flat()
+    .slice(0, Number(values.mutants))
+    .map(({ in: path, line, at, from, to }): Trial => {
+      const change = (text: string) => `${text.slice(0, at)}${to}${text.slice(at + from.length)}`
+      const shown = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 70)
+      const changed = { path, text: readFileSync(join(root, path), 'utf8'), lines: [line] }
+      const tests = takeWithin(record, nearest([changed]), MAX_SECONDS).chosen
+      return { name: `${path}:${line}  ${shown(from)}  →  ${shown(to)}`, in: path, change, tests }
+    })
 }
 
 /** Returns the items in an order of chance that a seed decides. Pure. */
@@ -142,10 +152,11 @@ async function tryOne(copy: string, trial: Trial): Promise<Outcome> {
   if (values.unbroken && (await runTests(copy, trial)) === 'killed') return 'fails unbroken'
   writeFileSync(path, changed)
   try {
-    // The room's own tests notice most changes; they are the first of the list.
-    const [own, others] = [trial.tests.slice(0, 1), trial.tests.slice(1)]
-    const outcome = await runTests(copy, { ...trial, tests: own })
-    if (outcome === 'killed' || others.length === 0) return outcome
+    // The nearest tests notice most changes.
+    const first = takeWithin(record, trial.tests, FIRST_SECONDS).chosen
+    const others = trial.tests.filter((test) => !first.includes(test))
+    const outcome = await runTests(copy, { ...trial, tests: first.length > 0 ? first : others })
+    if (outcome === 'killed' || first.length === 0 || others.length === 0) return outcome
     return await runTests(copy, { ...trial, tests: others })
   } finally {
     writeFileSync(path, text)

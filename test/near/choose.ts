@@ -1,0 +1,186 @@
+import { dirname } from 'node:path'
+import type { Changed } from './changes.ts'
+import { type Declaration, listDeclarations } from './declarations.ts'
+import { type Checkout, listImports, mapImporters, reach } from './imports.ts'
+import type { TestRecord } from './record.ts'
+
+/** Which tests read files that no test imports. */
+const READERS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^(docs\/|[A-Z]+\.md$)/, 'test/docs/'],
+  [/^(drizzle|src\/core\/store\/schema)\//, 'test/core/store/'],
+  [/^(Dockerfile|docker-compose|package)/, 'test/container/'],
+  [/^config\/[^/]+$/, 'test/program/config/'],
+  [/^config\/grafana\//, 'test/grafana/'],
+  [/^config\/prometheus\//, 'test/prometheus/'],
+]
+/** What a test file takes that has not run here before. */
+const UNKNOWN_SECONDS = 5
+/** Servers, build and loading, before the first test. */
+const START_SECONDS = 8
+/** How many seconds of tests pass in one second: four files run at a time, on two cores. */
+const AT_A_TIME = 3
+
+/**
+ * Makes the function that lists the test files that can see some changes, the nearest first: those that changed, then those of the
+ * changed rooms that ran a changed function, then others that did; of two, the one that runs fewer files of src/. A room's tests
+ * that have no record count as those that ran it.
+ */
+export function makeNearest(
+  checkout: Checkout,
+  record: TestRecord,
+): (changes: readonly Changed[]) => string[] {
+  const tests = [...checkout.keys()].filter((path) => path.endsWith('.test.ts'))
+  const importers = mapImporters(checkout)
+  const users = makeUsers(checkout, record, importers)
+  const filesOfVerb = makeFilesOfVerb(checkout)
+  const filesOf = new Map(
+    tests.map((test) => {
+      const { functions = {}, verbs = [] } = record.get(test) ?? {}
+      const byVerbs = new Set(verbs.flatMap((verb) => [...filesOfVerb(verb)]))
+      return [test, { byVerbs, count: new Set([...Object.keys(functions), ...byVerbs]).size }] as const
+    }),
+  )
+
+  function rankBySource({ path, text, lines }: Changed): Array<[test: string, rank: number]> {
+    const names = namesAt(path, text, lines)
+    if (names.length === 0) return []
+    const functions = users(names.map((name) => ({ path, name })))
+    const own = `test/${/^src\/((?:core|features|program)\/\w+|\w+)/.exec(path)?.[1]}/`
+    const runners = tests.filter(
+      (test) =>
+        filesOf.get(test)?.byVerbs.has(path) ||
+        functions.some(({ path, name }) => record.get(test)?.functions[path]?.includes(name)),
+    )
+    const unknown = tests.filter(
+      (test) => test.startsWith(own) && (runners.length === 0 || !record.has(test)),
+    )
+    return [...runners, ...unknown].map((test) => [test, test.startsWith(own) ? 1 : 2])
+  }
+
+  function rankByTestFile({ path }: Changed): Array<[test: string, rank: number]> {
+    const folder = `${dirname(path)}/`
+    return [...reach([path], (file) => importers.get(file) ?? [])]
+      .filter((file) => file.endsWith('.test.ts') && checkout.has(file))
+      .map((test) => [test, test === path ? 0 : test.startsWith(folder) ? 1 : 2])
+  }
+
+  return (changes) => {
+    const ranks = new Map<string, number>()
+    const ranked = changes.flatMap((change) => [
+      ...READERS.filter(([files]) => files.test(change.path)).flatMap(([, folder]) =>
+        tests.filter((test) => test.startsWith(folder)).map((test): [string, number] => [test, 1]),
+      ),
+      ...(/^src\/.*\.tsx?$/.test(change.path) ? rankBySource(change) : []),
+      ...(change.path.startsWith('test/') ? rankByTestFile(change) : []),
+    ])
+    for (const [test, rank] of ranked) ranks.set(test, Math.min(rank, ranks.get(test) ?? rank))
+    const placeOf = (test: string) => [
+      ranks.get(test) ?? 0,
+      filesOf.get(test)?.count ?? 0,
+      secondsOf(record, test),
+    ]
+    return [...ranks.keys()].sort((a, b) => {
+      const [of, than] = [placeOf(a), placeOf(b)]
+      return of.map((value, index) => value - (than[index] ?? 0)).find((difference) => difference !== 0) ?? 0
+    })
+  }
+}
+
+/** Takes the nearest tests, as far as the estimate of their run stays below `maxSeconds`. Pure. */
+export function takeWithin(record: TestRecord, nearest: readonly string[], maxSeconds: number) {
+  const chosen: string[] = []
+  let seconds = 0
+  for (const test of nearest) {
+    const all = estimate(record, [...chosen, test])
+    if (all > maxSeconds) continue
+    chosen.push(test)
+    seconds = all
+  }
+  return { chosen, seconds }
+}
+
+function estimate(record: TestRecord, files: readonly string[]): number {
+  const seconds = files.map((file) => secondsOf(record, file))
+  const sum = seconds.reduce((a, b) => a + b, 0)
+  return START_SECONDS + Math.max(...seconds, sum / AT_A_TIME)
+}
+
+function secondsOf(record: TestRecord, file: string): number {
+  return record.get(file)?.seconds ?? UNKNOWN_SECONDS
+}
+
+/** Names the innermost declarations of these lines; comments, imports and types are in none. */
+function namesAt(path: string, text: string, lines: readonly number[]): string[] {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1), text.length + 1]
+  const declarations = listDeclarations(path, text)
+  const found = lines.flatMap((line) => {
+    const [from = 0, to = 0] = [starts[line - 1], starts[line]]
+    const isComment = /^\s*(?:\/\/|\/\*|\*|$)/.test(text.slice(from, to))
+    const around = declarations.filter(({ start, end }) => start < to && end > from)
+    return isComment ? [] : (around.at(-1)?.name ?? [])
+  })
+  return [...new Set(found)]
+}
+
+type Part = { path: string; name: string }
+
+/** Makes the function that follows declarations to those that tests ran: one that is no function, or never ran, to those that mention it. */
+function makeUsers(
+  checkout: Checkout,
+  record: TestRecord,
+  importers: ReadonlyMap<string, readonly string[]>,
+) {
+  const keyOf = ({ path, name }: Part) => `${path} ${name}`
+  const ran = new Set(
+    [...record.values()].flatMap(({ functions }) =>
+      Object.entries(functions).flatMap(([path, names]) => names.map((name) => keyOf({ path, name }))),
+    ),
+  )
+  const declarations = new Map<string, Declaration[]>()
+  const declarationsOf = (path: string, text: string) => {
+    const known = declarations.get(path) ?? listDeclarations(path, text)
+    declarations.set(path, known)
+    return known
+  }
+  return (changed: readonly Part[]): Part[] => {
+    const found = new Map(changed.map((part) => [keyOf(part), part]))
+    // A map goes on to what is added while it is read.
+    for (const [key, { path, name }] of found) {
+      if (ran.has(key)) continue
+      const mention = new RegExp(`\\b${name.split('.').at(-1)}\\b`)
+      for (const user of [path, ...(importers.get(path) ?? [])]) {
+        const text = checkout.get(user) ?? ''
+        if (!user.startsWith('src/') || !mention.test(text)) continue
+        for (const { name, start, end } of declarationsOf(user, text))
+          if (mention.test(text.slice(start, end))) {
+            const part = { path: user, name }
+            if (!found.has(keyOf(part))) found.set(keyOf(part), part)
+          }
+      }
+    }
+    return [...found.values()]
+  }
+}
+
+/** Makes the function that lists the files of src/ that a verb of the built program loads. */
+function makeFilesOfVerb(checkout: Checkout): (verb: string) => ReadonlySet<string> {
+  const known = new Map<string, ReadonlySet<string>>()
+  const frame = reach(['src/main.ts'], (path) => listImports(checkout, path, 'at the start'))
+  return (verb) => {
+    const own = [...checkout].filter(
+      ([path, text]) =>
+        path.startsWith('src/') && text.includes('defineVerb') && text.includes(`name: '${verb}'`),
+    )
+    const files =
+      known.get(verb) ??
+      new Set([
+        ...frame,
+        ...reach(
+          own.map(([path]) => path),
+          (path) => listImports(checkout, path),
+        ),
+      ])
+    known.set(verb, files)
+    return files
+  }
+}
