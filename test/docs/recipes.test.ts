@@ -2,10 +2,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeRequest } from '../../src/features/webhooks/message-request.ts'
-import { readWebhooksFile } from '../../src/features/webhooks/settings.ts'
+import { webhooksSettings } from '../../src/features/webhooks/settings.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { makeAccount, openTestStore, rowsOf } from '../core/store/open.ts'
 import { makeWebhook, SECRET } from '../features/webhooks/receiver.ts'
+import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -24,7 +25,8 @@ describe('docs/recipes.md', () => {
         path,
         text.replace('whsec_…', `whsec_${SECRET.toString('base64')}`).replace('tk_…', 'tk_1'),
       )
-      expect(readWebhooksFile(path)).toMatchObject({ file: { webhooks: [{ name: expect.any(String) }] } })
+      const file = webhooksSettings.of(readConfig({ MUSETTE_WEBHOOKS: path }))
+      expect(file).toMatchObject({ webhooks: [{ name: expect.any(String) }] })
     }
     await folder.close()
   })

@@ -19,6 +19,7 @@ import {
   formatRefused,
   formatRestored,
 } from '../../src/features/webhooks/texts.ts'
+import { VERSION } from '../../src/kit/program-folder.ts'
 import { makeWebhook } from '../features/webhooks/receiver.ts'
 
 const AT = new Date('2026-05-03T10:00:00Z')
@@ -80,11 +81,11 @@ export function describeMqtt(): string {
   const publisherId = '0b8e2f6c-1111-4222-8333-444455556666'
   const account = { accountId: 3, name: 'default' }
   const topics = { birth: BIRTH_TOPIC, polls: POLL_TOPICS, ...topicsOf(publisherId, account.accountId) }
-  const discovery = makeDiscovery(account, { publisherId, version: '1.2.3', commands: true })
+  const discovery = makeDiscovery(account, { publisherId, commands: true })
   return [
     ...Object.entries(topics).map(([name, topic]) => `${name}: ${topic}`),
     `kinds of change as events: ${EVENT_KINDS.join(', ')}`,
-    `discovery: ${JSON.stringify({ ...discovery, components: {} })}`,
+    `discovery: ${JSON.stringify({ ...discovery, components: {} }).replaceAll(VERSION, '1.2.3')}`,
     ...Object.entries(discovery.components).map(
       ([name, component]) => `  ${name}: ${JSON.stringify(component)}`,
     ),

@@ -71,7 +71,7 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
 }
 
 /** A complete scheduled backup as its folder has it; `doneAt` is when it was last written. */
-export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
+type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
 
 /**
  * Reads the scheduled backup of a line that was written last, as it lies in the folder now; undefined when there is none. Throws

@@ -14,19 +14,16 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { MINUTE, systemClock } from '../../kit/time.ts'
 import { openDatabase, openUnmigrated } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
-import { readBackupFile, writeBackupFile } from './archive/backup-file.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { type Archive, openArchive } from './archive/read-archive.ts'
 import { restoreBackup } from './archive/restore-backup.ts'
-import { type BackupReport, writeBackup } from './archive/write-backup.ts'
+import { type BackupReport, readBackupFile, writeBackup, writeBackupFile } from './archive/write-backup.ts'
 import { readBackupManifest } from './backup-folder.ts'
 import type { CopyProgress } from './database/copy-progress.ts'
 import { withTemporaryDatabase } from './database/temporary-database.ts'
 
-export { countManifestRows } from './archive/manifest.ts'
-
 /** Which key opens the logins of a database, and whether this configuration has it. */
-export type KeyNeeds = {
+type KeyNeeds = {
   /** the ids of the keys; empty without logins */
   needed: string[]
   missing: string[]

@@ -34,5 +34,5 @@ export const backup = defineFeature({
     },
   },
   state: async () => (await import('./state.ts')).backupState,
-  gauges: async () => (await import('./gauges.ts')).backupGauges,
+  gauges: async () => (await import('./state.ts')).backupGauges,
 })

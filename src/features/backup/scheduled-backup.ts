@@ -8,8 +8,8 @@ import { errorLine, TransientError } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { type Clock, DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
-import { writeBackupFile } from './archive/backup-file.ts'
 import { countManifestRows } from './archive/manifest.ts'
+import { writeBackupFile } from './archive/write-backup.ts'
 import {
   readBackupManifest,
   readBackupsOfOthers,

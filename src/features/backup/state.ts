@@ -21,6 +21,7 @@ import {
   type Rule,
   warning,
 } from '../../program/frame/findings/finding.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { backupSettings } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'
@@ -62,7 +63,7 @@ export const backupState: FeatureState = {
 }
 
 /** Finds the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read. */
-export async function readNewest({ config, identity }: Facts) {
+async function readNewest({ config, identity }: Facts) {
   const { dir } = backupSettings.of(config)
   if (dir === undefined) return { newest: undefined, unreadable: undefined }
   const { line } = await identity()
@@ -198,4 +199,44 @@ async function readForeignBackups(
     found: `${found}, ${whose}; give each database a folder of its own`,
     run: `export MUSETTE_BACKUP_DIR=${own}`,
   }
+}
+
+export const backupGauges = defineGauges({
+  helps: {
+    '': {
+      musette_backup_age_seconds:
+        'Seconds since the last scheduled backup was complete; no line while there is none.',
+      musette_backup_seconds:
+        'Seconds that the last complete scheduled backup took; no line while there is none.',
+      musette_backup_bytes: 'Size of the last complete scheduled backup; no line while there is none.',
+      musette_backup_failed:
+        'Whether the newest scheduled backup that ended failed (1) or not (0); no line while there is none.',
+      musette_backup_verified_age_seconds:
+        'Seconds since a scheduled backup was restored and compared, row for row; no line while there is none.',
+      musette_backup_verify_failed:
+        'Whether the newest comparison of a scheduled backup failed (1) or not (0); no line while there is none.',
+    },
+  },
+  async read(facts) {
+    const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
+    const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
+    // Age and size are those of the actual file, not of its row.
+    const { newest } = await facts.once(readNewest)
+    return [
+      {
+        values: {
+          musette_backup_age_seconds: newest?.doneAt ?? null,
+          musette_backup_seconds: made.seconds,
+          musette_backup_bytes: newest?.bytes ?? null,
+          musette_backup_failed: hasFailed(made.outcome),
+          musette_backup_verified_age_seconds: verified.doneAt,
+          musette_backup_verify_failed: hasFailed(verified.outcome),
+        },
+      },
+    ]
+  },
+})
+
+function hasFailed(outcome: string | null): boolean | null {
+  return outcome === null ? null : outcome !== 'done'
 }

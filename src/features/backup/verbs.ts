@@ -40,13 +40,13 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
   const { signal, note, took } = tools
   if (file === '-') refuseTerminal('a backup is not for a terminal; run: musette backup FILE')
   const to = file === '-' ? { write: writeOut } : { path: file }
-  const { backUp, countManifestRows } = await import('./backups.ts')
+  const { backUp } = await import('./backups.ts')
   const line = tools.beginProgress('backing up rows')
   const { manifest, bytes, leftOut, key } = await backUp(tools, { to, signal, onProgress: line.show })
   line.close()
   const where = file === '-' ? 'the backup' : file
   note(
-    `musette: ${contentOf(manifest, countManifestRows(manifest))} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
+    `musette: ${await contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
   )
   for (const part of leftOut) {
     note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
@@ -63,25 +63,25 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
 async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, print, took } = tools
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { countManifestRows, verifyBackup } = await import('./backups.ts')
+  const { verifyBackup } = await import('./backups.ts')
   const line = tools.beginProgress('restoring rows')
   const manifest = await verifyBackup(tools, { from, signal, onProgress: line.show })
   line.close()
   const which = file === '-' ? 'the backup' : file
   print(
-    `${which}: ${contentOf(manifest, countManifestRows(manifest))} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
+    `${which}: ${await contentOf(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
   )
 }
 
 async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, note, took } = tools
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { countManifestRows, restoreFrom } = await import('./backups.ts')
+  const { restoreFrom } = await import('./backups.ts')
   const line = tools.beginProgress('restoring rows')
   const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
   line.close()
   note(
-    `musette: ${contentOf(manifest, countManifestRows(manifest))} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
+    `musette: ${await contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
   )
   if (key.missing.length > 0) {
     const place =
@@ -95,6 +95,7 @@ async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undef
   note('musette: the next sync or start of the daemon brings what has changed since the backup')
 }
 
-function contentOf({ tables }: Manifest, rows: number): string {
-  return `${tables.length} tables with ${formatCount(rows)} rows`
+async function contentOf(manifest: Manifest): Promise<string> {
+  const { countManifestRows } = await import('./archive/manifest.ts')
+  return `${manifest.tables.length} tables with ${formatCount(countManifestRows(manifest))} rows`
 }

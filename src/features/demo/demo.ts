@@ -22,7 +22,7 @@ import { startSandbox } from '../../sandbox/sandbox.ts'
 const MUSETTE = PROGRAM_FOLDER.includes('node_modules') ? 'musette' : 'npx musette'
 const verbOn = ({ dataDir }: Pick<Config, 'dataDir'>) => `MUSETTE_DATA_DIR=${quoteShell(dataDir)} ${MUSETTE}`
 
-export type DemoOptions = { once?: boolean; activities: number }
+type DemoOptions = { once?: boolean; activities: number }
 
 /** Runs the demo: stand-in service, embedded Postgres, daemon, upload and SQL; then waits for the signal, unless `once` is set. */
 export async function demo(context: Tools<'nothing'>, options: DemoOptions): Promise<undefined> {

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
+import type { HandlerResult } from '../../core/jobs/catalog.ts'
 import { withRun } from '../../core/mirror/mirror.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
-import { claimFolderOrThrow } from '../../kit/folders/folder-owner.ts'
+import { claimFolderOrThrow, folderOfAnother } from '../../kit/folders/folder-owner.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import { quoteShell } from '../../kit/text.ts'
 import { DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
 import {
@@ -13,6 +15,8 @@ import {
   type ExportedFiles,
   openExportFolder,
   publish,
+  readExport,
+  readForeignExport,
   readForeignFiles,
   readWholeFiles,
   removeStaged,
@@ -21,6 +25,7 @@ import {
 import { findWantedFiles } from './files-to-export.ts'
 import { type EncoderThread, openEncoderThread } from './parquet/encoder-thread.ts'
 import type { EncodeGroup } from './parquet/parquet-encoder.ts'
+import { exportSettings } from './settings.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
 export type ExportCounts = {
@@ -177,4 +182,71 @@ function folderError(dir: string, error: unknown): unknown {
   }
   const message = `${dir} cannot be written (${errorLine(error)}); name a folder that this user may write`
   return new ConfigError('export_folder', message, { cause: error })
+}
+
+/** Exports the whole history into the folder of the configuration. Throws as exportAll does, and TransientError `export_no_folder`. */
+export async function exportHistory(
+  app: Pick<App, 'store' | 'config' | 'log'>,
+  { signal }: { signal: AbortSignal },
+): Promise<HandlerResult> {
+  const { dir } = exportSettings.of(app.config)
+  if (dir === undefined) {
+    // Another worker may have the folder: the job is tried again, and may then reach that one.
+    const message =
+      'this worker has no folder for the export; set MUSETTE_EXPORT_DIR to the same folder for each process with the role worker'
+    throw new TransientError('export_no_folder', message)
+  }
+  const counts = await exportAll(app, { dir, kind: 'schedule', signal })
+  if (!counts || counts.written + counts.removed === 0) return undefined
+  const { written, removed, samples, bytes } = counts
+  return { counts: { written, removed, samples, bytes } }
+}
+
+/** A file that is not as it should be, and why. */
+type ExportFault = { path: string; why: keyof typeof FAULTS }
+
+export const FAULTS = {
+  damaged: 'its bytes are not those that were written, or it is gone',
+  stale: 'the database holds other rows now or was restored, or another version of musette wrote it',
+  missing: 'the database holds rows that were not exported yet',
+  gone: 'the database has none of its rows any more',
+  foreign: 'it does not belong to this export, and readers count it too',
+} as const
+
+/**
+ * Compares the folder of an export with the database: reads every file, and compares its sources with those in the database
+ * now. Writes nothing. Throws ConfigError `not_an_export` and `folder_of_another`, the errors of the file system, and the
+ * signal's reason.
+ */
+export async function checkExport(
+  app: Pick<App, 'store'>,
+  { dir: given, signal }: { dir: string; signal: AbortSignal },
+): Promise<{ files: number; faults: ExportFault[] }> {
+  const dir = resolve(given)
+  const database = await app.store.read(findIdentity)
+  const foreign = await readForeignExport(dir, database)
+  if (foreign) throw folderOfAnother(foreign)
+  const manifest = await readExport(dir)
+  if (!manifest) {
+    const message = `${dir} holds no export of musette; run: musette export --all --format parquet --to ${quoteShell(given)}`
+    throw new ConfigError('not_an_export', message)
+  }
+  const { files, also = [] } = manifest
+  const whole = await readWholeFiles(dir, files, { thorough: true, signal })
+  const found = await app.store.read((tx) => findWantedFiles(tx, also))
+  const wanted = new Map(found.map(({ path, fingerprint }) => [path, fingerprint]))
+  const faultOf = (path: string): ExportFault['why'] | undefined => {
+    if (!Object.hasOwn(files, path)) return 'missing'
+    if (!Object.hasOwn(whole, path)) return 'damaged'
+    if (!wanted.has(path)) return 'gone'
+    const isOfLine = manifest.database?.line === database.line
+    return isOfLine && wanted.get(path) === files[path]?.fingerprint ? undefined : 'stale'
+  }
+  const paths = [...new Set([...Object.keys(files), ...wanted.keys()])].sort()
+  const faults = paths.flatMap((path): ExportFault[] => {
+    const why = faultOf(path)
+    return why ? [{ path, why }] : []
+  })
+  for (const path of await readForeignFiles(dir, files)) faults.push({ path, why: 'foreign' })
+  return { files: Object.keys(files).length, faults }
 }

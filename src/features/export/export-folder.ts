@@ -21,7 +21,7 @@ import {
 import { quoteShell } from '../../kit/text.ts'
 
 /** The manifest: it tells readers the content and the time of the export. */
-export const MANIFEST = 'musette-export.json'
+const MANIFEST = 'musette-export.json'
 /** The folder for files that are not all there yet. Its own manifest is written last: with it, they are. */
 const STAGING = '.musette-staging'
 /** Large enough for a hash to wait for the disk alone. */
@@ -60,7 +60,7 @@ const manifestSchema = z.strictObject({
   files: z.record(pathSchema, fileSchema),
 })
 
-export type Manifest = z.infer<typeof manifestSchema>
+type Manifest = z.infer<typeof manifestSchema>
 
 /** The files of an export by their path in its folder, with `/`. */
 export type ExportedFiles = Manifest['files']

@@ -16,11 +16,11 @@ export const exporting = defineFeature({
         const { dir, everyMs } = (await settings()).of(config)
         return dir === undefined ? undefined : everyMs
       },
-      run: async (app, context) => (await import('./export-history.ts')).exportHistory(app, context),
+      run: async (app, context) => (await import('./export-all.ts')).exportHistory(app, context),
     },
   },
   downloads: { activity: EXPORT_FORMATS },
   routes: async (server, { app }) => (await import('./routes.ts')).registerDownloads(server, app),
   state: async () => (await import('./state.ts')).exportState,
-  gauges: async () => (await import('./gauges.ts')).exportGauges,
+  gauges: async () => (await import('./state.ts')).exportGauges,
 })

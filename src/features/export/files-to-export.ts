@@ -3,14 +3,14 @@ import { basename } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { findAccounts } from '../../core/store/account-rows.ts'
 import type { Tx } from '../../core/store/store.ts'
+import { MusetteError } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import type { Also } from './export-folder.ts'
 import { type EncodeGroup, encodeParquet } from './parquet/parquet-encoder.ts'
-import { findKeptBody, findKeptFiles, type KeptFile } from './rows/kept-files.ts'
 import { findContent, findPartitions, type Partition } from './rows/partitions.ts'
 
 /** A file that an export of this moment of the database has. */
-export type WantedFile = {
+type WantedFile = {
   /** its path in the folder, with `/` */
   path: string
   /** two equal ones mean equal bytes, but for those of another version of a library */
@@ -39,7 +39,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
   })
   for (const one of also) {
     const taken = new Set<string>()
-    for (const kept of await findKeptFiles(tx, one)) {
+    for (const kept of (await tx.client.query<KeptFile>(KEPT[one].files)).rows) {
       const path = pathOfKept(one, kept, { names, taken })
       taken.add(path)
       const findPieces = (tx: Tx, { onRows }: Use) => findKept(tx, { one, key: kept.key, onRows })
@@ -64,8 +64,10 @@ async function* findKept(
   tx: Tx,
   { one, key, onRows }: { one: Also; key: KeptFile['key']; onRows: (rows: number) => void },
 ): AsyncGenerator<Uint8Array> {
-  const { body, encoding } = await findKeptBody(tx, one, key)
+  const { rows } = await tx.client.query<{ body: Buffer; encoding: string }>(KEPT[one].body, [key])
+  if (!rows[0]) throw new MusetteError('kept_file_gone', `store: ${one} ${key} is gone`)
   onRows(1)
+  const { body, encoding } = rows[0]
   const isPacked = encoding === 'gzip'
   // The answers stay compressed: there are gigabytes of them.
   if (one === 'raw') yield isPacked ? body : gzipSync(body)
@@ -133,3 +135,34 @@ function percent(character: string): string {
     .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
     .join('')
 }
+
+/** A kept FIT file or answer of the service: its account, time and name. */
+type KeptFile = {
+  key: string
+  account: string
+  /** when the activity began, of a file that does not say it when it was seen; null when that is not known */
+  at: Date | null
+  name: string
+  /** the SHA-256 of its content */
+  fingerprint: string
+}
+
+/** Each selects the files with a key by which its body is found. */
+const KEPT = {
+  originals: {
+    files: `select o.account_id || ' ' || o.content_id as key, a.name as account, coalesce(f.started_at, u.seen_at) as at,
+        u.file_name as name, o.content_id as fingerprint
+      from training.fit_originals o join training.fit_files f using (account_id, content_id)
+        join training.uploads u using (account_id, content_id) join training.accounts a using (account_id)
+      order by a.name collate "C", 3, o.content_id`,
+    body: `select body, encoding from training.fit_originals
+      where account_id = split_part($1, ' ', 1)::int and content_id = split_part($1, ' ', 2)`,
+  },
+  raw: {
+    files: `select v.activity_id::text as key, a.name as account, case when isfinite(v.started_at) then v.started_at end as at,
+        v.path as name, r.sha256 as fingerprint
+      from training.raw_documents r join training.activities v using (activity_id) join training.accounts a using (account_id)
+      order by a.name collate "C", v.path`,
+    body: 'select body, encoding from training.raw_documents where activity_id = $1::int',
+  },
+} as const

@@ -24,55 +24,42 @@ const DOWNLOAD = {
   },
 } as const
 
-/** Adds the downloads at `/activities/<id>/download`. A download that the browser stops ends its query. */
+/** Adds the downloads at `/activities/<id>/download`, at the speed of the reader. One that the browser stops ends its query. */
 export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store'>): void {
   server.get<{ Params: { id: number }; Querystring: { format: ExportFormat } }>(
     '/activities/:id/download',
     { schema: DOWNLOAD },
     async (request, reply) => {
       const { format } = request.query
+      const found = await app.store.read((tx) => findDownload(tx, request.params.id))
+      const missing = found ? missingOf(found, format) : 'there is no such activity in the mirror'
+      if (!found || missing !== undefined) return reply.code(404).send({ error: missing })
+      const { account, path, name, day } = found
       const dropped = new AbortController()
+      const { signal } = dropped
       reply.raw.on('close', () => dropped.abort(new Error('the download was dropped')))
-      const download = await openDownload(app, {
-        activityId: request.params.id,
-        format,
-        signal: dropped.signal,
-      })
-      if (download === undefined)
-        return reply.code(404).send({ error: 'there is no such activity in the mirror' })
-      if ('missing' in download) return reply.code(404).send({ error: download.missing })
+      const content = new PassThrough()
+      const write = async (piece: string | Uint8Array) => {
+        if (!content.write(piece)) await once(content, 'drain', { signal })
+      }
+      // Ends the stream with the query's error, because a broken download must not look complete.
+      exportActivity(app, { name: account, path, format, write, signal }).then(
+        (why) => (why === undefined ? content.end() : content.destroy(new Error(why))),
+        (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
+      )
+      const fileName = `${makeFileStem(`${day ?? ''} ${name || path}`, path)}.${format}`
       return reply
         .type(TYPES[format])
-        .header('content-disposition', attachmentOf(download.fileName))
-        .send(Readable.from(download.content))
+        .header('content-disposition', attachmentOf(fileName))
+        .send(Readable.from(content))
     },
   )
 }
 
-/**
- * Opens the download of an activity's samples, at the speed of the reader, until `signal`. Returns undefined when the activity does not
- * exist, and the reason as a sentence when it has no samples. A failure ends the content with an error.
- */
-async function openDownload(
-  app: Pick<App, 'store'>,
-  input: { activityId: number; format: ExportFormat; signal: AbortSignal },
-) {
-  const { activityId, format, signal } = input
-  const found = await app.store.read((tx) => findDownload(tx, activityId))
-  if (!found) return undefined
-  const { account, path, name, day, hasFit, hasSamples } = found
-  if (format === 'fit' && !hasFit) return { missing: `the FIT file of activity ${path} is not kept here` }
-  if (format !== 'fit' && !hasSamples) return { missing: `activity ${path} has no samples here` }
-  const content = new PassThrough()
-  const write = async (piece: string | Uint8Array) => {
-    if (!content.write(piece)) await once(content, 'drain', { signal })
-  }
-  // Ends the stream with the query's error, because a broken download must not look complete.
-  exportActivity(app, { name: account, path, format, write, signal }).then(
-    (missing) => (missing === undefined ? content.end() : content.destroy(new Error(missing))),
-    (error: unknown) => content.destroy(error instanceof Error ? error : new Error(String(error))),
-  )
-  return { fileName: `${makeFileStem(`${day ?? ''} ${name || path}`, path)}.${format}`, content }
+/** Says why an activity cannot be downloaded; undefined when it can. */
+function missingOf({ path, hasFit, hasSamples }: Download, format: ExportFormat): string | undefined {
+  if (format === 'fit') return hasFit ? undefined : `the FIT file of activity ${path} is not kept here`
+  return hasSamples ? undefined : `activity ${path} has no samples here`
 }
 
 type Download = {

@@ -3,6 +3,7 @@ import { formatAge, formatDuration, MINUTE } from '../../kit/time.ts'
 import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
 import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
 import { type Finding, makeFinding, makeRules, ok } from '../../program/frame/findings/finding.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { exportSettings } from './settings.ts'
 
 const RULES = makeRules({
@@ -54,3 +55,16 @@ async function judgeExport(facts: Facts): Promise<Finding[]> {
   const due = `${found}; a daemon that runs does it every ${formatDuration(everyMs)}`
   return [makeFinding(RULES.export_late, due, { since: doneAt })]
 }
+
+export const exportGauges = defineGauges({
+  helps: {
+    '': {
+      musette_export_age_seconds:
+        'Seconds since the daemon last exported the whole history; no line while it never did.',
+    },
+  },
+  async read({ read }) {
+    const { doneAt } = await read((tx) => findWholeWorkState(tx, 'export'))
+    return [{ values: { musette_export_age_seconds: doneAt } }]
+  },
+})

@@ -95,7 +95,7 @@ const SHOWN = 20
 
 async function checkFolder(tools: Tools<'database'>, dir: string): Promise<number> {
   const { app, signal, print, note } = tools
-  const { checkExport, FAULTS } = await import('./compare-folder.ts')
+  const { checkExport, FAULTS } = await import('./export-all.ts')
   const { files, faults } = await checkExport(app, { dir, signal })
   if (faults.length === 0) {
     print(`${dir}: ${files} files, each as it was written and as the database holds it`)

@@ -18,5 +18,5 @@ export const heartbeat = defineFeature({
     },
   },
   state: async () => (await import('./state.ts')).heartbeatState,
-  gauges: async () => (await import('./gauges.ts')).heartbeatGauges,
+  gauges: async () => (await import('./state.ts')).heartbeatGauges,
 })

@@ -7,6 +7,7 @@ import {
   freshMs,
 } from '../../program/frame/findings/facts.ts'
 import { type Finding, makeFinding, makeRules, ok, type Rule } from '../../program/frame/findings/finding.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { heartbeatSettings } from './settings.ts'
 
 const RULES = makeRules({
@@ -37,7 +38,7 @@ export const heartbeatState: FeatureState = {
 }
 
 /** Finds how the last heartbeat ended, and when one last succeeded. */
-export const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
+const findLast = ({ read }: Facts) => read((tx) => findWholeWorkState(tx, 'heartbeat'))
 
 async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
   const { config, now } = facts
@@ -57,3 +58,17 @@ async function judgeHeartbeat(facts: Facts): Promise<Finding[]> {
   const due = `one is due every ${formatDuration(config.mirror.pollEveryMs)}`
   return of(RULES.heartbeat_late, `the last heartbeat is ${ago} old, and ${due}`)
 }
+
+export const heartbeatGauges = defineGauges({
+  helps: {
+    '': {
+      musette_heartbeat_age_seconds:
+        'Seconds since the monitor of MUSETTE_HEARTBEAT_URL was last told that all is in order; no line while it never was.',
+    },
+  },
+  async read(facts) {
+    if (heartbeatSettings.of(facts.config).url === undefined) return []
+    const { doneAt } = await facts.once(findLast)
+    return [{ values: { musette_heartbeat_age_seconds: doneAt } }]
+  },
+})

@@ -6,12 +6,14 @@ import { FIND_UNLIMITED, grantOneAccount, limitToOneAccount } from '../../core/s
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore, type Tx } from '../../core/store/store.ts'
 import { ConfigError } from '../../kit/errors.ts'
+import type { Config } from '../../program/config/config.ts'
 import {
   findAccountId,
   isAssistantLogin,
   readerUrl,
   upsertReaderLogin,
 } from '../../program/query/reader-login.ts'
+import { mcpSettings } from './settings.ts'
 
 export type AssistantOptions = {
   /** the URL of the owner */
@@ -22,6 +24,11 @@ export type AssistantOptions = {
   wholeServer: boolean
   /** the name of the only account that may be read; undefined: all */
   account?: string | undefined
+}
+
+/** Returns how assistants sign in to the database of a configuration. */
+export function loginOptions(config: Pick<Config, 'databaseUrl' | 'features'>) {
+  return { ...mcpSettings.of(config), wholeServer: config.databaseUrl === undefined }
 }
 
 /** A login that only `musette_reader` grants, and the query that must have no rows before its statements run. */

@@ -10,7 +10,7 @@ import { openGuardedConnection } from '../../program/query/connection.ts'
 import { type Field, ResultTooLarge, type Row } from '../../program/query/statement.ts'
 import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
 
-export type GuardedStatement = {
+type GuardedStatement = {
   text: string
   values?: readonly unknown[]
   /** more rows are left out; undefined: the limit of the reader */
@@ -81,7 +81,10 @@ export function makeGuardedReader(
 
   return {
     async read(statement, signal) {
-      if (pending >= all.concurrency + MAX_WAITING) throw busy()
+      if (pending >= all.concurrency + MAX_WAITING) {
+        const message = 'too many statements wait already; ask again when they have ended'
+        throw new TransientError('queries_busy', message)
+      }
       pending += 1
       try {
         return await semaphore(1, () => readOnce(statement, signal))
@@ -198,7 +201,10 @@ async function terminate(found: Found, pid: number): Promise<void> {
 function rejected(error: unknown, { input, deadline }: { input: Input; deadline: JoinedSignal }): unknown {
   if (input.signal?.aborted) return input.signal.reason
   const isPostgres = error instanceof pg.DatabaseError
-  if (deadline.isOver() || (isPostgres && error.code === CANCELLED)) return timedOut(input.limits)
+  if (deadline.isOver() || (isPostgres && error.code === CANCELLED)) {
+    const message = `the statement took longer than ${input.limits.timeoutMs / SECOND} s and was stopped; read less: a shorter span of days, one activity, or a view such as daily_load in place of samples`
+    return new TransientError('query_timed_out', message)
+  }
   if (error instanceof ConfigError || isAbort(error, input.signal)) return error
   if (!isPostgres || /^(57P|08(?!P01))/.test(error.code ?? '')) return mapDatabaseError(error, 'query', true)
   const hint = error.hint ? ` (${error.hint})` : ''
@@ -208,18 +214,4 @@ function rejected(error: unknown, { input, deadline }: { input: Input; deadline:
 
 function codeOf(error: unknown): string {
   return error instanceof ConfigError ? error.code : (sqlstateOf(error) ?? '')
-}
-
-function timedOut({ timeoutMs }: Limits): TransientError {
-  return new TransientError(
-    'query_timed_out',
-    `the statement took longer than ${timeoutMs / SECOND} s and was stopped; read less: a shorter span of days, one activity, or a view such as daily_load in place of samples`,
-  )
-}
-
-function busy(): TransientError {
-  return new TransientError(
-    'queries_busy',
-    'too many statements wait already; ask again when they have ended',
-  )
 }

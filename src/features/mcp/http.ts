@@ -6,14 +6,6 @@ import type { GuardedReader } from './guarded-reader.ts'
 import { judgeText, VERSION_WITH_BATCHES } from './judge-message.ts'
 import { type McpDeps, makeServerFactory } from './server.ts'
 
-export type HttpServer = {
-  /** Answers one request with the body `text`. `closed` aborts when the connection closes, which cancels its calls. */
-  fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response>
-  close(): Promise<void>
-}
-
-type HttpDeps = Omit<McpDeps, 'reader'> & { makeReader(account: string | undefined): GuardedReader }
-
 type Handler = ReturnType<typeof createMcpHandler>
 
 /** Handlers of single accounts that are kept; each holds the login that it has found. */
@@ -25,7 +17,10 @@ const SESSION = 'mcp-session-id'
  * daemon is not noticed. A session id is given out only so that a later `notifications/cancelled` finds the call that it
  * cancels. With `?account=NAME` in the address the database shows that account alone.
  */
-export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
+export function makeHttpServer(
+  { log }: Pick<McpDeps, 'log'>,
+  makeReader: (account: string | undefined) => GuardedReader,
+) {
   const handlers = new Map<string | undefined, Handler>()
   const running = new Map<string, JoinedSignal>()
   const open = new Set<Request>()
@@ -34,15 +29,20 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
     const known = handlers.get(account)
     if (known) return known
     if (handlers.size >= MAX_HANDLERS) handlers.clear()
-    const onerror = (error: Error) => deps.log.debug({ reason: errorLine(error) }, 'mcp: a request failed')
-    const made = createMcpHandler(makeServerFactory({ ...deps, reader: makeReader(account) }), { onerror })
+    const onerror = (error: Error) => log.debug({ reason: errorLine(error) }, 'mcp: a request failed')
+    const made = createMcpHandler(makeServerFactory({ log, reader: makeReader(account) }), { onerror })
     handlers.set(account, made)
     return made
   }
 
   return {
-    async fetch(request, text, closed) {
-      const judged = text === undefined ? undefined : judgeText(text, versionOf(request))
+    /** Answers one request with the body `text`. `closed` aborts when the connection closes, which cancels its calls. */
+    async fetch(request: Request, text: string | undefined, closed: AbortSignal): Promise<Response> {
+      // A request without the header is of the version before it was required.
+      const judged =
+        text === undefined
+          ? undefined
+          : judgeText(text, request.headers.get('mcp-protocol-version') ?? VERSION_WITH_BATCHES)
       const [refusal] = judged?.refusals ?? []
       if (refusal) return Response.json(refusal, { status: 400 })
       const body = judged?.json
@@ -66,16 +66,11 @@ export function makeHttpServer({ makeReader, ...deps }: HttpDeps): HttpServer {
       }
       return response
     },
-    async close() {
+    async close(): Promise<void> {
       for (const stop of running.values()) stop.abort()
       for (const handler of handlers.values()) await handler.close()
     },
   }
-}
-
-/** Returns the version of the protocol of a request: one without the header is of the version before the header was required. */
-function versionOf(request: Request): string {
-  return request.headers.get('mcp-protocol-version') ?? VERSION_WITH_BATCHES
 }
 
 type Message = { id?: unknown; method?: unknown; params?: { requestId?: unknown } } | null | undefined

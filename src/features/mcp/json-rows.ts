@@ -2,7 +2,7 @@ import type { Field } from '../../program/query/statement.ts'
 import type { GuardedAnswer, GuardedReader } from './guarded-reader.ts'
 
 /** A value as JSON has it. Numbers that JavaScript would round are texts. */
-export type Value = string | number | boolean | null | object
+type Value = string | number | boolean | null | object
 
 /** Runs one statement with its parameters and returns its rows as objects. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Array<Record<string, unknown>>>

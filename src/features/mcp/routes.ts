@@ -1,40 +1,29 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { VERSION } from '../../kit/program-folder.ts'
 import type { WebParts } from '../../program/frame/define-feature.ts'
-import { loginOptions } from './assistant-reader.ts'
+import { loginOptions } from './assistant-login.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
-import type { HttpServer } from './http.ts'
-
-/** Answers one MCP request with the body `text`; `closed` aborts when the connection closes. */
-type McpFetch = (request: Request, text: string | undefined, closed: AbortSignal) => Promise<Response>
+import type { makeHttpServer } from './http.ts'
 
 /** Questions are short; a long statement has some 10 kB. */
 const MAX_BODY_BYTES = 256 * 1024
 /** These headers carry the authentication, which the web server has checked. */
 const KEPT_BACK: ReadonlySet<string> = new Set(['authorization', 'cookie'])
 
-/** Adds `/mcp` for the database of this process. Its library is loaded at the first request: many daemons never get one. */
+/**
+ * Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. The library is loaded at
+ * the first request: many daemons never get one.
+ */
 export async function registerAssistants(
   server: FastifyInstance,
-  { app: { config, log, databaseUrl } }: WebParts,
+  { app: { config, log, databaseUrl } }: { app: Pick<WebParts['app'], 'config' | 'log' | 'databaseUrl'> },
 ): Promise<void> {
   const makeReader = (account: string | undefined) => {
     const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
     return makeGuardedReader({ log, find })
   }
-  let made: Promise<HttpServer> | undefined
-  const make = () =>
-    import('./http.ts').then(({ makeHttpServer }) => makeHttpServer({ log, version: VERSION, makeReader }))
+  let made: Promise<ReturnType<typeof makeHttpServer>> | undefined
   server.addHook('onClose', async () => (await made)?.close())
-  await registerMcp(server, async (...request) => {
-    made ??= make()
-    return (await made).fetch(...request)
-  })
-}
-
-/** Adds `/mcp`, the streamable HTTP of the Model Context Protocol. A closed connection cancels its running call. */
-export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Promise<void> {
   await server.register(async (scope) => {
     // The protocol has an answer to invalid JSON.
     scope.addContentTypeParser(
@@ -50,8 +39,9 @@ export async function registerMcp(server: FastifyInstance, fetch: McpFetch): Pro
       handler: async (request, reply) => {
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
+        made ??= import('./http.ts').then((http) => http.makeHttpServer({ log }, makeReader))
         const text = request.body as string | undefined
-        return sendResponse(reply, await fetch(toWebRequest(request), text, gone.signal))
+        return sendResponse(reply, await (await made).fetch(toWebRequest(request), text, gone.signal))
       },
     })
   })

@@ -2,10 +2,9 @@ import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { errorLine, isAbort, MusetteError } from '../../kit/errors.ts'
+import { VERSION } from '../../kit/program-folder.ts'
 import { joinSignals } from '../../kit/time.ts'
-import { ABOUT_TEXTS, makeFailure, makeUnknown } from './answer.ts'
-import { COOKBOOK } from './cookbook/cookbook.ts'
-import type { Recipe } from './cookbook/recipe.ts'
+import { COOKBOOK, type Recipe } from './cookbook/cookbook.ts'
 import type { GuardedReader } from './guarded-reader.ts'
 import { makeQuery, type Query } from './json-rows.ts'
 import { describeSchema } from './schema-text.ts'
@@ -14,7 +13,7 @@ import { powerBests } from './tools/power-bests.ts'
 import { recentChanges } from './tools/recent-changes.ts'
 import { runQuery } from './tools/run-query.ts'
 import { stateToday } from './tools/state-today.ts'
-import type { Tool } from './tools/tool.ts'
+import { ABOUT_TEXTS, makeFailure, makeUnknown, type Tool } from './tools/tool.ts'
 import { whatIsHere } from './tools/what-is-here.ts'
 
 const TOOLS: readonly Tool[] = [
@@ -32,7 +31,7 @@ const INSTRUCTIONS = `The mirror of a rider's training history, read-only, in Po
 const SCHEMA_URI = 'musette://schema.md'
 const SCHEMA_ORIGIN = 'Every table, view and column of the mirror, from the comments in the database.'
 
-export type McpDeps = { log: Logger; reader: GuardedReader; version: string }
+export type McpDeps = { log: Logger; reader: GuardedReader }
 
 /**
  * Makes the factory of the server's instances, one for each connection or HTTP request: seven tools, the questions of the
@@ -41,7 +40,7 @@ export type McpDeps = { log: Logger; reader: GuardedReader; version: string }
 export function makeServerFactory(deps: McpDeps): McpServerFactory {
   return ({ requestInfo }) => {
     const server = new McpServer(
-      { name: 'musette', title: 'musette', version: deps.version },
+      { name: 'musette', title: 'musette', version: VERSION },
       { instructions: INSTRUCTIONS },
     )
     for (const tool of TOOLS) addTool(server, tool, { ...deps, requestSignal: requestInfo?.signal })

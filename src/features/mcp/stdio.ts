@@ -2,29 +2,51 @@ import { once } from 'node:events'
 import { pipeline, Transform } from 'node:stream'
 import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { Logger } from 'pino'
 import { errorLine } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { joinSignals } from '../../kit/time.ts'
+import { type Database, openDatabase } from '../../program/app/open-database.ts'
+import type { Config } from '../../program/config/config.ts'
+import { loginOptions } from './assistant-login.ts'
+import { makeGuardedReader } from './guarded-reader.ts'
 import { judgeText, makeRefusal, type Refusal } from './judge-message.ts'
-import { type McpDeps, makeServerFactory } from './server.ts'
+import { makeServerFactory } from './server.ts'
 
 /** Larger ones break the connection in the SDK; those over HTTP are smaller by far. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE / 2
 const NEWLINE = 10
 
-/** Serves one client on standard input and output, until the input ends or the signal aborts; running calls are cancelled. */
-export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): Promise<void> {
-  const notUnderstood = (reason: string) => deps.log.warn({ reason }, 'mcp: a message was not understood')
+/**
+ * Serves one client on standard input and output, until the input ends or the signal aborts; running calls are cancelled. `account` is
+ * the only account that can be read; undefined: all of them.
+ */
+export async function serveStandardStreams(
+  { config, log }: { config: Config; log: Logger },
+  { account, signal }: { account: string | undefined; signal: AbortSignal },
+): Promise<void> {
+  // Opened at the first statement, and again after a failure.
+  let database: Promise<Database> | undefined
+  const find = async () => {
+    const opening = database ?? openDatabase(config, log, signal)
+    database = opening
+    opening.catch(() => {
+      if (database === opening) database = undefined
+    })
+    return { ...loginOptions(config), connectionString: (await opening).url, account }
+  }
+  const reader = makeGuardedReader({ log, find })
+  const notUnderstood = (reason: string) => log.warn({ reason }, 'mcp: a message was not understood')
   const onerror = (error: Error) => notUnderstood(errorLine(error))
   const refuse = (refusal: Refusal) => {
     notUnderstood(refusal.error.message)
     process.stdout.write(`${JSON.stringify(refusal)}\n`)
   }
-  const input = makeJudge(refuse)
+  const input = judgeStream(refuse)
   // A killed client closes the input without an end event.
   pipeline(process.stdin, input, () => undefined)
   const transport = new StdioServerTransport(input, process.stdout)
-  const connection = serveStdio(makeServerFactory(deps), { onerror, transport })
+  const connection = serveStdio(makeServerFactory({ log, reader }), { onerror, transport })
   const stop = joinSignals([signal])
   try {
     await Promise.race([once(input, 'end', stop), once(input, 'close', stop)]).catch(() => undefined)
@@ -34,14 +56,15 @@ export async function serveStandardStreams(deps: McpDeps, signal: AbortSignal): 
     await connection.close()
     // Also ends standard input, which would keep the process running.
     input.destroy()
+    await (await database?.catch(() => undefined))?.close()
   }
 }
 
 /**
- * Makes a stream that takes lines and passes on those that are messages, because the SDK answers to no others. `refuse` gets the
+ * Returns a stream that takes lines and passes on those that are messages, because the SDK answers to no others. `refuse` gets the
  * answers to the others. The messages of a batch go on one by one, and so do their answers.
  */
-function makeJudge(refuse: (refusal: Refusal) => void): Transform {
+function judgeStream(refuse: (refusal: Refusal) => void): Transform {
   let held: Buffer[] = []
   let size = 0
   let version: string | undefined
@@ -56,10 +79,8 @@ function makeJudge(refuse: (refusal: Refusal) => void): Transform {
     const isTooLarge = size > MAX_BYTES
     held = []
     size = 0
-    if (isTooLarge)
-      return refuse(
-        makeRefusal(ProtocolErrorCode.InvalidRequest, `a message has at most ${formatBytes(MAX_BYTES)}`),
-      )
+    const tooLarge = `a message has at most ${formatBytes(MAX_BYTES)}`
+    if (isTooLarge) return refuse(makeRefusal(ProtocolErrorCode.InvalidRequest, tooLarge))
     if (text.trim() === '') return
     const { messages, refusals } = judgeText(text, version)
     for (const message of messages) {

@@ -1,5 +1,3 @@
-import { VERSION } from '../../kit/program-folder.ts'
-import { closeAfter } from '../../kit/release-stack.ts'
 import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
 import { defineVerb, option } from '../../program/frame/verb.ts'
 
@@ -17,10 +15,7 @@ export const mcpVerb = defineVerb({
   },
   needs: 'nothing',
   async run({ config, log, signal }, { account }): Promise<undefined> {
-    const { makeAssistantReader } = await import('./assistant-reader.ts')
     const { serveStandardStreams } = await import('./stdio.ts')
-    await closeAfter(makeAssistantReader(config, log, { account, signal }), (reader) =>
-      serveStandardStreams({ log, reader, version: VERSION }, signal),
-    )
+    await serveStandardStreams({ config, log }, { account, signal })
   },
 })

@@ -1,18 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { type Clock, SECOND } from '../../kit/time.ts'
-import type { Gauges } from '../../program/frame/gauges.ts'
-import type { EndedRun } from './ended-runs.ts'
-import { type HealthSnapshot, makeGauges } from './gauges.ts'
+import type { Gauges, GaugeValue, Reading } from '../../program/frame/gauges.ts'
+import type { EndedRun } from './routes.ts'
 
-export type Metrics = {
-  /** counts the requests of this process to the service */
-  requests: ServiceObserver
-  onRun(run: EndedRun): void
-  /** Renders all metrics in Prometheus's text format. */
-  render(snapshot: HealthSnapshot): Promise<string>
-  contentType: string
-}
+export type Metrics = ReturnType<typeof makeMetrics>
 
 /** The delay of the event loop is measured at each scrape only: all the time was half of an idle daemon's work. */
 const NEVER_MS = 2 ** 31 - 1
@@ -25,10 +17,7 @@ const REQUEST_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const RUN_BUCKETS_S = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600]
 
 /** Makes the metrics of this process, named `musette_…`; starts to observe garbage collection. */
-export function makeMetrics(
-  deps: { now: Clock },
-  options: { version: string; gauges: readonly Gauges[] },
-): Metrics {
+export function makeMetrics(deps: { now: Clock }, options: { version: string; gauges: readonly Gauges[] }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'musette_', eventLoopMonitoringPrecision: NEVER_MS })
   for (const name of CONTINUOUS_DELAYS) registry.removeSingleMetric(name)
@@ -41,9 +30,11 @@ export function makeMetrics(
   build.set({ version: options.version }, 1)
   const setGauges = makeGauges(registry, options.gauges)
   return {
-    requests: makeRequestCounters(registry),
-    onRun: makeRunCounters(registry),
-    render(snapshot) {
+    /** counts the requests of this process to the service */
+    requests: requestObserver(registry),
+    onRun: runObserver(registry),
+    /** Renders all metrics in Prometheus's text format. */
+    render(snapshot: HealthSnapshot): Promise<string> {
       setGauges(snapshot, deps.now())
       return registry.metrics()
     },
@@ -51,7 +42,7 @@ export function makeMetrics(
   }
 }
 
-function makeRequestCounters(registry: Registry): ServiceObserver {
+function requestObserver(registry: Registry): ServiceObserver {
   const to = { registers: [registry] }
   const requests = new Counter({
     ...to,
@@ -88,7 +79,7 @@ function makeRequestCounters(registry: Registry): ServiceObserver {
   }
 }
 
-function makeRunCounters(registry: Registry): (run: EndedRun) => void {
+function runObserver(registry: Registry): (run: EndedRun) => void {
   const to = { registers: [registry] }
   const runs = new Counter({
     ...to,
@@ -107,4 +98,73 @@ function makeRunCounters(registry: Registry): (run: EndedRun) => void {
     runs.inc({ resource, kind, outcome })
     seconds.observe({ resource, kind }, took)
   }
+}
+
+/** Jobs by queue and state, and the names of the queues that are paused. */
+type QueueHealth = Readonly<{
+  jobs: Readonly<Record<string, Readonly<Record<string, number>>>>
+  paused: readonly string[]
+}>
+
+/** What one scrape found; undefined parts did not answer. */
+export type HealthSnapshot = { database: readonly Reading[] | undefined; queue: QueueHealth | undefined }
+
+/** The gauges of the parts themselves. */
+const PART_HELPS: Gauges['helps'] = {
+  part: {
+    musette_up: 'Whether a part answers (1) or not (0); metrics of a part that does not answer are left out.',
+  },
+  'queue state': {
+    musette_queue_jobs: 'Jobs by queue and state; completed and failed are those still kept.',
+  },
+  queue: {
+    musette_queue_paused:
+      'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
+  },
+}
+
+/** Makes gauges, those of the parts included, whose values are set at each scrape. */
+function makeGauges(
+  registry: Registry,
+  all: readonly Gauges[],
+): (snapshot: HealthSnapshot, now: Date) => void {
+  const gauges = new Map<string, Gauge>()
+  const forgetValues: Array<() => void> = []
+  for (const [labels, helps] of [{ helps: PART_HELPS }, ...all].flatMap(({ helps }) => Object.entries(helps)))
+    for (const [name, help] of Object.entries(helps)) {
+      const labelNames = labels.split(' ').filter(Boolean)
+      const gauge = new Gauge({ registers: [registry], name, help, labelNames })
+      gauges.set(name, gauge)
+      // `reset` would set a gauge without labels to 0 instead of unknown.
+      forgetValues.push(() => (labels ? gauge.reset() : gauge.remove()))
+    }
+  return (snapshot, now) => {
+    for (const forget of forgetValues) forget()
+    for (const { labels = {}, values } of [...readParts(snapshot), ...(snapshot.database ?? [])])
+      for (const [name, value = null] of Object.entries(values)) {
+        const number = toNumber(value, now)
+        if (number !== null) gauges.get(name)?.set(labels, number)
+      }
+  }
+}
+
+function readParts({ database, queue }: HealthSnapshot): Reading[] {
+  return [
+    { labels: { part: 'database' }, values: { musette_up: database !== undefined } },
+    { labels: { part: 'queue' }, values: { musette_up: queue !== undefined } },
+    ...Object.entries(queue?.jobs ?? {}).flatMap(([name, states]) => [
+      { labels: { queue: name }, values: { musette_queue_paused: queue?.paused.includes(name) } },
+      ...Object.entries(states).map(([state, count]) => ({
+        labels: { queue: name, state },
+        values: { musette_queue_jobs: count },
+      })),
+    ]),
+  ]
+}
+
+/** Returns what Prometheus gets at `now`; null for no line. */
+function toNumber(value: GaugeValue, now: Date): number | null {
+  if (value === null || typeof value !== 'object') return value === null ? null : Number(value)
+  if (value instanceof Date) return (now.getTime() - value.getTime()) / 1000
+  return value.until && (value.until.getTime() - now.getTime()) / 1000
 }

@@ -10,7 +10,7 @@ type Value = string | number | boolean | null
 type Values = Readonly<Record<string, Value>>
 
 /** An account's facts by the keys of the entities, and the attributes of its workout and its last activity; times are ISO 8601. */
-export type DeviceFacts = { state: Values; workout: Values; activity: Values }
+type DeviceFacts = { state: Values; workout: Values; activity: Values }
 
 /** Finds the present values of an account's device; unknown ones are null. */
 export async function findDeviceFacts(

@@ -1,15 +1,5 @@
 import type { Account } from '../../core/store/account-rows.ts'
-
-/** The topics of an account's device. */
-export type Topics = Readonly<{
-  config: string
-  state: string
-  workout: string
-  activity: string
-  event: string
-  poll: string
-  availability: string
-}>
+import { VERSION } from '../../kit/program-folder.ts'
 
 /** The default first part of Home Assistant's discovery topics. */
 const DISCOVERY = 'homeassistant'
@@ -35,7 +25,7 @@ export function availabilityTopicOf(publisherId: string): string {
 }
 
 /** Returns the topics of an account's device; they stay the same while the database lives. */
-export function topicsOf(publisherId: string, accountId: number): Topics {
+export function topicsOf(publisherId: string, accountId: number) {
   const device = deviceIdOf(publisherId, accountId)
   const base = `musette/${device}`
   return {
@@ -132,7 +122,7 @@ const BINARY: Readonly<Record<string, Sensor>> = {
  */
 export function makeDiscovery(
   account: Pick<Account, 'accountId' | 'name'>,
-  { publisherId, version, commands }: { publisherId: string; version: string; commands: boolean },
+  { publisherId, commands }: { publisherId: string; commands: boolean },
 ) {
   const topics = topicsOf(publisherId, account.accountId)
   const device = deviceIdOf(publisherId, account.accountId)
@@ -166,9 +156,9 @@ export function makeDiscovery(
       name: account.name === 'default' ? 'musette' : `musette ${account.name}`,
       manufacturer: 'musette',
       model: 'Training history',
-      sw_version: version,
+      sw_version: VERSION,
     },
-    origin: { name: 'musette', sw_version: version },
+    origin: { name: 'musette', sw_version: VERSION },
     availability_topic: topics.availability,
     state_topic: topics.state,
     qos: 1,

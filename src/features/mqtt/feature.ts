@@ -1,21 +1,13 @@
-import { VERSION } from '../../kit/program-folder.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 
 export const mqtt = defineFeature({
   name: 'mqtt',
   settingsOf: {
-    start: [
-      'MUSETTE_MQTT_URL',
-      'MUSETTE_MQTT_PASSWORD',
-      'MUSETTE_MQTT_CA',
-      'MUSETTE_MQTT_CERT',
-      'MUSETTE_MQTT_KEY',
-      'MUSETTE_MQTT_COMMANDS',
-    ],
+    start: ['URL', 'PASSWORD', 'CA', 'CERT', 'KEY', 'COMMANDS'].map((name) => `MUSETTE_MQTT_${name}`),
   },
   settings: async () => (await import('./settings.ts')).mqttSettings,
   state: async () => (await import('./state.ts')).mqttState,
-  gauges: async () => (await import('./gauges.ts')).mqttGauges,
+  gauges: async () => (await import('./state.ts')).mqttGauges,
   async openInWorker({ app, jobs }) {
     const { mqttSettings } = await import('./settings.ts')
     const broker = mqttSettings.of(app.config)
@@ -28,6 +20,6 @@ export const mqtt = defineFeature({
       for (const name of ['poll-activities', 'poll-training-info'] as const)
         await jobs.enqueue(name, [{ accountId }])
     }
-    return openPublisher({ ...app, findBackupTime, poll }, { broker, version: VERSION })
+    return openPublisher({ ...app, findBackupTime, poll }, { broker })
   },
 })

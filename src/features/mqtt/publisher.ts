@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Account, findAccounts } from '../../core/store/account-rows.ts'
+import { findAccounts } from '../../core/store/account-rows.ts'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
 import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
 import { findAccountHealth } from '../../core/store/health.ts'
@@ -46,7 +46,7 @@ const NEW_WITHIN = '14 days'
 const PAGE = 500
 
 /** The pauses; tests make them shorter. */
-export type PublisherPauses = Readonly<{ lookEveryMs: number; lockRetryMs: number; backoff: Backoff }>
+type PublisherPauses = Readonly<{ lookEveryMs: number; lockRetryMs: number; backoff: Backoff }>
 
 const PAUSES: PublisherPauses = {
   /** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
@@ -65,7 +65,7 @@ const PAUSES: PublisherPauses = {
  */
 export function openPublisher(
   deps: PublisherDeps,
-  { broker, version, pauses = PAUSES }: { broker: BrokerOptions; version: string; pauses?: PublisherPauses },
+  { broker, pauses = PAUSES }: { broker: BrokerOptions; pauses?: PublisherPauses },
 ): { close(): Promise<void> } {
   const { store, log } = deps
   const stop = new AbortController()
@@ -77,8 +77,7 @@ export function openPublisher(
       const startedAt = performance.now()
       try {
         const onGood = () => problems.over('mqtt')
-        const work = (held: AbortSignal) =>
-          publishUntilLost(deps, { broker, version, pauses, signal, held, onGood })
+        const work = (held: AbortSignal) => publishUntilLost(deps, { broker, pauses, signal, held, onGood })
         const done = await withExclusiveWork(store, 'mqtt', work)
         if (done === undefined) await sleep(pauses.lockRetryMs, signal)
       } catch (error) {
@@ -109,7 +108,6 @@ export function openPublisher(
 
 type SessionInput = {
   broker: BrokerOptions
-  version: string
   pauses: PublisherPauses
   signal: AbortSignal
   /** aborts when another process may publish */
@@ -150,7 +148,7 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
     await broker.subscribe([BIRTH_TOPIC, ...(commands ? [POLL_TOPICS] : [])])
     log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
     while (!over.signal.aborted) {
-      const isNew = await publishChanged(deps, broker, { publisherId, sent, ...input })
+      const isNew = await publishChanged(deps, broker, { publisherId, sent, commands })
       const { events, waiting } = await publishEvents(deps, broker, publisherId)
       await store.transaction((tx) =>
         recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
@@ -182,31 +180,25 @@ async function pollByCommand(deps: PublisherDeps, publisherId: string, topic: st
 async function publishChanged(
   deps: PublisherDeps,
   broker: Broker,
-  input: SessionInput & { publisherId: string; sent: Map<string, string>; broker: BrokerOptions },
+  { publisherId, sent, commands }: { publisherId: string; sent: Map<string, string>; commands: boolean },
 ): Promise<boolean> {
-  const { publisherId, sent, version } = input
-  const { commands } = input.broker
   const backupAt = await deps.findBackupTime()
-  const devices = await deps.store.read(async (tx) => {
-    const healths = new Map((await findAccountHealth(tx)).map((health) => [health.account, health]))
-    const found: Array<{ account: Account; facts: Awaited<ReturnType<typeof findDeviceFacts>> }> = []
+  const wanted = await deps.store.read(async (tx) => {
+    const healths = await findAccountHealth(tx)
+    const found: Array<[topic: string, payload: string]> = []
     for (const account of await findAccounts(tx)) {
-      const health = healths.get(account.name)
-      found.push({ account, facts: await findDeviceFacts(tx, { account, health, backupAt }) })
+      const topics = topicsOf(publisherId, account.accountId)
+      const health = healths.find((each) => each.account === account.name)
+      const facts = await findDeviceFacts(tx, { account, health, backupAt })
+      found.push(
+        [topics.config, JSON.stringify(makeDiscovery(account, { publisherId, commands }))],
+        [topics.workout, JSON.stringify(facts.workout)],
+        [topics.activity, JSON.stringify(facts.activity)],
+        [topics.state, JSON.stringify(facts.state)],
+      )
     }
     return found
   })
-  const wanted: Array<[topic: string, payload: string]> = []
-  for (const { account, facts } of devices) {
-    const topics = topicsOf(publisherId, account.accountId)
-    const discovery = makeDiscovery(account, { publisherId, version, commands })
-    wanted.push(
-      [topics.config, JSON.stringify(discovery)],
-      [topics.workout, JSON.stringify(facts.workout)],
-      [topics.activity, JSON.stringify(facts.activity)],
-      [topics.state, JSON.stringify(facts.state)],
-    )
-  }
   wanted.push([availabilityTopicOf(publisherId), 'online'])
   const changed = wanted.filter(([topic, payload]) => sent.get(topic) !== payload)
   for (const [topic, payload] of changed) {

@@ -2,6 +2,7 @@ import { errorLine } from '../../kit/errors.ts'
 import { formatAge } from '../../kit/time.ts'
 import { DATABASE_VARIABLES, type Facts, type FeatureState } from '../../program/frame/findings/facts.ts'
 import { type Finding, makeFinding, makeRules, ok, problem } from '../../program/frame/findings/finding.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
 import { findPublisherState, type PublisherState } from './mqtt-publisher.ts'
 import { mqttSettings } from './settings.ts'
 
@@ -51,3 +52,17 @@ async function judgeMqtt(facts: Facts): Promise<Finding[]> {
     ok(`the daemon is connected${at ? `; the last change was published ${formatAge(at, now)} ago` : ''}`),
   ]
 }
+
+export const mqttGauges = defineGauges({
+  helps: {
+    '': {
+      musette_mqtt_connected:
+        'Whether a process is connected to the MQTT broker (1) or not (0); no line without MUSETTE_MQTT_URL.',
+    },
+  },
+  async read({ config, read }) {
+    if (!mqttSettings.of(config)) return []
+    const state = await read(findPublisherState)
+    return [{ values: { musette_mqtt_connected: state?.connected ?? false } }]
+  },
+})

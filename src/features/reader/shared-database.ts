@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { stat } from 'node:fs/promises'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { readSharedUrl } from '../../embedded/embedded.ts'
+import { acquireLock, isLocked } from '../../embedded/lock.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
@@ -10,7 +11,6 @@ import { closeAfter } from '../../kit/release-stack.ts'
 import { joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { assertDatabase, findMismatch, openDatabase } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
-import { acquireKeepAlive, isKeptAlive, type KeepAlive, requestKeepAlive } from './keep-alive.ts'
 
 /** The embedded Postgres stops when no program was connected and no `db-url` ran for this long. */
 const HOLD_IDLE_MS = 10 * MINUTE
@@ -154,4 +154,55 @@ async function isInUse(url: string): Promise<boolean> {
     ),
   )
   return rowCount !== 0
+}
+
+type KeepAlive = NonNullable<Awaited<ReturnType<typeof acquireKeepAlive>>>
+
+/** The file with the time of the last request as its time of change. */
+const REQUESTED = 'postgres.requested'
+
+/** Records that a program needs the embedded Postgres of `dataDir` from now on, and returns whether a process keeps it running. */
+async function requestKeepAlive(dataDir: string): Promise<boolean> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await writeFile(join(dataDir, REQUESTED), '', { mode: 0o600 })
+  return isKeptAlive(dataDir)
+}
+
+/** Whether a living process keeps the embedded Postgres of `dataDir` running. */
+function isKeptAlive(dataDir: string): Promise<boolean> {
+  return isLocked(dataDir, 'holder')
+}
+
+/**
+ * Acquires the lock of the process that keeps the embedded Postgres of a data directory running for other programs, or returns
+ * undefined while a living process has it.
+ */
+async function acquireKeepAlive(dataDir: string) {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  let lock = await acquireLock(dataDir, 'holder')
+  if (!lock) return undefined
+  let seen = await readRequested(dataDir)
+  /** Tells whether a program has requested the database since the last call. */
+  const wasRequested = async () => {
+    const last = seen
+    seen = await readRequested(dataDir)
+    return seen !== undefined && seen !== last
+  }
+  return {
+    wasRequested,
+    /** Releases the lock; false when a program has requested the database meanwhile and this process has the lock again. */
+    async release(): Promise<boolean> {
+      await lock?.release()
+      lock = undefined
+      // A program records its request before it checks for a holder: one that still found this process has recorded it by now.
+      if (!(await wasRequested())) return true
+      lock = await acquireLock(dataDir, 'holder')
+      return lock === undefined
+    },
+  }
+}
+
+async function readRequested(dataDir: string): Promise<number | undefined> {
+  const file = await stat(join(dataDir, REQUESTED)).catch(() => undefined)
+  return file?.mtimeMs
 }

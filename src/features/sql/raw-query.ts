@@ -1,25 +1,25 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { empty, mapDatabaseError } from '../../core/store/database-errors.ts'
-import { errorCode, isAbort } from '../../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { findMismatch, openDatabase } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
-import { type Notice, openGuardedConnection, openWritableConnection } from '../../program/query/connection.ts'
+import { widthOf } from '../../program/frame/output.ts'
+import {
+  type Notice,
+  openGuardedConnection,
+  openWritableConnection,
+  type Remarks,
+} from '../../program/query/connection.ts'
 import type { Field, Part, Row } from '../../program/query/statement.ts'
-import { makeCatalogueQuery, noSuchTable } from './backslash-commands.ts'
-import { RejectedStatement } from './rejected-statement.ts'
 import { splitStatements } from './split-statements.ts'
-
-export type { Notice, Remarks } from '../../program/query/connection.ts'
-export type { Field, Part, Row } from '../../program/query/statement.ts'
-export { RejectedStatement } from './rejected-statement.ts'
 
 export type Queries = {
   /**
    * Runs the statements of a text in order and yields the parts of their results, in constant memory. An abort cancels the
    * statement at the server and throws the signal's reason. The commands `\\d` and `\\d NAME` of psql, alone in the text, are answered
-   * from the catalogue. Throws RejectedStatement with Postgres's message about a statement, and the store's errors.
+   * from the catalogue. Throws ConfigError `sql_rejected` with Postgres's message about a statement, and the store's errors.
    */
   run(text: string, signal?: AbortSignal): AsyncGenerator<Part, void, undefined>
   /** Rolls back uncommitted changes and closes the connection. Never throws. */
@@ -88,11 +88,14 @@ export async function openQueries({ write, ...options }: QueriesOptions): Promis
     }
   }
   async function* answer(command: string, signal: AbortSignal | undefined) {
-    const { text, name } = makeCatalogueQuery(command)
+    const described = DESCRIBE.exec(command)
+    if (!described) throw new ConfigError('sql_rejected', unknownCommand(command))
+    const name = described.groups?.name
     let empty = true
-    for await (const part of runOne(text, signal)) {
+    for await (const part of runOne(name === undefined ? TABLES : describe(name), signal)) {
       if (part.kind === 'rows') empty = false
-      if (part.kind === 'done' && empty && name !== undefined) throw noSuchTable(name)
+      const message = `SQL: there is no table or view ${name} here; all of them: musette sql '\\d'`
+      if (part.kind === 'done' && empty && name !== undefined) throw new ConfigError('sql_rejected', message)
       yield part
     }
   }
@@ -127,7 +130,35 @@ function rejected(error: unknown, text: string, write: boolean): unknown {
     return mapDatabaseError(error, 'query', true)
   }
   const advice = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : ''
-  return new RejectedStatement(error, text, advice)
+  const place = error.internalQuery
+    ? placeLines(error.internalQuery, error.internalPosition)
+    : placeLines(text, error.position)
+  // The person wrote the statement, so the whole message of Postgres may be shown.
+  const lines = [`SQL: ${errorLine(error)}${advice}`, ...place, ...remarkLines(error)]
+  return new ConfigError('sql_rejected', lines.join('\n'), { cause: error })
+}
+
+/** The characters of a line that are shown around a mistake, and before it. */
+const SHOWN = { all: 60, before: 40 }
+
+/** Shows the line of a mistake as psql does; Postgres counts its position in characters from 1. */
+function placeLines(text: string, position: string | undefined): string[] {
+  if (position === undefined) return []
+  const before = [...text].slice(0, Number(position) - 1).join('')
+  const from = before.lastIndexOf('\n') + 1
+  // A tab would be as wide as the terminal likes.
+  const line = (text.slice(from).split('\n', 1)[0] ?? '').replace(/\t/g, ' ')
+  const column = before.length - from
+  const start = Math.max(0, Math.min(column - SHOWN.before, line.length - SHOWN.all))
+  const end = start + SHOWN.all
+  const title = `LINE ${before.split('\n').length}: ${start > 0 ? '...' : ''}`
+  const caret = ' '.repeat(widthOf(title + line.slice(start, column)))
+  return [`${title}${line.slice(start, end)}${end < line.length ? '...' : ''}`, `${caret}^`]
+}
+
+/** Shows what else Postgres says, as psql does. */
+export function remarkLines({ detail, hint }: Remarks): string[] {
+  return [...(detail ? [`DETAIL:  ${detail}`] : []), ...(hint ? [`HINT:  ${hint}`] : [])]
 }
 
 /** Tells whether the tables of the mirror are missing; a reading login can check that too. */
@@ -135,4 +166,30 @@ async function isEmpty(queries: Queries): Promise<boolean> {
   const text = "select 1 where to_regnamespace('training') is null"
   const [result] = await collectResults(queries, text).catch(() => [])
   return (result?.rows.length ?? 0) > 0
+}
+
+const DESCRIBE = /^\\d\+?(?:\s+(?<name>\S.*?))?\s*;?$/
+
+function unknownCommand(command: string): string {
+  const [word = ''] = command.split(/\s/)
+  const instead = word === '\\x' ? 'add --expanded; ' : word === '\\copy' ? 'add --csv; ' : ''
+  return `SQL: ${word} is not known here: ${instead}\\d lists tables and views, \\d NAME shows the columns of one; all else knows: psql "$(musette db-url)"`
+}
+
+const TABLES = `SELECT n.nspname AS schema, c.relname AS name,
+    CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END AS type, obj_description(c.oid, 'pg_class') AS comment
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_catalog.pg_table_is_visible(c.oid)
+    AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  ORDER BY 1, 2`
+
+// A name is read as in a statement: without quotes in small letters, with a schema or without.
+function describe(name: string): string {
+  return `SELECT a.attname AS column, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
+      CASE WHEN a.attnotnull THEN 'not null' END AS nullable, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS default,
+      pg_catalog.col_description(a.attrelid, a.attnum) AS comment
+    FROM pg_catalog.pg_attribute a
+    LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = pg_catalog.to_regclass(${pg.escapeLiteral(name)}) AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attnum`
 }

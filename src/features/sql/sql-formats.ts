@@ -1,7 +1,7 @@
 import { ConfigError } from '../../kit/errors.ts'
 import { escapeDelete, quoteCsv } from '../../kit/text.ts'
 import { cellOf, escapeControls, makeLayout, padTo, widthOf, wrapTo } from '../../program/frame/output.ts'
-import type { Field, Row } from './raw-query.ts'
+import type { Field, Row } from '../../program/query/statement.ts'
 
 /** Formats the results of statements, piece by piece. Each returned text is printed unchanged; it contains its own line breaks. */
 export type Printer = {

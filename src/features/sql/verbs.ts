@@ -1,12 +1,12 @@
-import { ConfigError, errorCode, isAbort } from '../../kit/errors.ts'
+import { ConfigError, isAbort } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { EXIT } from '../../program/frame/context.ts'
 import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
-import { widthOf } from '../../program/frame/output.ts'
 import { readInput } from '../../program/frame/prompt.ts'
 import { writeTo } from '../../program/frame/standard-streams.ts'
 import { defineVerb, flag } from '../../program/frame/verb.ts'
-import type { Notice, Queries, RejectedStatement, Remarks } from './raw-query.ts'
+import type { Notice } from '../../program/query/connection.ts'
+import type { Queries } from './raw-query.ts'
 import type { Printer } from './sql-formats.ts'
 
 export const sqlVerb = defineVerb({
@@ -35,56 +35,23 @@ export const sqlVerb = defineVerb({
   needs: 'nothing',
   async run({ config, log, signal, note }, { query, write = false, ...form }) {
     const text = query ?? (process.stdin.isTTY ? undefined : await readInput(process.stdin, signal))
-    if (text === undefined || text.trim() === '') {
-      throw new ConfigError(
-        'no_query',
-        'no query; run: musette sql "select count(*) from training.activities"',
-      )
-    }
-    const { openDatabaseQueries } = await import('./raw-query.ts')
+    const noQuery = 'no query; run: musette sql "select count(*) from training.activities"'
+    if (text === undefined || text.trim() === '') throw new ConfigError('no_query', noQuery)
+    const { openDatabaseQueries, remarkLines } = await import('./raw-query.ts')
     const printer = await printerFor(form)
     const onNotice = ({ severity, message, ...remarks }: Notice) =>
       note([`${severity}:  ${message}`, ...remarkLines(remarks)].join('\n'))
     try {
-      return await closeAfter(
-        await openDatabaseQueries(config, log, { write, signal, onNotice }),
-        async (queries) => {
-          await printAnswers({ queries, output: process.stdout, signal }, text, printer)
-          return EXIT.done
-        },
-      )
+      const opened = await openDatabaseQueries(config, log, { write, signal, onNotice })
+      await closeAfter(opened, (queries) => printAnswers({ queries, printer }, text, signal))
+      return EXIT.done
     } catch (error) {
-      if (!isAbort(error, signal)) throw withPlace(error)
+      if (!isAbort(error, signal)) throw error
       note('musette: stopped; the statement was cancelled')
       return EXIT.interrupted
     }
   },
 })
-
-/** The characters of a line that are shown around a mistake, and before it. */
-const SHOWN = { all: 60, before: 40 }
-
-/** Adds to an error about a statement where the mistake is and what helps, as psql writes it. */
-function withPlace(error: unknown): unknown {
-  if (errorCode(error) !== 'sql_rejected') return error
-  const { message, place, remarks } = error as Partial<RejectedStatement> & Error
-  const lines = [message, ...(place ? placeLines(place) : []), ...remarkLines(remarks ?? {})]
-  return new ConfigError('sql_rejected', lines.join('\n'), { cause: error })
-}
-
-function placeLines({ line, number, column }: NonNullable<RejectedStatement['place']>): string[] {
-  const start = Math.max(0, Math.min(column - SHOWN.before, line.length - SHOWN.all))
-  const end = start + SHOWN.all
-  const title = `LINE ${number}: ${start > 0 ? '...' : ''}`
-  // A tab would be as wide as the terminal likes.
-  const plain = line.replace(/\t/g, ' ')
-  const caret = ' '.repeat(widthOf(title + plain.slice(start, column)))
-  return [`${title}${plain.slice(start, end)}${end < line.length ? '...' : ''}`, `${caret}^`]
-}
-
-function remarkLines({ detail, hint }: Remarks): string[] {
-  return [...(detail ? [`DETAIL:  ${detail}`] : []), ...(hint ? [`HINT:  ${hint}`] : [])]
-}
 
 async function printerFor(form: { csv?: boolean; json?: boolean; expanded?: boolean }): Promise<Printer> {
   const { csv, json, expanded } = form
@@ -95,19 +62,17 @@ async function printerFor(form: { csv?: boolean; json?: boolean; expanded?: bool
   return makeTablePrinter({ columns, expanded })
 }
 
-type Deps = { queries: Queries; output: NodeJS.WriteStream; signal: AbortSignal }
-
 async function printAnswers(
-  { queries, output, signal }: Deps,
+  { queries, printer }: { queries: Queries; printer: Printer },
   text: string,
-  printer: Printer,
+  signal: AbortSignal,
 ): Promise<void> {
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   stopped.catch(() => undefined)
   // Waits until the reader has read the piece, or until the signal aborts.
-  const write = (piece: string | Uint8Array) => Promise.race([writeTo(output, piece), stopped])
+  const write = (piece: string | Uint8Array) => Promise.race([writeTo(process.stdout, piece), stopped])
   let copied = false
   for await (const part of queries.run(text, signal)) {
     let piece: string | Uint8Array = ''

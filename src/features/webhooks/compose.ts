@@ -3,7 +3,6 @@ import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
 import type { Json } from '../../core/store/schema/schemas.ts'
 import type { Store, Tx } from '../../core/store/store.ts'
 import { DAY } from '../../kit/time.ts'
-import { type KnownWebhook, lockWebhooks, recordComposedUpTo } from './known-webhooks.ts'
 import type { MessageData } from './message-request.ts'
 import {
   findConditionSubjects,
@@ -16,7 +15,7 @@ import {
   recordReady,
   recordWaiting,
 } from './news.ts'
-import { recordMessages } from './outbox.ts'
+import { type KnownWebhook, lockWebhooks, recordComposedUpTo, recordMessages } from './outbox.ts'
 import type { Webhook, WebhookEvent } from './settings.ts'
 import {
   type Condition,
@@ -113,9 +112,9 @@ async function recordNews(
       })
       .map(({ name: webhook }) => ({
         webhook,
-        accountId,
+        account_id: accountId,
         event,
-        occurredAt: at,
+        occurred_at: at,
         data: cleanJson(data) as { readonly [key: string]: Json },
       })),
   )
@@ -136,11 +135,8 @@ async function newsOfChanges(tx: Tx, changes: readonly Change[]): Promise<NewsOf
       kind === 'activity.new' && path !== null ? [{ accountId, path }] : [],
     ),
   )
-  const rescored = new Map<number, number>()
-  for (const { accountId } of fresh.filter(isRescored))
-    rescored.set(accountId, (rescored.get(accountId) ?? 0) + 1)
-  for (const [accountId, count] of rescored)
-    await recordForDigest(tx, { accountId, event: 'history.recalculated', count })
+  const rescored = fresh.filter(isRescored).map(({ accountId }) => accountId)
+  await recordForDigest(tx, 'history.recalculated', rescored)
   return [...newsOfRestores(changes), ...newsOfLogins(fresh), ...(await newsOfUploads(tx, fresh))].toSorted(
     (a, b) => a.changeId - b.changeId,
   )
@@ -188,6 +184,7 @@ function newsOfLogins(changes: readonly AccountChange[]): NewsOfChange[] {
 async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise<NewsOfChange[]> {
   const refused = changes.filter(({ kind }) => kind === 'upload.refused')
   const news: NewsOfChange[] = []
+  const shared: number[] = []
   for (const accountId of new Set(refused.map((change) => change.accountId))) {
     const own = refused.filter((change) => change.accountId === accountId)
     const recent = await findRecentMessageCount(tx, { accountId, event: 'upload.refused' })
@@ -201,9 +198,9 @@ async function newsOfUploads(tx: Tx, changes: readonly AccountChange[]): Promise
       }
       news.push({ accountId, changeId, ...formatRefused(account, new Date(at), facts) })
     }
-    const count = own.length - single.length
-    if (count > 0) await recordForDigest(tx, { accountId, event: 'upload.refused', count })
+    shared.push(...own.slice(single.length).map(() => accountId))
   }
+  await recordForDigest(tx, 'upload.refused', shared)
   return news
 }
 
@@ -212,11 +209,8 @@ async function newsOfActivities(tx: Tx): Promise<News[]> {
   const ready = await recordReady(tx, { recentMs: RECENT_MS })
   const isSingle = ({ seen_together: together }: (typeof ready)[number]) =>
     together !== null && together <= MAX_SINGLE
-  const gathered = new Map<number, number>()
-  for (const { account_id: id } of ready.filter((activity) => !isSingle(activity)))
-    gathered.set(id, (gathered.get(id) ?? 0) + 1)
-  for (const [accountId, count] of gathered)
-    await recordForDigest(tx, { accountId, event: 'history.mirrored', count })
+  const shared = ready.filter((activity) => !isSingle(activity)).map(({ account_id: id }) => id)
+  await recordForDigest(tx, 'history.mirrored', shared)
   return ready.filter(isSingle).flatMap((activity) => {
     const breakthrough = formatBreakthrough(activity)
     const all = [formatActivity(activity), ...(breakthrough ? [breakthrough] : [])]

@@ -7,13 +7,13 @@ export const webhooks = defineFeature({
   settingsOf: { start: ['MUSETTE_WEBHOOKS'] },
   settings: async () => (await import('./settings.ts')).webhooksSettings,
   state: async () => (await import('./state.ts')).webhooksState,
-  gauges: async () => (await import('./gauges.ts')).webhookGauges,
+  gauges: async () => (await import('./state.ts')).webhookGauges,
   async openInWorker({ app, startedAt }) {
     const { webhooksSettings } = await import('./settings.ts')
     const file = webhooksSettings.of(app.config)
     if (!file) return undefined
     const { openWebhooks } = await import('./open-webhooks.ts')
-    const { findConditions } = await import('./find-conditions.ts')
+    const { findConditions } = await import('./open-webhooks.ts')
     const conditions = () => findConditions(app, { startedAt, now: new Date() })
     return openWebhooks({ ...app, conditions }, { file, proxies: app.config.proxies })
   },

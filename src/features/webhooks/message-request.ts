@@ -1,5 +1,6 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import type { Json } from '../../core/store/schema/schemas.ts'
+import { type Answer, type SendOptions, sendRequest } from '../../kit/http/send-request.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { Webhook, WebhookEvent } from './settings.ts'
 
@@ -8,8 +9,6 @@ export type MessageData = Readonly<{ title: string; text: string; [member: strin
 
 /** A message to one webhook; every attempt has the same `id`. */
 export type Message = Readonly<{ id: string; event: WebhookEvent | 'test'; at: Date; data: MessageData }>
-
-type WebhookRequest = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: string }>
 
 /** Each event in ntfy: its priority from 1 to 5 (default 3), and its tags, shown as emoji. */
 const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: readonly string[] }>> = {
@@ -28,7 +27,7 @@ const NTFY_LOOK: Readonly<Record<Message['event'], { priority: number; tags: rea
 }
 
 /** Makes the request that brings a message to a webhook; `now` is the time of the attempt. */
-export function makeRequest(webhook: Webhook, message: Message, now: Date): WebhookRequest {
+export function makeRequest(webhook: Webhook, message: Message, now: Date) {
   const common = { 'content-type': 'application/json', 'webhook-id': message.id }
   if (webhook.style === 'ntfy') {
     const { url, topic } = topicOf(webhook.url)
@@ -38,18 +37,12 @@ export function makeRequest(webhook: Webhook, message: Message, now: Date): Webh
     const authorization = webhook.token === undefined ? {} : { authorization: `Bearer ${webhook.token}` }
     return { url, headers: { ...common, ...authorization }, body }
   }
-  const body = JSON.stringify({
-    type: message.event,
-    timestamp: message.at.toISOString(),
-    data: message.data,
-  })
+  const { event: type, at, data } = message
+  const body = JSON.stringify({ type, timestamp: at.toISOString(), data })
   const timestamp = Math.floor(now.getTime() / SECOND)
   const signature = signatureOf(webhook.secret, { id: message.id, timestamp, body })
-  return {
-    url: webhook.url,
-    headers: { ...common, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature },
-    body,
-  }
+  const signed = { 'webhook-timestamp': String(timestamp), 'webhook-signature': signature }
+  return { url: webhook.url, headers: { ...common, ...signed }, body }
 }
 
 /** Computes `webhook-signature` as the Standard Webhooks specification says; `timestamp` is in s since 1970. */
@@ -67,4 +60,20 @@ function topicOf(address: string): { url: string; topic: string } {
   const topic = url.pathname.slice(at + 1)
   url.pathname = url.pathname.slice(0, at + 1)
   return { url: url.href, topic }
+}
+
+/** Sends a message once, see sendRequest. */
+export function sendMessage(
+  webhook: Webhook,
+  message: Message,
+  { now = new Date(), ...options }: SendOptions & { now?: Date },
+): Promise<Answer> {
+  return sendRequest({ method: 'POST', ...makeRequest(webhook, message, now) }, options)
+}
+
+/** Sends a message of the event `test` to any webhook. Throws only the reason of the signal. */
+export function sendTestMessage(webhook: Webhook, options: SendOptions): Promise<Answer> {
+  const text = `Messages of musette reach the webhook "${webhook.name}".`
+  const data = { title: 'musette: a test', text, webhook: webhook.name }
+  return sendMessage(webhook, { id: randomUUID(), event: 'test', at: new Date(), data }, options)
 }

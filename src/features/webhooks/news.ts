@@ -75,15 +75,13 @@ export async function recordReady(tx: Tx, { recentMs }: { recentMs: number }): P
   return rows
 }
 
-/** Adds to the digest of an account and an event. */
-export async function recordForDigest(
-  tx: Tx,
-  { accountId, event, count }: { accountId: number; event: string; count: number },
-): Promise<void> {
+/** Adds what happened to these accounts, each as often as it is named, to their digests of an event. */
+export async function recordForDigest(tx: Tx, event: string, accountIds: readonly number[]): Promise<void> {
   await tx.client.query(
-    `insert into musette.webhook_digests as d (account_id, event, count) values ($1, $2, $3)
-     on conflict (account_id, event) do update set count = d.count + $3, last_at = clock_timestamp()`,
-    [accountId, event, count],
+    `insert into musette.webhook_digests as d (account_id, event, count)
+     select id, $2, count(*) from unnest($1::int[]) id group by id
+     on conflict (account_id, event) do update set count = d.count + excluded.count, last_at = clock_timestamp()`,
+    [accountIds, event],
   )
 }
 
@@ -143,19 +141,15 @@ export async function findRecentMessageCount(
 
 /** Records that something is wrong (`subject`), or no longer. Returns whether that is new. */
 export async function recordCondition(tx: Tx, subject: string, isWrong: boolean): Promise<boolean> {
-  const { rowCount } = isWrong
-    ? await tx.client.query(
-        'insert into musette.webhook_conditions (subject) values ($1) on conflict do nothing',
-        [subject],
-      )
-    : await tx.client.query('delete from musette.webhook_conditions where subject = $1', [subject])
-  return rowCount === 1
+  const text = isWrong
+    ? 'insert into musette.webhook_conditions (subject) values ($1) on conflict do nothing'
+    : 'delete from musette.webhook_conditions where subject = $1'
+  return (await tx.client.query(text, [subject])).rowCount === 1
 }
 
 /** Finds the open faults that became a message. */
 export async function findConditionSubjects(tx: Tx): Promise<ReadonlySet<string>> {
-  const { rows } = await tx.client.query<{ subject: string }>(
-    'select subject from musette.webhook_conditions',
-  )
+  const text = 'select subject from musette.webhook_conditions'
+  const { rows } = await tx.client.query<{ subject: string }>(text)
   return new Set(rows.map(({ subject }) => subject))
 }

@@ -1,16 +1,29 @@
 import type { Logger } from 'pino'
+import { findAccounts } from '../../core/store/account-rows.ts'
 import type { Store } from '../../core/store/store.ts'
 import { errorLine } from '../../kit/errors.ts'
-import { makeReceivers } from '../../kit/http/send-request.ts'
+import { type Answer, makeReceivers, type SendOptions } from '../../kit/http/send-request.ts'
 import type { Proxies } from '../../kit/http-agent.ts'
-import { makeLogOnce } from '../../kit/log-once.ts'
+import { type LogOnce, makeLogOnce } from '../../kit/log-once.ts'
 import { quoteShell } from '../../kit/text.ts'
-import { HOUR, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { type Backoff, backoffMs, HOUR, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { collectFindings } from '../../program/frame/findings/collect-findings.ts'
+import { type FactsApp, makeFacts } from '../../program/frame/findings/facts.ts'
+import { isSaid } from '../../program/frame/findings/finding.ts'
 import { composeConditions, composeMessages, MESSAGE_TTL_MS } from './compose.ts'
-import { BACKOFF, deliverDue } from './deliver.ts'
-import { recordWebhooks } from './known-webhooks.ts'
-import { deleteOldMessages, findDueWebhooks, recordMessagesExpired } from './outbox.ts'
-import type { WebhooksFile } from './settings.ts'
+import { sendMessage } from './message-request.ts'
+import {
+  type ClaimedMessage,
+  claimMessage,
+  deleteOldMessages,
+  findDueWebhooks,
+  recordDelivered,
+  recordGone,
+  recordMessagesExpired,
+  recordNotDelivered,
+  recordWebhooks,
+} from './outbox.ts'
+import type { Webhook, WebhooksFile } from './settings.ts'
 import type { Condition } from './texts.ts'
 
 /** The pauses; tests make them shorter. */
@@ -23,7 +36,8 @@ export const PAUSES = {
   conditionsEveryMs: 30 * SECOND,
   /** A digest is sent after this time without an addition: the files of one import come faster. */
   restMs: 2 * MINUTE,
-  backoff: BACKOFF,
+  /** The first pause is 2 to 5 s, the longest 90 min to 3 h: a receiver that was down overnight gets its messages in the morning. */
+  backoff: { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 },
 }
 
 /**
@@ -33,15 +47,12 @@ export const PAUSES = {
  */
 export async function openWebhooks(
   deps: { store: Store; log: Logger; conditions: () => Promise<readonly Condition[]> },
-  {
-    file,
-    proxies,
-    pauses = PAUSES,
-  }: { file: WebhooksFile; proxies?: Proxies | undefined; pauses?: WebhookPauses },
+  input: { file: WebhooksFile; proxies?: Proxies | undefined; pauses?: WebhookPauses },
 ): Promise<{ close(): Promise<void> }> {
   const { store, log } = deps
-  const { path, webhooks } = file
-  if (file.isReadableByOthers)
+  const { proxies, pauses = PAUSES } = input
+  const { path, webhooks, isReadableByOthers } = input.file
+  if (isReadableByOthers)
     log.warn({ path }, `webhooks: others may read their secrets; run: chmod 600 ${quoteShell(path)}`)
   const names = webhooks.map(({ name }) => name)
   const { added, dropped } = await store.transaction((tx) => recordWebhooks(tx, names))
@@ -111,4 +122,90 @@ async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<
     await work()
     await sleep(everyMs, signal).catch(() => undefined)
   }
+}
+
+type WebhookDeps = Readonly<{
+  store: Store
+  log: Logger
+  problems: LogOnce
+  dispatcher: SendOptions['dispatcher']
+}>
+
+/** Longer than an attempt: if its process is killed, another process sends the message after this time. */
+const LEASE_MS = 20 * SECOND
+/** With this status a receiver refuses all further messages. */
+const GONE = 410
+
+/**
+ * Sends the due messages of a webhook one after the other, each at least once: after a kill between the answer and its record, the message
+ * is sent again with the same id. Throws the errors of the database and the reason of the signal.
+ */
+async function deliverDue(
+  deps: WebhookDeps,
+  { webhook, backoff, signal }: { webhook: Webhook; backoff: Backoff; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    const message = await deps.store.transaction((tx) =>
+      claimMessage(tx, { webhook: webhook.name, leaseMs: LEASE_MS }),
+    )
+    if (!message) return
+    const answer = await sendMessage(webhook, message, { signal, dispatcher: deps.dispatcher })
+    await recordAnswer(deps, { webhook: webhook.name, message, answer, backoff })
+  }
+}
+
+async function recordAnswer(
+  { store, log, problems }: WebhookDeps,
+  input: { webhook: string; message: ClaimedMessage; answer: Answer; backoff: Backoff },
+): Promise<void> {
+  const { webhook, message, answer } = input
+  const { failure } = answer
+  const facts = { webhook, event: message.event, id: message.id, attempts: message.attempts }
+  if (failure === undefined) {
+    await store.transaction((tx) => recordDelivered(tx, message.number))
+    problems.over(`webhook ${webhook}`)
+    log.info({ ...facts, ms: answer.ms }, 'webhooks: message delivered')
+    return
+  }
+  if (answer.status === GONE) {
+    const open = await store.transaction((tx) => recordGone(tx, webhook))
+    log.error(
+      { webhook, open },
+      'webhooks: the receiver answered 410 Gone and gets no more messages until the daemon starts again; run: musette webhook test',
+    )
+    return
+  }
+  const pauseMs = Math.max(backoffMs(input.backoff, message.attempts), answer.retryAfterMs ?? 0)
+  const { number } = message
+  const state = await store.transaction((tx) =>
+    recordNotDelivered(tx, { number, error: failure, pauseMs, giveUpMs: MESSAGE_TTL_MS }),
+  )
+  if (state === 'given_up')
+    log.error({ ...facts, failure }, 'webhooks: message given up; run: musette webhook test')
+  else
+    problems.say('warn', `webhook ${webhook}`, `webhooks: not delivered, ${failure}; tried again later`, {
+      webhook,
+    })
+}
+
+/**
+ * Finds whether the mirror of each account and the backups are wrong or well, by the findings that have messages. It is unknown
+ * without a finding, as of an account that needs a login, and while one may soon be over.
+ */
+export async function findConditions(
+  app: FactsApp,
+  input: { startedAt: Date; now: Date },
+): Promise<Condition[]> {
+  const accounts = await app.store.read(findAccounts)
+  const findings = await collectFindings(makeFacts(app, input.now), { place: 'message' })
+  const subjects = [
+    ...accounts.map((account) => ({ kind: 'mirror', check: 'mirror', account }) as const),
+    { kind: 'backup', check: 'backups', account: null } as const,
+  ]
+  return subjects.map(({ kind, check, account }) => {
+    const own = findings.filter((each) => each.check === check && each.account === account?.name)
+    const wrong = own.find((finding) => isSaid(finding, input))
+    const state = wrong ? 'wrong' : own.some((finding) => finding.state === 'ok') ? 'well' : 'unknown'
+    return { kind, account, state, sentence: wrong?.found ?? '', run: wrong?.run }
+  })
 }

@@ -1,12 +1,14 @@
+import { webhookMessages } from '../../core/store/schema/index.ts'
 import type { Json } from '../../core/store/schema/schemas.ts'
 import type { Tx } from '../../core/store/store.ts'
+import type { Message } from './message-request.ts'
 
 /** A message to be sent; `data` must be clean, see cleanJson. */
-export type NewMessage = Readonly<{
+type NewMessage = Readonly<{
   webhook: string
-  accountId: number | null
+  account_id: number | null
   event: string
-  occurredAt: Date
+  occurred_at: Date
   data: { readonly [key: string]: Json }
 }>
 
@@ -19,15 +21,7 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
      from rows from (jsonb_to_recordset($1::jsonb) as
        (webhook text, account_id integer, event text, occurred_at timestamptz, data jsonb)) with ordinality
      order by ordinality`,
-    [
-      JSON.stringify(
-        messages.map(({ accountId, occurredAt, ...message }) => ({
-          ...message,
-          account_id: accountId,
-          occurred_at: occurredAt,
-        })),
-      ),
-    ],
+    [JSON.stringify(messages)],
   )
 }
 
@@ -44,14 +38,7 @@ export async function findDueWebhooks(tx: Tx): Promise<string[]> {
   return rows.map(({ webhook }) => webhook)
 }
 
-export type ClaimedMessage = Readonly<{
-  number: number
-  id: string
-  event: string
-  occurredAt: Date
-  data: { readonly [key: string]: Json }
-  attempts: number
-}>
+export type ClaimedMessage = Message & Readonly<{ number: number; attempts: number }>
 
 /**
  * Claims the message of a webhook that has been due for the longest time: no other process sends it within `leaseMs`. Undefined
@@ -64,7 +51,7 @@ export async function claimMessage(tx: Tx, { webhook, leaseMs }: { webhook: stri
      where state = 'open' and next_try_at <= clock_timestamp() and number = (
        select m.number from musette.webhook_messages m where m.webhook = $1 and ${DUE}
        order by m.next_try_at, m.number limit 1)
-     returning number::float8 as number, message_id as id, event, occurred_at as "occurredAt", data, attempts`,
+     returning number::float8 as number, message_id as id, event, occurred_at as at, data, attempts`,
     [webhook, leaseMs],
   )
   return rows[0]
@@ -119,7 +106,7 @@ export async function recordGone(tx: Tx, webhook: string): Promise<number> {
 }
 
 /** Ends the messages for which a rule about the first value holds: the second value is the new state, the third is the reason. */
-export async function endMessages(
+async function endMessages(
   tx: Tx,
   rule: string,
   values: readonly [unknown, 'given_up' | 'dropped', string],
@@ -140,4 +127,104 @@ export async function deleteOldMessages(tx: Tx): Promise<void> {
     `delete from musette.webhook_messages where ended_at < clock_timestamp() - interval '7 days'
      and (state <> 'given_up' or ended_at < clock_timestamp() - interval '90 days')`,
   )
+}
+
+/** A webhook as the database knows it: messages are made of the changes after `changeId`, none while it is gone. */
+export type KnownWebhook = Readonly<{ name: string; changeId: number; isGone: boolean }>
+
+/**
+ * Makes the known webhooks equal to those of the file. A new one gets messages about later changes: those with higher numbers, whatever
+ * other transaction is open. The open messages of a removed one are dropped. Returns the dropped ones, and the number of new ones.
+ */
+export async function recordWebhooks(tx: Tx, names: readonly string[]) {
+  await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
+  await tx.client.query('update musette.webhooks set gone_at = null where gone_at is not null')
+  const rule = `state = 'open' and webhook <> all ($1)`
+  const dropped = await endMessages(tx, rule, [names, 'dropped', 'the webhook is gone from the file'])
+  const added = await tx.client.query(
+    `insert into musette.webhooks (name, change_id)
+     select name, coalesce((select max(change_id) from training.changes), 0) from unnest($1::text[]) name
+     on conflict do nothing`,
+    [names],
+  )
+  if (added.rowCount === names.length) await beginAnew(tx)
+  return { added: Number(added.rowCount), dropped }
+}
+
+/**
+ * Drops the digests of removed webhooks, and lets activities without samples wait; activities in unread changes are found there, and would
+ * count twice.
+ */
+async function beginAnew(tx: Tx): Promise<void> {
+  for (const table of ['webhook_waiting', 'webhook_digests', 'webhook_conditions'])
+    await tx.client.query(`delete from musette.${table}`)
+  await tx.client.query(
+    `insert into musette.webhook_waiting (account_id, path)
+     select account_id, path from training.activities a
+     where samples_at is null and absent_since is null and (fetched_at is null or detail_state = 'awaiting_samples')
+       and not exists (select from training.changes c
+         where c.change_id > (select min(change_id) from musette.webhooks) and c.kind = 'activity.new'
+           and c.account_id = a.account_id and c.path = a.path)`,
+  )
+}
+
+/** Locks the known webhooks until the transaction ends, so that one process at a time makes messages, and finds them. */
+export async function lockWebhooks(tx: Tx): Promise<KnownWebhook[]> {
+  const { rows } = await tx.client.query<KnownWebhook>(
+    `select name, change_id::float8 as "changeId", gone_at is not null as "isGone"
+     from musette.webhooks order by name for update`,
+  )
+  return rows
+}
+
+/** Records up to which change messages were made. */
+export async function recordComposedUpTo(tx: Tx, changeId: number): Promise<void> {
+  await tx.client.query('update musette.webhooks set change_id = $1 where change_id < $1', [changeId])
+}
+
+/** The state of a webhook, for people. */
+type WebhookState = {
+  webhook: string
+  /** messages that are not delivered yet, and since when the oldest waits */
+  open: number
+  open_since: Date | null
+  /** messages that were given up within a week */
+  given_up: number
+  delivered: number
+  delivered_at: Date | null
+  /** why the last attempt of the oldest open message failed, or the last one that was given up */
+  last_error: string | null
+  /** since when the receiver refuses messages */
+  gone_at: Date | null
+}
+
+/** Finds the state of each known webhook. */
+export async function findWebhookStates(tx: Tx): Promise<WebhookState[]> {
+  const { rows } = await tx.client.query<WebhookState>(
+    `select w.name as webhook, w.gone_at,
+       count(*) filter (where m.state = 'open')::int as open, min(m.created_at) filter (where m.state = 'open') as open_since,
+       count(*) filter (where m.state = 'given_up' and m.ended_at > clock_timestamp() - interval '7 days')::int as given_up,
+       count(*) filter (where m.state = 'delivered')::int as delivered,
+       max(m.ended_at) filter (where m.state = 'delivered') as delivered_at,
+       (array_agg(m.last_error order by m.state = 'open' desc, m.ended_at desc, m.number)
+         filter (where m.last_error is not null and (m.state = 'open' or m.ended_at > clock_timestamp() - interval '7 days')))[1]
+         as last_error
+     from musette.webhooks w left join musette.webhook_messages m on m.webhook = w.name
+     group by w.name order by w.name`,
+  )
+  return rows
+}
+
+type MessageCount = { webhook: string; state: string; count: number }
+
+/** Counts the messages of each known webhook by state; every state is there, also with 0. */
+export async function findMessageCounts(tx: Tx): Promise<MessageCount[]> {
+  const { rows } = await tx.client.query<MessageCount>(
+    `select w.name as webhook, s.state, count(m.number)::int as count
+     from musette.webhooks w cross join unnest($1::text[]) s(state)
+     left join musette.webhook_messages m on m.webhook = w.name and m.state = s.state
+     group by w.name, s.state order by w.name, s.state`,
+    [webhookMessages.state.enumValues],
+  )
+  return rows
 }

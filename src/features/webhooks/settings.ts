@@ -4,34 +4,16 @@ import { z } from 'zod'
 import { defineSettings } from '../../program/config/define-settings.ts'
 import { isReadableByOthers } from '../../program/config/env-file.ts'
 
-/**
- * What a message can be about, by the name that the receiver gets as `type`. A webhook without `events` gets those that are
- * `unasked`. An event that a later version adds is not: receivers get only messages that they chose.
- */
-const EVENTS = {
-  'activity.new': { unasked: true },
-  breakthrough: { unasked: true },
-  'history.mirrored': { unasked: true },
-  'history.recalculated': { unasked: true },
-  'upload.refused': { unasked: true },
-  'login.lost': { unasked: true },
-  'mirror.stale': { unasked: true },
-  'mirror.recovered': { unasked: true },
-  'mirror.restored': { unasked: true },
-  'backup.failed': { unasked: true },
-  'backup.recovered': { unasked: true },
-} as const satisfies Record<string, { unasked: boolean }>
-
-export type WebhookEvent = keyof typeof EVENTS
-
-export const WEBHOOK_EVENTS = Object.keys(EVENTS) as WebhookEvent[]
-
-type Common = Readonly<{ name: string; url: string; events: readonly WebhookEvent[] }>
+/** What a message can be about, by the name that the receiver gets as `type`. */
+export const WEBHOOK_EVENTS = [
+  ...(['activity.new', 'breakthrough', 'history.mirrored', 'history.recalculated'] as const),
+  ...(['upload.refused', 'login.lost', 'mirror.stale', 'mirror.recovered', 'mirror.restored'] as const),
+  ...(['backup.failed', 'backup.recovered'] as const),
+] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
 /** Where messages go: `standard` by the Standard Webhooks convention, signed with `secret`; `ntfy` as a notification. */
-export type Webhook =
-  | (Common & Readonly<{ style: 'standard'; secret: Buffer }>)
-  | (Common & Readonly<{ style: 'ntfy'; token: string | undefined; click: string | undefined }>)
+export type Webhook = Readonly<z.output<typeof webhook>>
 
 /** The file that MUSETTE_WEBHOOKS names. */
 export type WebhooksFile = Readonly<{
@@ -72,12 +54,8 @@ const secret = z
 const events = z
   .array(z.enum(WEBHOOK_EVENTS, `is not one of ${WEBHOOK_EVENTS.join(', ')}`), 'is not a list')
   .min(1, 'is empty; leave it out for the usual events')
-  .default(WEBHOOK_EVENTS.filter((event) => EVENTS[event].unasked))
-
-const token = z
-  .string('is not a text')
-  .regex(/^[\x21-\x7e]+$/, 'is not a token')
-  .optional()
+  .default([...WEBHOOK_EVENTS])
+  .readonly()
 
 const webhook = z.discriminatedUnion(
   'style',
@@ -87,8 +65,11 @@ const webhook = z.discriminatedUnion(
       name,
       style: z.literal('ntfy'),
       url: topicUrl,
-      token: token.transform((value) => value),
-      click: webUrl.optional().transform((value) => value),
+      token: z
+        .string('is not a text')
+        .regex(/^[\x21-\x7e]+$/, 'is not a token')
+        .optional(),
+      click: webUrl.optional(),
       events,
     }),
   ],
@@ -103,24 +84,6 @@ const list = z.array(webhook, 'is not a list of webhooks').superRefine((entries,
   })
 })
 
-/**
- * Reads the file of the webhooks, a list in JSON. Of a wrong file every fault is a sentence that begins after the name of the
- * variable and holds no value of the file.
- */
-export function readWebhooksFile(path: string): { file: WebhooksFile } | { faults: string[] } {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const isText = error instanceof SyntaxError
-    return { faults: [isText ? 'names a file that is not JSON' : 'names a file that cannot be read'] }
-  }
-  const parsed = list.safeParse(content, { jitless: true })
-  if (parsed.error) return { faults: parsed.error.issues.map(faultOf) }
-  const file = { path, isReadableByOthers: isReadableByOthers(path), webhooks: parsed.data }
-  return { file: Object.freeze(file) }
-}
-
 function faultOf({ path, message, code }: z.core.$ZodIssue): string {
   const [index, ...members] = path
   const what = code === 'unrecognized_keys' ? 'has a member that is not known' : message
@@ -128,7 +91,10 @@ function faultOf({ path, message, code }: z.core.$ZodIssue): string {
   return `names a file whose webhook ${index + 1}${members.length > 0 ? `, ${members.join(', ')},` : ''} ${what}`
 }
 
-/** undefined: nothing is sent */
+/**
+ * The file of the webhooks, a list in JSON; undefined: nothing is sent. Of a wrong file every fault is a sentence that begins after the
+ * name of the variable and holds no value of the file.
+ */
 export const webhooksSettings = defineSettings({
   variables: {
     MUSETTE_WEBHOOKS: z
@@ -136,11 +102,19 @@ export const webhooksSettings = defineSettings({
       .optional()
       .describe('the file that names who gets messages; unset: nothing is sent'),
   },
-  read({ MUSETTE_WEBHOOKS: path }, complain) {
-    if (path === undefined) return undefined
-    const read = readWebhooksFile(resolve(path))
-    if ('file' in read) return read.file
-    for (const sentence of read.faults) complain('MUSETTE_WEBHOOKS', sentence)
-    return undefined
+  read({ MUSETTE_WEBHOOKS: given }, complain): WebhooksFile | undefined {
+    if (given === undefined) return undefined
+    const path = resolve(given)
+    let content: unknown
+    try {
+      content = JSON.parse(readFileSync(path, 'utf8'))
+    } catch (error) {
+      const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+      complain('MUSETTE_WEBHOOKS', `names a file that ${why}`)
+      return undefined
+    }
+    const { data: webhooks, error } = list.safeParse(content, { jitless: true })
+    for (const issue of error?.issues ?? []) complain('MUSETTE_WEBHOOKS', faultOf(issue))
+    return webhooks && { path, isReadableByOthers: isReadableByOthers(path), webhooks }
   },
 })

@@ -9,7 +9,8 @@ import {
   type Rule,
   warning,
 } from '../../program/frame/findings/finding.ts'
-import { findWebhookStates } from './known-webhooks.ts'
+import { defineGauges } from '../../program/frame/gauges.ts'
+import { findMessageCounts, findWebhookStates } from './outbox.ts'
 import { webhooksSettings } from './settings.ts'
 
 const RULES = makeRules({
@@ -72,3 +73,16 @@ async function judgeWebhooks(facts: Facts): Promise<Finding[]> {
     )
   })
 }
+
+export const webhookGauges = defineGauges({
+  helps: {
+    'webhook state': {
+      musette_webhook_messages:
+        'Messages of the webhooks by state: open, delivered and dropped of the last week, given_up of the last 90 days.',
+    },
+  },
+  async read({ read }) {
+    const counts = await read(findMessageCounts)
+    return counts.map(({ count, ...labels }) => ({ labels, values: { musette_webhook_messages: count } }))
+  },
+})

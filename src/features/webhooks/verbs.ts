@@ -20,7 +20,7 @@ export const webhookTestVerb = defineVerb({
   async run({ config, signal, print, printJson }, { name, json }) {
     const chosen = await chooseWebhooks({ config }, name)
     const { makeReceivers } = await import('../../kit/http/send-request.ts')
-    const { sendTestMessage } = await import('./send.ts')
+    const { sendTestMessage } = await import('./message-request.ts')
     const dispatcher = makeReceivers(config.proxies)
     const answers = await Promise.all(
       chosen.map(async (webhook) => ({

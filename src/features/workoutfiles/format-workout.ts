@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** The content of a file, or why it cannot be made. */
-export type FormattedWorkout = { content: string | Uint8Array } | { problem: string }
+type FormattedWorkout = { content: string | Uint8Array } | { problem: string }
 
 /**
  * Formats a saved workout for a trainer: whole seconds, and watts (`erg`, `fit`, `json`) or shares of FTP (`zwo`, `mrc`). Equal workouts
@@ -134,4 +136,49 @@ function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
     .replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
+}
+
+/** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
+export type WantedFile = { stem: string; format: string; content: string | Uint8Array; sha256: string }
+
+/** The files to write, and for workouts that cannot be written the reasons and the names of older files. */
+type WorkoutFiles = { wanted: WantedFile[]; problems: string[]; kept: string[] }
+
+/**
+ * Makes the files of saved workouts, named after them; when several have one name, or `taken` has it, the path comes first, so that no name
+ * depends on the order of the list.
+ */
+export function makeWorkoutFiles(
+  workouts: readonly SavedWorkout[],
+  input: { formats: readonly WorkoutFileFormat[]; taken?: readonly string[] },
+): WorkoutFiles {
+  const counts = new Map<string, number>()
+  for (const stem of [...(input.taken ?? []), ...workouts.map(plainStemOf)])
+    counts.set(foldName(stem), (counts.get(foldName(stem)) ?? 0) + 1)
+  const files: WorkoutFiles = { wanted: [], problems: [], kept: [] }
+  for (const workout of workouts) {
+    const plain = plainStemOf(workout)
+    const isOnly = counts.get(foldName(plain)) === 1
+    const stem = isOnly ? plain : makeFileStem(`${workout.path} ${workout.name ?? ''}`, workout.path)
+    for (const format of input.formats) {
+      const formatted = formatWorkout(workout, format)
+      if ('problem' in formatted) {
+        files.problems.push(formatted.problem)
+        files.kept.push(`${stem}.${format}`)
+        continue
+      }
+      const sha256 = createHash('sha256').update(formatted.content).digest('hex')
+      files.wanted.push({ stem, format, content: formatted.content, sha256 })
+    }
+  }
+  return { ...files, problems: [...new Set(files.problems)] }
+}
+
+/** Returns a name as file systems that ignore case compare it. */
+export function foldName(name: string): string {
+  return name.normalize('NFC').toLowerCase()
+}
+
+function plainStemOf({ name, path }: SavedWorkout): string {
+  return makeFileStem(name, path)
 }

@@ -3,7 +3,7 @@ import { findAccountById } from '../../core/store/account-rows.ts'
 import { findSavedWorkouts } from '../../core/store/training/workout-sets.ts'
 import type { App } from '../../program/app/app.ts'
 import { sendFile } from '../../program/frame/downloads.ts'
-import { makeWorkoutFiles } from './wanted-files.ts'
+import { makeWorkoutFiles } from './format-workout.ts'
 import { WORKOUT_FORMATS, type WorkoutFileFormat } from './workout-formats.ts'
 
 const BY_PATH = {

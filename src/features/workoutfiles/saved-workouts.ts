@@ -5,11 +5,9 @@ import { findSavedWorkouts, type SavedWorkout } from '../../core/store/training/
 import { ConfigError } from '../../kit/errors.ts'
 import { accountNamed, type LocalApp } from '../../program/app/local-app.ts'
 import { makeWorkoutLines } from '../../program/frame/workout-steps.ts'
-import { systemCode } from './folder-files.ts'
-import { formatWorkout } from './format-workout.ts'
+import { formatWorkout, makeWorkoutFiles } from './format-workout.ts'
 import { workoutfilesSettings } from './settings.ts'
-import { makeWorkoutFiles } from './wanted-files.ts'
-import { updateFolder } from './workout-folder.ts'
+import { systemCode, updateFolder } from './workout-folder.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
 
 /** Finds the workouts of an account that have been resolved, the own ones first, by name. Throws ConfigError `no_account`. */

@@ -1,36 +1,83 @@
+import { join } from 'node:path'
 import type { OnWorkouts } from '../../core/mirror/mirror.ts'
 import { workoutOf } from '../../core/mirror/training/poll-workout-of-day.ts'
+import type { Account } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { acquireNamedLock, type Tx } from '../../core/store/store.ts'
 import { findTrainingInfo, type TrainingInfo } from '../../core/store/training/training-info-rows.ts'
 import { findWorkoutFiles } from '../../core/store/training/workout-files.ts'
 import { findSavedWorkouts, type SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import { errorCode, errorLine } from '../../kit/errors.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
 import type { LocalApp } from '../../program/app/local-app.ts'
-import type { WantedFile } from './wanted-files.ts'
-import { makeWorkoutFolder } from './workout-folder.ts'
+import { makeWorkoutFiles, type WantedFile } from './format-workout.ts'
+import { systemCode, updateFolder } from './workout-folder.ts'
+
+/** The account whose files are in the folder itself; each other one has a subfolder. */
+const MAIN_ACCOUNT = 'default'
+/** The formats of the workout of the day, and of the saved ones. */
+const FORMATS = ['erg', 'zwo'] as const
 
 /**
  * Makes the function that writes the workout folder of an account from SQL, under a lock, so that the last of several processes writes the
- * newest files: the workout of the day, and with `holdsSaved` the rider's saved workouts. It returns whether the folder could be written.
+ * newest files: the workout of the day, and with `holdsSaved` the rider's saved workouts. It returns whether the folder could be written. An
+ * unusable folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all
+ * of them.
  */
 export function makeFolderUpdates(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { dir, holdsSaved }: { dir: string; holdsSaved: boolean },
 ): OnWorkouts {
-  const folder = makeWorkoutFolder({ log }, { dir })
+  const problems = new Map<string, string>()
+  const logged = new Set<string>()
+  const update = async (tx: Tx, of: Account) => {
+    const { accountId, name: account } = of
+    const folder = account === MAIN_ACCOUNT ? dir : join(dir, makeFileStem(account, 'account'))
+    const info = await findTrainingInfo(tx, accountId)
+    const day = await findDayFiles(tx, info)
+    const all = holdsSaved ? await findSavedWorkouts(tx, of) : []
+    // The service's own files of a workout stand for ours.
+    const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
+    const saved = makeWorkoutFiles(
+      all.filter((workout) => workout.isOwn && !isDay(workout)),
+      { formats: FORMATS, taken: [...new Set(day?.map(({ stem }) => stem))] },
+    )
+    for (const problem of saved.problems) {
+      if (!logged.has(problem)) log.warn({ account, problem }, 'workout cannot be written as a file')
+      logged.add(problem)
+    }
+    const owner = { dir, database: await findIdentity(tx) }
+    const files = [...(day ?? []), ...saved.wanted]
+    // An answer without these fields does not withdraw the workout of the day.
+    const kept = day === undefined ? 'all' : saved.kept
+    try {
+      const changes = await updateFolder(folder, { account, owner, files, formats: FORMATS, kept })
+      if (changes.written.length + changes.removed.length > 0)
+        log.info({ account, ...changes }, 'workout folder updated')
+      if (problems.delete(folder)) log.info({ account, folder }, 'workout folder works again')
+      return true
+    } catch (error) {
+      const isOfAnother = errorCode(error) === 'folder_of_another'
+      const code = isOfAnother ? 'folder_of_another' : systemCode(error)
+      if (code === undefined) throw error
+      const why = isOfAnother
+        ? errorLine(error)
+        : 'see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room'
+      if (problems.get(folder) !== code)
+        log.error(
+          { account, folder, code },
+          `workout folder cannot be written; workouts are in SQL only; ${why}`,
+        )
+      problems.set(folder, code)
+      return false
+    }
+  }
   return async (account, mirrored) => {
     if (mirrored === 'saved' && !holdsSaved) return true
     return store.transaction(async (tx) => {
       // One lock for all accounts: a folder may be shared.
       await acquireNamedLock(tx, 'workout folder', '')
-      const info = await findTrainingInfo(tx, account.accountId)
-      const day = await findDayFiles(tx, info)
-      const all = holdsSaved ? await findSavedWorkouts(tx, account) : []
-      // The service's own files of a workout stand for ours.
-      const isDay = ({ path }: SavedWorkout) => path === info?.wotdWorkoutId && (day ?? []).length > 0
-      const saved = all.filter((workout) => workout.isOwn && !isDay(workout))
-      return folder.update(account.name, { database: await findIdentity(tx), day, saved })
+      return update(tx, account)
     })
   }
 }

@@ -1,90 +1,11 @@
-import { mkdir, unlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { lstat, mkdir, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
-import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
-import { errorCode, errorLine } from '../../kit/errors.ts'
-import { writeWhole } from '../../kit/files.ts'
-import { makeFileStem } from '../../kit/folders/file-name.ts'
+import { z } from 'zod'
+import { flushDirectory, readPlainFile, writeWhole } from '../../kit/files.ts'
 import { claimFolderOrThrow, type DatabaseIdentity } from '../../kit/folders/folder-owner.ts'
-import {
-  flushFolder,
-  type Manifest,
-  readFound,
-  readManifest,
-  removeTemporaries,
-  systemCode,
-  writeManifest,
-} from './folder-files.ts'
-import { foldName, makeWorkoutFiles, type WantedFile } from './wanted-files.ts'
+import { foldName, type WantedFile } from './format-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
-
-/** The wanted content of an account's folder: undefined for the day when the service did not name its workout. */
-export type FolderContent = {
-  database: DatabaseIdentity
-  day: readonly WantedFile[] | undefined
-  saved: readonly SavedWorkout[]
-}
-
-export type WorkoutFolder = {
-  /** Writes the account's files and removes its older ones; false when the folder cannot be used. */
-  update(account: string, content: FolderContent): Promise<boolean>
-}
-
-/** The account whose files are in the folder itself; each other one has a subfolder. */
-const MAIN_ACCOUNT = 'default'
-/** The formats of the workout of the day, and of the saved ones. */
-const FORMATS = ['erg', 'zwo'] as const
-
-/**
- * Makes the workout folder, which holds workouts as files. An unusable
- * folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all of them.
- */
-export function makeWorkoutFolder(deps: { log: Logger }, options: { dir: string }): WorkoutFolder {
-  const problems = new Map<string, string>()
-  const logged = new Set<string>()
-  return {
-    async update(account, { database, day, saved }) {
-      const folder =
-        account === MAIN_ACCOUNT ? options.dir : join(options.dir, makeFileStem(account, 'account'))
-      const taken = [...new Set(day?.map(({ stem }) => stem))]
-      const files = makeWorkoutFiles(saved, { formats: FORMATS, taken })
-      for (const problem of files.problems) {
-        if (!logged.has(problem)) deps.log.warn({ account, problem }, 'workout cannot be written as a file')
-        logged.add(problem)
-      }
-      try {
-        const changes = await updateFolder(folder, {
-          account,
-          owner: { dir: options.dir, database },
-          files: [...(day ?? []), ...files.wanted],
-          formats: FORMATS,
-          // An answer without these fields does not withdraw the workout of the day.
-          kept: day === undefined ? 'all' : files.kept,
-        })
-        if (changes.written.length + changes.removed.length > 0) {
-          deps.log.info({ account, ...changes }, 'workout folder updated')
-        }
-        if (problems.delete(folder)) deps.log.info({ account, folder }, 'workout folder works again')
-        return true
-      } catch (error) {
-        const isOfAnother = errorCode(error) === 'folder_of_another'
-        const code = isOfAnother ? 'folder_of_another' : systemCode(error)
-        if (code === undefined) throw error
-        if (problems.get(folder) !== code) {
-          const why = isOfAnother
-            ? errorLine(error)
-            : 'see that MUSETTE_WORKOUT_DIR is a folder that this user may write, with room'
-          deps.log.error(
-            { account, folder, code },
-            `workout folder cannot be written; workouts are in SQL only; ${why}`,
-          )
-        }
-        problems.set(folder, code)
-        return false
-      }
-    },
-  }
-}
 
 type FolderChanges = { written: string[]; removed: string[] }
 
@@ -110,8 +31,9 @@ export async function updateFolder(
   },
 ): Promise<FolderChanges> {
   const { account, files, formats, kept } = input
-  const before = files.length === 0 ? await readIfOurs(folder) : await openFolder(folder)
-  if (!before) return { written: [], removed: [] }
+  if (files.length > 0) await mkdir(folder, { recursive: true, mode: 0o755 })
+  const before = await readManifest(folder)
+  if (files.length === 0 && Object.keys(before).length === 0) return { written: [], removed: [] }
   const placed: Placed[] = []
   const taken = new Set<string>()
   for (const file of files) {
@@ -133,26 +55,17 @@ export async function updateFolder(
     return { written: [], removed: [] }
   }
   await claimFolderOrThrow(input.owner.dir, input.owner.database)
-  await removeTemporaries(folder)
+  // `writeWhole` leaves them after a crash.
+  for (const name of await readdir(folder)) if (TEMPORARY.test(name)) await unlink(join(folder, name))
   if (toWrite.length > 0) await writeManifest(folder, noteIntents(before, account, toWrite))
   for (const { name, content, found } of toWrite) {
     await writeWhole(folder, { name, content, replace: found === 'ours' })
   }
   const removed = await removeOurs(folder, before, old)
-  await flushFolder(folder)
+  // Some file systems cannot flush a folder.
+  await flushDirectory(folder).catch(() => undefined)
   await writeManifest(folder, after)
   return { written: toWrite.map(({ name }) => name), removed }
-}
-
-async function openFolder(folder: string): Promise<Manifest> {
-  await mkdir(folder, { recursive: true, mode: 0o755 })
-  return readManifest(folder)
-}
-
-/** Reads the manifest of a folder without writing there; undefined when it is missing or empty. */
-async function readIfOurs(folder: string): Promise<Manifest | undefined> {
-  const manifest = await readManifest(folder)
-  return Object.keys(manifest).length > 0 ? manifest : undefined
 }
 
 /** Finds the first name that is free, ours or has the wanted content already, and that no other wanted file has. */
@@ -209,4 +122,60 @@ async function removeOurs(folder: string, before: Manifest, names: readonly stri
     removed.push(name)
   }
   return removed
+}
+
+const TEMPORARY = /^\.musette-[0-9a-f]{12}\.tmp$/
+/** Lists our files in the folder, so that no other is overwritten or removed. */
+const MANIFEST = '.musette-workouts.json'
+
+/** A plain name with one of our endings: an edited manifest must not name files outside the folder. */
+const nameSchema = z.string().regex(/^[^./\\\0][^/\\\0]*\.(erg|zwo|mrc|fit|json)$/)
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
+
+/** Our files by name: their account, and the SHA-256 of each content that we wrote or were about to write. */
+const manifestSchema = z.record(
+  nameSchema,
+  z.strictObject({ account: z.string(), sha256: z.array(sha256Schema) }),
+)
+
+/** The entry of a name: nothing, a plain file with the SHA-256 of its content, or something else. */
+type Found = { kind: 'nothing' } | { kind: 'file'; sha256: string } | { kind: 'other' }
+
+/** Reads the entry of a name; links are not followed. */
+async function readFound(path: string): Promise<Found> {
+  try {
+    const stats = await lstat(path)
+    if (!stats.isFile()) return { kind: 'other' }
+    const content = await readPlainFile(path)
+    return { kind: 'file', sha256: createHash('sha256').update(content).digest('hex') }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return { kind: 'nothing' }
+    throw error
+  }
+}
+
+/** The code of an error of the file system; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  const isSystem = error instanceof Error && 'syscall' in error && 'code' in error
+  return isSystem ? String(error.code) : undefined
+}
+
+type Manifest = z.infer<typeof manifestSchema>
+
+/** Reads the manifest of a folder; without a valid one no file is ours. */
+async function readManifest(folder: string): Promise<Manifest> {
+  try {
+    const parsed = manifestSchema.safeParse(JSON.parse(String(await readPlainFile(join(folder, MANIFEST)))))
+    return parsed.data ?? {}
+  } catch (error) {
+    if (error instanceof SyntaxError || systemCode(error) === 'ENOENT') return {}
+    throw error
+  }
+}
+
+/** Writes the manifest of a folder atomically, or removes an empty one. */
+async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  if (Object.keys(manifest).length === 0) return rm(join(folder, MANIFEST), { force: true })
+  const content = `${JSON.stringify(manifest, undefined, 2)}\n`
+  await writeWhole(folder, { name: MANIFEST, content, replace: true })
 }

@@ -2,8 +2,7 @@ import { decompress } from '@bokuweb/zstd-wasm'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
 import { encodeParquet } from '../../../src/features/export/parquet/parquet-encoder.ts'
-import { findColumnPages } from '../../../src/features/export/rows/column-pages.ts'
-import type { ExportColumn } from '../../../src/features/export/rows/exported-columns.ts'
+import { type ExportColumn, findColumnPages } from '../../../src/features/export/rows/exported-columns.ts'
 import { openTestStore } from '../../core/store/open.ts'
 
 const ROWS = 140_000

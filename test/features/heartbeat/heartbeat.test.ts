@@ -2,8 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
-import { makeHeartbeatRequest, sendHeartbeat } from '../../../src/features/heartbeat/heartbeat.ts'
-import { sendRoundHeartbeat } from '../../../src/features/heartbeat/send-round-heartbeat.ts'
+import {
+  makeHeartbeatRequest,
+  sendHeartbeat,
+  sendRoundHeartbeat,
+} from '../../../src/features/heartbeat/send-round-heartbeat.ts'
 import { HOUR, MINUTE } from '../../../src/kit/time.ts'
 import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'

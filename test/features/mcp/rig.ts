@@ -1,9 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
-import { makeGuardedReader } from '../../../src/features/mcp/guarded-reader.ts'
-import { makeHttpServer } from '../../../src/features/mcp/http.ts'
-import { registerMcp } from '../../../src/features/mcp/routes.ts'
+import { registerAssistants } from '../../../src/features/mcp/routes.ts'
+import { readConfig } from '../../kit/config.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { distPath } from '../../kit/processes.ts'
 import { openBareWeb } from '../../program/web/rig.ts'
@@ -65,23 +64,12 @@ export async function openMcpWeb(
   options: { token?: string | undefined } = { token: TOKEN },
 ) {
   const { log, text } = makeTestLog()
-  const mcp = makeHttpServer({
-    log,
-    version: '0',
-    makeReader: (account) =>
-      makeGuardedReader({
-        log,
-        find: async () => ({ connectionString: databaseUrl, wholeServer: false, account }),
-      }),
-  })
+  const app = { log, databaseUrl, config: readConfig({ DATABASE_URL: databaseUrl }) }
   const web = await openBareWeb({
     ...{ host: '127.0.0.1', token: options.token },
-    features: [{ name: 'mcp', routes: (server) => registerMcp(server, mcp.fetch) }],
+    features: [{ name: 'mcp', routes: (server) => registerAssistants(server, { app }) }],
   })
-  onTestFinished(async () => {
-    await mcp.close()
-    await web.close()
-  })
+  onTestFinished(() => web.close())
   return { url: web.url, log: text }
 }
 

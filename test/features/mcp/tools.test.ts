@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { countTokens } from '../../../src/features/mcp/tokens.ts'
+import { countTokens } from '../../../src/features/mcp/tools/tool.ts'
 import { openScene, type Scene } from '../../core/store/sql/scene.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'

@@ -4,7 +4,7 @@ import { readTop } from '../../container/dockerfile.ts'
 
 const PUBLISHER = '0b8e2f6c-1111-4222-8333-444455556666'
 const account = { accountId: 3, name: 'default' }
-const discovery = makeDiscovery(account, { publisherId: PUBLISHER, version: '1.2.3', commands: true })
+const discovery = makeDiscovery(account, { publisherId: PUBLISHER, commands: true })
 
 /** Home Assistant's documentation of the MQTT integration: what each part of a discovery payload may have. */
 const DEVICE = [
@@ -128,7 +128,7 @@ describe('the discovery payload of a device', () => {
       ...['backup_at', 'files_refused', 'files_waiting', 'needs_login', 'polled_at', 'token_ends_at'],
     ])
     expect(discovery.components).toHaveProperty('poll.command_topic', topicsOf(PUBLISHER, 3).poll)
-    const without = makeDiscovery(account, { publisherId: PUBLISHER, version: '1', commands: false })
+    const without = makeDiscovery(account, { publisherId: PUBLISHER, commands: false })
     expect(without.components).not.toHaveProperty('poll')
   })
 

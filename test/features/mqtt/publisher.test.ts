@@ -8,6 +8,7 @@ import { topicsOf } from '../../../src/features/mqtt/entities.ts'
 import { openPublisher } from '../../../src/features/mqtt/publisher.ts'
 import { type BrokerOptions, mqttSettings } from '../../../src/features/mqtt/settings.ts'
 import { errorLine } from '../../../src/kit/errors.ts'
+import { VERSION } from '../../../src/kit/program-folder.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
@@ -59,7 +60,7 @@ describeWithBroker('the publisher by MQTT', () => {
         findBackupTime: async () => new Date('2026-01-02T03:04:05Z'),
         poll: async (accountId) => void polled.push(accountId),
       },
-      { broker: { ...options, ...change }, version: '1.2.3', pauses: PAUSES },
+      { broker: { ...options, ...change }, pauses: PAUSES },
     )
   const topics = () => topicsOf(id, rig.account.accountId)
   const newest = (topic: string) => broker.seen.findLast((message) => message.topic === topic)?.text
@@ -80,7 +81,7 @@ describeWithBroker('the publisher by MQTT', () => {
     try {
       await connected()
       const discovery = JSON.parse(newest(topics().config) ?? '{}')
-      expect(discovery.device).toMatchObject({ name: 'musette', sw_version: '1.2.3' })
+      expect(discovery.device).toMatchObject({ name: 'musette', sw_version: VERSION })
       const state = stateOf()
       for (const [key, { platform }] of Object.entries(
         discovery.components as Record<string, { platform: string }>,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Field, Row } from '../../../src/features/sql/raw-query.ts'
 import { makeTablePrinter, type TableOptions, uniqueNames } from '../../../src/features/sql/sql-formats.ts'
 import { cutTo, escapeControls, widthOf, wrapTo } from '../../../src/program/frame/output.ts'
+import type { Field, Row } from '../../../src/program/query/statement.ts'
 
 const text = (name: string): Field => ({ name, form: 'text' })
 const number = (name: string): Field => ({ name, form: 'digits' })

@@ -1,13 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../src/core/store/store.ts'
-import { BACKOFF } from '../../../src/features/webhooks/deliver.ts'
-import { findWebhookStates, recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
 import {
   PAUSES as DAEMON_PAUSES,
   openWebhooks,
   type WebhookPauses,
 } from '../../../src/features/webhooks/open-webhooks.ts'
-import { claimMessage, recordMessages } from '../../../src/features/webhooks/outbox.ts'
+import {
+  claimMessage,
+  findWebhookStates,
+  recordMessages,
+  recordWebhooks,
+} from '../../../src/features/webhooks/outbox.ts'
 import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import { backoffMs, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeAccount, openTestStore, rowsOf } from '../../core/store/open.ts'
@@ -47,9 +50,9 @@ const tell = (store: Store, webhook: string, accountId: number | null, texts: re
       tx,
       texts.map((text) => ({
         webhook,
-        accountId,
+        account_id: accountId,
         event: 'login.lost',
-        occurredAt: new Date(),
+        occurred_at: new Date(),
         data: { title: 'A test', text },
       })),
     ),
@@ -211,9 +214,9 @@ describe('the messages of a webhook', () => {
 it('a daemon looks every second, and sends a failed message again after 5 s, later after up to three hours', () => {
   expect(DAEMON_PAUSES).toEqual({
     ...{ lookEveryMs: SECOND, conditionsEveryMs: MINUTE / 2, restMs: 2 * MINUTE },
-    backoff: BACKOFF,
+    backoff: { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 },
   })
-  const longest = [1, 2, 3, 100].map((attempt) => backoffMs(BACKOFF, attempt, () => 1))
+  const longest = [1, 2, 3, 100].map((attempt) => backoffMs(DAEMON_PAUSES.backoff, attempt, () => 1))
   expect(longest).toEqual([5 * SECOND, 20 * SECOND, 80 * SECOND, 3 * HOUR])
 })
 

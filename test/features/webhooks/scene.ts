@@ -5,7 +5,7 @@ import { writeActivities } from '../../../src/core/store/activities/write-activi
 import type { Store } from '../../../src/core/store/store.ts'
 import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
 import { composeMessages } from '../../../src/features/webhooks/compose.ts'
-import { recordWebhooks } from '../../../src/features/webhooks/known-webhooks.ts'
+import { recordWebhooks } from '../../../src/features/webhooks/outbox.ts'
 import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import { errorCode } from '../../../src/kit/errors.ts'
 import { detailInput, detailRow } from '../../core/store/detail.ts'

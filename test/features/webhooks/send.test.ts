@@ -1,7 +1,11 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { type Message, makeRequest, signatureOf } from '../../../src/features/webhooks/message-request.ts'
-import { sendMessage } from '../../../src/features/webhooks/send.ts'
+import {
+  type Message,
+  makeRequest,
+  sendMessage,
+  signatureOf,
+} from '../../../src/features/webhooks/message-request.ts'
 import { WEBHOOK_EVENTS, type Webhook } from '../../../src/features/webhooks/settings.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { listen } from '../../kit/listen.ts'

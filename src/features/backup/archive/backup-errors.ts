@@ -13,28 +13,10 @@ export function damaged(where: string, cause?: unknown): MusetteError {
   return new MusetteError('backup_damaged', message, { cause })
 }
 
-/** Makes the error for a table that has other rows after its restore than the archive. */
-export function restoredDiffers(table: string): MusetteError {
-  const message = `the rows of ${table} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
-  return new MusetteError('backup_differs', message)
-}
-
-/** Makes the error for a file that is something else. */
-export function notABackup(): ConfigError {
-  const message = 'this is not a backup of musette, or its beginning is damaged; nothing is restored'
-  return new ConfigError('not_a_backup', message)
-}
-
 /** Makes the error for an archive of a later version. */
 export function newerBackup(version: string): ConfigError {
   const message = `the backup was made by musette ${version}, which is newer than this one; install that version or a later one`
   return new ConfigError('backup_newer', message)
-}
-
-/** Makes the error for an archive with tables that this version cannot create. */
-export function unknownBackup(version: string, what: string): ConfigError {
-  const message = `the backup was made by musette ${version}, and this version does not know ${what}; install that version`
-  return new ConfigError('backup_unknown', message)
 }
 
 /** Does work on a file or folder, and throws an error of the file system with the path and the remedy; other errors stay as they are. */

@@ -1,5 +1,5 @@
-import { errorCode } from '../../../kit/errors.ts'
-import { damaged, newerBackup, notABackup } from './backup-errors.ts'
+import { ConfigError, errorCode } from '../../../kit/errors.ts'
+import { damaged, newerBackup } from './backup-errors.ts'
 import {
   anyManifestSchema,
   CHECKSUMS,
@@ -71,6 +71,11 @@ export async function openArchive(source: AsyncIterable<Buffer>) {
       await verify()
     },
   }
+}
+
+function notABackup(): ConfigError {
+  const message = 'this is not a backup of musette, or its beginning is damaged; nothing is restored'
+  return new ConfigError('not_a_backup', message)
 }
 
 /** Reads the manifest. One that says a later layout is damaged when the checksums, which come last, contradict it. */

@@ -1,24 +1,24 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { copyIn } from '../../../core/store/copy.ts'
 import { mapDatabaseError, sqlstateOf } from '../../../core/store/database-errors.ts'
 import { applyMigrations, withMigrationLock } from '../../../core/store/migrate.ts'
 import { findVersion, readMigrations } from '../../../core/store/migration/schema-version.ts'
 import type { Store } from '../../../core/store/store.ts'
-import { errorCode } from '../../../kit/errors.ts'
-import { type CopyProgress, findBackend, watchCopy } from '../database/copy-progress.ts'
+import { ConfigError, errorCode, MusetteError } from '../../../kit/errors.ts'
+import { type CopyProgress, watchCopy } from '../database/copy-progress.ts'
 import {
   analyzeTables,
   digestTable,
   dropEmptyTables,
-  loadTable,
   lockEmptyTables,
   prepareTables,
   recordRestored,
   setSequences,
 } from '../database/load-tables.ts'
-import { findColumns } from '../database/tables.ts'
-import { damaged, newerBackup, restoredDiffers, unknownBackup } from './backup-errors.ts'
+import { findColumns, quoteColumns } from '../database/tables.ts'
+import { damaged, newerBackup } from './backup-errors.ts'
 import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
 
@@ -110,11 +110,11 @@ async function loadTables(
   }
   const enableTriggers = await prepareTables(client, tables)
   const total = countManifestRows({ tables })
-  const watch = progress && watchCopy(progress.store, { ...progress, pid: await findBackend(client), total })
+  const watch = progress && (await watchCopy(progress.store, client, { ...progress, total }))
   try {
     for (const table of tables) {
       const bytes = digested(archive.tableBytes(table.name), digests.get(table.name))
-      const rows = await loadTable(client, table, bytes)
+      const rows = await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, bytes)
       if (rows !== table.rows) throw damaged(`${rows} of ${table.rows} rows of ${table.name}`)
       watch?.add(rows)
     }
@@ -142,8 +142,16 @@ async function compareTables(
   await client.query('SET LOCAL synchronize_seqscans = off')
   for (const table of tables) {
     const digest = digests.get(table.name)?.digest('hex')
-    if (digest && (await digestTable(client, table)) !== digest) throw restoredDiffers(table.name)
+    if (digest && (await digestTable(client, table)) !== digest) {
+      const message = `the rows of ${table.name} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
+      throw new MusetteError('backup_differs', message)
+    }
   }
+}
+
+function unknownBackup(version: string, what: string): ConfigError {
+  const message = `the backup was made by musette ${version}, and this version does not know ${what}; install that version`
+  return new ConfigError('backup_unknown', message)
 }
 
 /** Returns the version of a backup: its last migration. Throws ConfigError unless this program has all of its migrations. */

@@ -1,20 +1,23 @@
+import { createReadStream } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
 import { copyOut } from '../../../core/store/copy.ts'
 import { findIdentity } from '../../../core/store/database-facts.ts'
 import { checkSchema, findMigrations } from '../../../core/store/migration/schema-version.ts'
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { MusetteError } from '../../../kit/errors.ts'
+import { type DurableFile, openDurableFile, orMissing } from '../../../kit/files.ts'
 import type { Clock } from '../../../kit/time.ts'
-import { type CopyProgress, type CopyWatch, findBackend, watchCopy } from '../database/copy-progress.ts'
-import { findDefinitions } from '../database/definitions.ts'
+import { type CopyProgress, type CopyWatch, watchCopy } from '../database/copy-progress.ts'
 import { findForeignParts } from '../database/foreign-parts.ts'
 import {
   type BackupTable,
-  countRows,
   findSequences,
   lockForReading,
   quoteColumns,
+  quoteName,
   tablesInOrder,
 } from '../database/tables.ts'
+import { mapFileError, onDisk } from './backup-errors.ts'
 import {
   CHECKSUMS,
   countManifestRows,
@@ -27,8 +30,58 @@ import {
   partName,
 } from './manifest.ts'
 import { compressParts } from './parts.ts'
-import { makePlainSql, SCRIPT } from './plain-restore.ts'
+import { findPlainSql, SCRIPT } from './plain-restore.ts'
 import { ARCHIVE_END, makeEntry } from './tar.ts'
+
+const READ_BYTES = 1024 * 1024
+
+/**
+ * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
+ * replaced. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
+ */
+export async function writeBackupFile(
+  deps: { store: Store; now: Clock },
+  input: {
+    path: string
+    version: string
+    signal: AbortSignal
+    onProgress?: ((now: CopyProgress) => void) | undefined
+  },
+): Promise<BackupReport> {
+  const { path, ...rest } = input
+  const file = await onDisk(path, () => openTarget(path))
+  try {
+    const write = (bytes: Buffer) => onDisk(path, () => file.write(bytes))
+    const report = await writeBackup(deps, { ...rest, write })
+    await onDisk(path, () => file.commit())
+    return report
+  } catch (error) {
+    await file.abandon()
+    throw error
+  }
+}
+
+/** Reads a backup file in pieces. Throws ConfigError `backup_file`. */
+export async function* readBackupFile(path: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) yield chunk as Buffer
+  } catch (error) {
+    throw mapFileError(error, 'read', path)
+  }
+}
+
+/** Opens the target of a link, so that the link stays, or a pipe or device. */
+async function openTarget(path: string): Promise<DurableFile> {
+  const stats = await stat(path).catch(orMissing)
+  if (!stats) return openDurableFile(path)
+  if (stats.isFile()) return openDurableFile(await realpath(path))
+  const file = await open(path, 'w')
+  return {
+    write: (bytes) => file.writeFile(bytes),
+    commit: () => file.close(),
+    abandon: () => file.close().catch(() => undefined),
+  }
+}
 
 export type BackupReport = {
   manifest: Manifest
@@ -61,11 +114,10 @@ export async function writeBackup(
       const manifest = await findManifest(tx, { tables, madeAt: deps.now(), version: input.version })
       const archive = makeArchiveWriter(input.write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
-      const definitions = await findDefinitions(tx, tables)
-      await archive.add(PLAIN_SQL, Buffer.from(makePlainSql(manifest, definitions)))
+      await archive.add(PLAIN_SQL, Buffer.from(await findPlainSql(tx, manifest)))
       await archive.add(PLAIN_SCRIPT, Buffer.from(SCRIPT))
       const total = countManifestRows(manifest)
-      if (onProgress) watch = watchCopy(deps.store, { pid: await findBackend(tx.client), total, onProgress })
+      if (onProgress) watch = await watchCopy(deps.store, tx.client, { total, onProgress })
       for (const table of manifest.tables) {
         await addTable(tx, { archive, table, signal })
         watch?.add(table.rows)
@@ -87,7 +139,11 @@ async function findManifest(
 ): Promise<Manifest> {
   const tables: Manifest['tables'] = []
   const { identity, line } = await findIdentity(tx)
-  for (const table of input.tables) tables.push({ ...table, rows: await countRows(tx, table) })
+  for (const table of input.tables) {
+    const text = `SELECT count(*)::float8 AS rows FROM ${quoteName(table.name)}`
+    const { rows } = await tx.client.query<{ rows: number }>(text)
+    tables.push({ ...table, rows: rows[0]?.rows ?? 0 })
+  }
   return {
     format: FORMAT,
     musette: input.version,

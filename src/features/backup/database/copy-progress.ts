@@ -6,23 +6,19 @@ export type CopyProgress = { done: number; total: number }
 
 const LOOK_EVERY_MS = SECOND / 2
 
-export type CopyWatch = ReturnType<typeof watchCopy>
-
-/** Finds the process of the server that works for a connection. */
-export async function findBackend(client: Pick<Tx['client'], 'query'>): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  return rows[0]?.pid ?? 0
-}
+export type CopyWatch = Awaited<ReturnType<typeof watchCopy>>
 
 /**
- * Watches the COPY of the session `pid` over a separate connection (`pg_stat_progress_copy`), and reports at the beginning, every half
+ * Watches the COPY of a client over a separate connection (`pg_stat_progress_copy`), and reports at the beginning, every half
  * second, and at the end of each table. A failed report is left out.
  */
-export function watchCopy(
+export async function watchCopy(
   store: Pick<Store, 'read'>,
-  input: { pid: number; total: number; onProgress: (now: CopyProgress) => void },
+  client: Pick<Tx['client'], 'query'>,
+  { total, onProgress }: { total: number; onProgress: (now: CopyProgress) => void },
 ) {
-  const { pid, total, onProgress } = input
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const pid = rows[0]?.pid ?? 0
   const stopped = new AbortController()
   let copied = 0
   let shown = 0

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { copyIn, copyOut } from '../../../core/store/copy.ts'
+import { copyOut } from '../../../core/store/copy.ts'
 import { disableTriggers, findTriggers } from '../../../core/store/triggers.ts'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
@@ -76,11 +76,6 @@ export async function prepareTables(client: pg.ClientBase, tables: readonly Back
   return disableTriggers(client)
 }
 
-/** Loads a table that `prepareTables` has prepared, and returns the number of rows. */
-export async function loadTable(client: pg.ClientBase, table: BackupTable, chunks: AsyncIterable<Buffer>) {
-  return await copyIn(client, `${quoteColumns(table)} FROM STDIN (FORMAT binary, FREEZE)`, chunks)
-}
-
 /** Computes the SHA-256 of all rows of a table in their loaded order, in COPY format. */
 export async function digestTable(client: pg.ClientBase, table: BackupTable): Promise<string> {
   const digest = createHash('sha256')
@@ -92,11 +87,8 @@ export async function digestTable(client: pg.ClientBase, table: BackupTable): Pr
 /** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */
 export async function setSequences(client: pg.ClientBase, sequences: readonly SequenceState[]) {
   for (const { name, last_value, is_called } of sequences) {
-    const { rows } = await client.query('SELECT setval(to_regclass($1), $2::bigint, $3) AS value', [
-      quoteName(name),
-      last_value,
-      is_called,
-    ])
+    const text = 'SELECT setval(to_regclass($1), $2::bigint, $3) AS value'
+    const { rows } = await client.query(text, [quoteName(name), last_value, is_called])
     if (rows[0]?.value === null)
       throw new MusetteError('sequence_missing', `store: there is no sequence ${name}`)
   }
@@ -113,15 +105,11 @@ export const BEGIN_LINE =
  * number up to which the feed is as it was before.
  */
 export async function recordRestored(client: pg.ClientBase, madeAt: string): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    "SELECT pg_get_serial_sequence('training.changes', 'change_id') AS name",
-  )
-  const sequence = rows[0]?.name
   await client.query(
     `WITH begun AS (${BEGIN_LINE} RETURNING identity, line),
-     before AS (SELECT last_value FROM ${sequence}),
+     before AS (SELECT last_value FROM training.changes_change_id_seq),
      moved AS (
-       SELECT last_value, setval('${sequence}', greatest(last_value + $1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) AS number
+       SELECT last_value, setval('training.changes_change_id_seq', greatest(last_value + $1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) AS number
        FROM before)
      INSERT INTO training.changes (change_id, kind, detail) OVERRIDING SYSTEM VALUE
      SELECT number, 'restored',
@@ -145,6 +133,4 @@ export async function analyzeTables(client: pg.ClientBase): Promise<void> {
   await client.query(`ANALYZE ${names.map(quoteName).join(', ')}`)
 }
 
-async function findTableNames(client: pg.ClientBase): Promise<string[]> {
-  return [...(await findColumns(client)).keys()]
-}
+const findTableNames = async (client: pg.ClientBase) => [...(await findColumns(client)).keys()]

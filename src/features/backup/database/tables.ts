@@ -49,14 +49,6 @@ export async function lockForReading(tx: Tx, tables: readonly BackupTable[]): Pr
   )
 }
 
-/** Counts the rows of a table. */
-export async function countRows(tx: Tx, table: { name: string }): Promise<number> {
-  const { rows } = await tx.client.query<{ rows: number }>(
-    `SELECT count(*)::float8 AS rows FROM ${quoteName(table.name)}`,
-  )
-  return rows[0]?.rows ?? 0
-}
-
 /** Finds the sequences of identity columns. Their values cover at least the rows of this transaction. */
 export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Promise<SequenceState[]> {
   const { rows: found } = await tx.client.query<{ name: string }>(

@@ -1,3 +1,4 @@
+import { compress, init } from '@bokuweb/zstd-wasm'
 import type { ColumnChunk, Encoding, RowGroup, SchemaElement, Statistics } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js'
 import { writeColumn } from 'hyparquet-writer/src/column.js'
@@ -5,7 +6,6 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
 import type { ExportColumn, ExportPage, ExportValues } from '../rows/exported-columns.ts'
-import { compressZstd } from './zstd.ts'
 
 /** Some rows of a file: the columns of the file, what its schema says of each, and their values, a part after the other. */
 export type Group = Readonly<{
@@ -200,3 +200,10 @@ function boundsOf(known: Numbers, nulls: number): Statistics | undefined {
   }
   return { null_count: BigInt(nulls), min_value: least, max_value: most }
 }
+
+// Here and not at each use: a second `init` would give the library a memory that its functions do not use, and what it
+// compresses then is not what it was given. Only the Parquet encoder loads this module, when it encodes.
+await init()
+
+/** Compresses bytes to one zstd frame. Level 9 would take twice the time, for 0.1 to 1.4 % fewer bytes of samples. */
+const compressZstd = (data: Uint8Array): Uint8Array => compress(data, 5)

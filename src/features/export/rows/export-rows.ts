@@ -3,16 +3,15 @@ import { type ExtraField, findExtras } from '../../../core/store/samples/extra-v
 import { samples } from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 import { BYTES_A_CHARACTER, quoteCsv } from '../../../kit/text.ts'
-import { findColumnPages } from './column-pages.ts'
 import {
   columnsOf,
   cutPage,
   type ExportColumn,
   type ExportPage,
   type ExportValues,
+  findColumnPages,
   makeSelection,
 } from './exported-columns.ts'
-import { findPages } from './pages.ts'
 
 /** An activity that can be exported: its state, and everything but its samples as JSON. */
 export type ExportedActivity = {
@@ -25,8 +24,8 @@ export type ExportedActivity = {
   document: string
 }
 
-/** The form of a line: a CSV record without its line break, or a JSON object. */
-type LineForm = 'csv' | 'json'
+/** About 300 kB: large enough to hide the round trip, small enough to hold several pages in memory. */
+const ROWS_A_PAGE = 2_000
 
 /** The names of an exported sample's columns, in order. */
 export const EXPORT_COLUMNS = ['activity_id', 'path', 't', ...SAMPLE_FIELDS] as const
@@ -62,13 +61,20 @@ export async function findExportedActivity(tx: Tx, input: { accountId: number; p
  */
 export async function* findSampleLines(
   tx: Tx,
-  input: { activityId: number; path: string; form: LineForm },
+  { activityId, path, form }: { activityId: number; path: string; form: 'csv' | 'json' },
 ): AsyncGenerator<string[]> {
-  const { activityId, path, form } = input
   const query = form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
   const before = form === 'csv' ? `${activityId},${quoteCsv(path)},` : ''
-  for await (const page of findPages<[string]>(tx, query, [activityId]))
-    yield page.map(([line]) => before + line)
+  // A person who pages through the output may leave the transaction idle for long.
+  await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+  await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
+  const page = { text: `FETCH ${ROWS_A_PAGE} FROM exported`, rowMode: 'array' } as const
+  for (let found = ROWS_A_PAGE; found === ROWS_A_PAGE; ) {
+    const { rows } = await tx.client.query<[string]>(page)
+    if (rows.length > 0) yield rows.map(([line]) => before + line)
+    found = rows.length
+  }
+  await tx.client.query('CLOSE exported')
 }
 
 /**

@@ -17,18 +17,8 @@ import {
   workouts,
 } from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
-import { findColumnPages } from './column-pages.ts'
 import { findSamplePages, SAMPLE_COLUMNS } from './export-rows.ts'
-import { columnsOf, type ExportColumn, type ExportPage, makeSelection } from './exported-columns.ts'
-
-/** The tables of a complete export, in the order of writing. */
-const TABLES = [
-  ...(['activities', 'samples', 'power_curves', 'ride_measures', 'revisions', 'training_info'] as const),
-  ...(['uploads', 'fit_files', 'fit_sessions', 'fit_laps', 'fit_devices', 'fit_fields'] as const),
-  ...(['fit_records', 'fit_messages'] as const),
-  ...(['workouts', 'workout_sets', 'changes'] as const),
-] as const
-type TableName = (typeof TABLES)[number]
+import { columnsOf, type ExportColumn, findColumnPages, makeSelection } from './exported-columns.ts'
 
 /**
  * The rows of one file: of a table, an account and a year; of samples and FIT records of a month. Year and month are those of the
@@ -36,19 +26,13 @@ type TableName = (typeof TABLES)[number]
  * UTC. Workouts are one file. Equal fingerprints mean equal rows.
  */
 export type Partition = Readonly<{
-  table: TableName
+  table: string
   accountId: number
   account: string
   year: number | null
   month: number | null
   rows: number
   fingerprint: string
-}>
-
-/** The content of a partition, in the order of its rows. */
-export type PartitionContent = Readonly<{
-  columns: readonly ExportColumn[]
-  pages: AsyncIterable<ExportPage>
 }>
 
 const YEAR = 'training.season_of(v.started_at_local::date)'
@@ -74,6 +58,12 @@ const OWNER = selected('v', [
   { name: 'path', type: 'text' },
 ])
 
+/**
+ * What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. That
+ * of a table without one is made from all that its rows have in the file.
+ */
+type Print = Readonly<{ text: string; order: string; from: string; rows: string }>
+
 /** A table of one query: its columns, and the text between FROM and ORDER BY. */
 type PlainTable = Readonly<{
   columns: readonly Selected[]
@@ -81,6 +71,7 @@ type PlainTable = Readonly<{
   year: string
   month?: string
   order: string
+  print?: Print
 }>
 
 /** The rows of a table that go with a file of the ledger. */
@@ -92,12 +83,23 @@ const ofFile = (table: PgTable, name: string, order = 'v.position'): PlainTable 
 })
 
 /** The rows of a table that name their FIT file by its key here. */
-const ofFileKey = (table: PgTable, name: string, month?: string): PlainTable => ({
+const ofFileKey = (
+  table: PgTable,
+  name: string,
+  { month, where, rows }: { month?: string; where: string; rows: string },
+): PlainTable => ({
   columns: [{ name: 'content_id', type: 'text', from: 'v' }, ...selected('m', columnsOf(table, ['file_id']))],
   from: `training.fit_files v join training.uploads u using (account_id, content_id) join training.${name} m using (file_id)`,
   year: FILE_YEAR,
   ...(month !== undefined && { month }),
   order: 'u.seen_at, v.content_id, m.position',
+  // Those of a file are written together, at read_at.
+  print: {
+    text: `concat_ws(':', v.content_id, v.read_at)`,
+    order: 'u.seen_at, v.content_id',
+    from: `training.fit_files v join training.uploads u using (account_id, content_id) where v.reader_version >= 2${where}`,
+    rows,
+  },
 })
 
 /** The workouts of a rider's own list and of the default list of the service. */
@@ -109,7 +111,20 @@ const OF_CHANGES =
 /** What a file of the ledger is waiting for changes with every attempt, and is over when the file has come to its end. */
 const OF_SENDING = ['account_id', 'next_try_at', 'resend_after', 'attempts', 'checks']
 
-const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
+// Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
+const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
+const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
+
+const SAMPLES = {
+  ...{ year: YEAR, month: MONTH },
+  print: {
+    ...{ text: CONTENT, order: 'v.activity_id', rows: 'sum(v.sample_count)' },
+    from: `${WITH_CONTENT} where v.sample_count > 0`,
+  },
+}
+
+/** Every table but samples, by its name. */
+const PLAIN: Readonly<Record<string, PlainTable>> = {
   activities: {
     columns: selected('v', columnsOf(activities, OF_FETCHING)),
     from: 'training.activities v',
@@ -125,6 +140,10 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
     from: 'training.activities v join training.power_curves c using (activity_id)',
     year: YEAR,
     order: 'v.started_at, v.activity_id, c.duration_s',
+    print: {
+      ...{ text: CONTENT, order: 'v.activity_id', rows: 'count(*)' },
+      from: `${WITH_CONTENT} where exists (select from training.power_curves p where p.activity_id = v.activity_id)`,
+    },
   },
   ride_measures: {
     columns: [
@@ -163,8 +182,12 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   fit_laps: ofFile(fitLaps, 'fit_laps'),
   fit_devices: ofFile(fitDevices, 'fit_devices'),
   fit_fields: ofFile(fitFields, 'fit_fields'),
-  fit_records: ofFileKey(fitRecords, 'fit_records', FILE_MONTH),
-  fit_messages: ofFileKey(fitMessages, 'fit_messages'),
+  fit_records: ofFileKey(fitRecords, 'fit_records', {
+    month: FILE_MONTH,
+    where: ' and v.records > 0',
+    rows: 'sum(v.records)',
+  }),
+  fit_messages: ofFileKey(fitMessages, 'fit_messages', { where: '', rows: 'count(*)' }),
   workouts: {
     columns: selected('w', columnsOf(workouts, ['account_id', 'updated_at'])),
     from: OF_WORKOUTS,
@@ -185,56 +208,19 @@ const PLAIN: Readonly<Record<Exclude<TableName, 'samples'>, PlainTable>> = {
   },
 }
 
-// Every rewrite of samples, extras or curve gives the activity another version; start and path stand in their rows too.
-const CONTENT = `concat_ws(':', v.activity_id, v.path, v.sample_count, v.started_at, v.started_at_local, c.version)`
-/** The records and messages of a file are written together, at read_at. */
-const OF_RECORDED = {
-  text: `concat_ws(':', v.content_id, v.read_at)`,
-  order: 'u.seen_at, v.content_id',
-  year: FILE_YEAR,
-}
-const RECORDED_FILES = 'training.fit_files v join training.uploads u using (account_id, content_id)'
-const WITH_CONTENT = 'training.activities v left join musette.content_versions c using (activity_id)'
-/** The fingerprint of a table from all that its rows have in the file. */
-function printOf(table: Exclude<TableName, 'samples'>): Print {
-  const { columns, from, year, order } = PLAIN[table]
-  const row = columns.map((column) => makeSelection(column.from, column)).join(', ')
-  return { text: `md5(row(${row})::text)`, order, from: `${from} where true`, year, rows: 'count(*)' }
-}
+const selectionOf = ({ columns }: PlainTable) =>
+  columns.map((column) => makeSelection(column.from, column)).join(', ')
 
-type Print = { text: string; order: string; from: string; year: string; month?: string; rows: string }
-
-/**
- * What a partition's fingerprint is made from: a text for each of these rows, in a fixed order, and how many rows they stand for. Those
- * of all other tables are made from all that their rows have in the file.
- */
-const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } = {
-  samples: {
-    text: CONTENT,
-    order: 'v.activity_id',
-    from: `${WITH_CONTENT} where v.sample_count > 0`,
-    year: YEAR,
-    month: MONTH,
-    rows: 'sum(v.sample_count)',
-  },
-  power_curves: {
-    text: CONTENT,
-    order: 'v.activity_id',
-    from: `${WITH_CONTENT} where exists (select from training.power_curves p where p.activity_id = v.activity_id)`,
-    year: YEAR,
-    rows: 'count(*)',
-  },
-  fit_records: {
-    ...OF_RECORDED,
-    from: `${RECORDED_FILES} where v.reader_version >= 2 and v.records > 0`,
-    month: FILE_MONTH,
-    rows: 'sum(v.records)',
-  },
-  fit_messages: {
-    ...OF_RECORDED,
-    from: `${RECORDED_FILES} where v.reader_version >= 2`,
-    rows: 'count(*)',
-  },
+function printOf(table: PlainTable): Print {
+  const { print, from, order } = table
+  return (
+    print ?? {
+      text: `md5(row(${selectionOf(table)})::text)`,
+      order,
+      from: `${from} where true`,
+      rows: 'count(*)',
+    }
+  )
 }
 
 /**
@@ -243,9 +229,11 @@ const PRINTS: Readonly<Partial<Record<TableName, Print>>> & { samples: Print } =
  */
 export async function findPartitions(tx: Tx): Promise<Partition[]> {
   const partitions: Partition[] = []
-  for (const table of TABLES) {
-    const print = table === 'samples' ? PRINTS.samples : (PRINTS[table] ?? printOf(table))
-    const { text, order, from, year, month = 'null::int', rows: counted } = print
+  const plain = Object.entries(PLAIN).map(
+    ([name, table]) => [name, { ...table, print: printOf(table) }] as const,
+  )
+  for (const [table, { year, month = 'null::int', print }] of [['samples', SAMPLES] as const, ...plain]) {
+    const { text, order, from, rows: counted } = print
     const { rows } = await tx.client.query<Omit<Partition, 'table'>>(
       `select a.account_id as "accountId", a.name as account, p.year, p.month, p.rows::float8 as rows, p.fingerprint
        from (select v.account_id, ${year} as year, ${month} as month, ${counted} as rows,
@@ -259,11 +247,12 @@ export async function findPartitions(tx: Tx): Promise<Partition[]> {
 }
 
 /** Finds the rows of a partition; the pages must be read to their end before another query of the transaction. */
-export async function findContent(tx: Tx, partition: Partition): Promise<PartitionContent> {
+export async function findContent(tx: Tx, partition: Partition) {
   const { table, accountId, year, month } = partition
-  if (table === 'samples') return findSamplesContent(tx, partition)
-  const { columns, from, year: ofYear, month: ofMonth = 'null::int', order } = PLAIN[table]
-  const query = `select ${columns.map((column) => makeSelection(column.from, column)).join(', ')} from ${from}
+  const plain = PLAIN[table]
+  if (!plain) return findSamplesContent(tx, partition)
+  const { columns, from, year: ofYear, month: ofMonth = 'null::int', order } = plain
+  const query = `select ${selectionOf(plain)} from ${from}
                  where v.account_id = ${accountId} and ${ofYear} is not distinct from ${year}
                    and ${ofMonth} is not distinct from ${month} order by ${order}`
   return { columns, pages: findColumnPages(tx, query, columns) }
@@ -272,7 +261,7 @@ export async function findContent(tx: Tx, partition: Partition): Promise<Partiti
 /** Samples of one query, about a row group: their fields without a column, 40 bytes a sample, are in memory at once. */
 const SAMPLES_A_QUERY = 65_536
 
-async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition): Promise<PartitionContent> {
+async function findSamplesContent(tx: Tx, { accountId, year, month }: Partition) {
   const { rows: found } = await tx.client.query<{ activityId: number; path: string; count: number }>(
     `select activity_id as "activityId", path, sample_count as count from training.activities v
      where account_id = $1 and ${YEAR} is not distinct from $2 and ${MONTH} is not distinct from $3 and sample_count > 0

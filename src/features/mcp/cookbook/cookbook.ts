@@ -1,24 +1,24 @@
-import { WITHIN_ACTIVITY } from './activity-questions.ts'
 import { FITNESS } from './fitness-questions.ts'
-import { HISTORY } from './history-questions.ts'
-import { INTENSITY } from './intensity-questions.ts'
-import { MIRROR } from './mirror-questions.ts'
-import { MORE } from './more-questions.ts'
-import type { Recipe } from './recipe.ts'
 import { RECORDED } from './recorded-questions.ts'
+import { RIDES } from './ride-questions.ts'
 
-/** The questions of docs/cookbook.md in their order; `npm run docs` writes them there with their answers. */
-export const COOKBOOK: readonly Recipe[] = [
-  ...FITNESS,
-  ...INTENSITY,
-  ...HISTORY,
-  ...MIRROR,
-  ...WITHIN_ACTIVITY,
-  ...MORE,
-  ...RECORDED,
-]
-  .map((recipe) => ({ ...recipe, sql: withoutIndent(recipe.sql), reading: withoutIndent(recipe.reading) }))
-  .sort((one, other) => one.number - other.number)
+/** One question of the cookbook. */
+export type Recipe = {
+  /** the name of its prompt */
+  name: string
+  question: string
+  /** one statement; each name has its schema, so that it works in any program */
+  sql: string
+  /** how to read the answer */
+  reading: string
+}
+
+/** The questions of docs/cookbook.md in their order; `npm run docs` writes them there, numbered, with their answers. */
+export const COOKBOOK: readonly Recipe[] = [...FITNESS, ...RIDES, ...RECORDED].map((recipe) => ({
+  ...recipe,
+  sql: withoutIndent(recipe.sql),
+  reading: withoutIndent(recipe.reading),
+}))
 
 // The texts are indented as the code around them.
 function withoutIndent(text: string): string {

@@ -1,9 +1,6 @@
-import type { Recipe } from './recipe.ts'
-
-/** Questions about fitness and form. */
-export const FITNESS: readonly Recipe[] = [
+/** Questions about fitness, load and the whole history. */
+export const FITNESS = [
   {
-    number: 1,
     name: 'fitter_than_last_year',
     question: 'Am I fitter than last year?',
     sql: `
@@ -34,7 +31,6 @@ export const FITNESS: readonly Recipe[] = [
       There is no row for a time before your first ride.`,
   },
   {
-    number: 2,
     name: 'cost_of_last_week',
     question: 'What did last week cost me?',
     sql: `
@@ -62,7 +58,6 @@ export const FITNESS: readonly Recipe[] = [
       zero is tired. They are empty in a week without a ride. \`hours\` includes breaks.`,
   },
   {
-    number: 3,
     name: 'bests_of_this_season',
     question: "Is my best 20 minutes of this season better than last season's?",
     sql: `
@@ -82,7 +77,6 @@ export const FITNESS: readonly Recipe[] = [
       durations to the list.`,
   },
   {
-    number: 4,
     name: 'breakthroughs',
     question: 'Which rides were breakthroughs, and what did they move?',
     sql: `
@@ -100,7 +94,57 @@ export const FITNESS: readonly Recipe[] = [
       reserve (\`atc_change\`).`,
   },
   {
-    number: 8,
+    name: 'power_zones_by_week',
+    question: 'How much time did I spend in each power zone, week by week?',
+    sql: `
+      select z.account, z.week, z.activities, z.power_z1_s / 60 as z1_min, z.power_z2_s / 60 as z2_min, z.power_z3_s / 60 as z3_min,
+        z.power_z4_s / 60 as z4_min, z.power_z5_s / 60 as z5_min, z.power_z6_s / 60 as z6_min, z.power_z7_s / 60 as z7_min
+      from training.accounts c
+      cross join lateral (
+        select * from training.zones_by_week
+        where zones_by_week.account_id = c.account_id and sport = 'cycling'
+        order by week desc limit 6
+      ) z
+      order by z.account, z.week desc;`,
+    reading: `
+      Minutes on the bike below 55, 75, 90, 105, 120 and 150 % of your threshold on that day, and above. The same view has the zones of the heart
+      rate, \`hr_z1_s\` to \`hr_z5_s\`.`,
+  },
+  {
+    name: 'where_above_threshold',
+    question: 'Where did the time above threshold come from?',
+    sql: `
+      select i.account, i.day, a.name, round(i.ftp) as ftp_w, i.above_ftp_s / 60 as above_min,
+        round(100.0 * i.above_ftp_s / nullif(a.elapsed_s, 0)::numeric, 1) as pct_of_ride, round(a.xhss) as high_xss
+      from training.today t
+      cross join lateral (
+        select * from training.ride_intensity r
+        where r.account_id = t.account_id and r.day > t.day - 42 and r.above_ftp_s > 0
+        order by r.above_ftp_s desc, r.activity_id limit 6
+      ) i
+      join training.activities a using (activity_id)
+      order by i.account, i.above_ftp_s desc, activity_id;`,
+    reading: `
+      The six rides of the last six weeks with the most minutes above threshold, and their share of the ride.`,
+  },
+  {
+    name: 'rides_to_the_limit',
+    question: 'Which rides took me to my limit?',
+    sql: `
+      select i.account, i.day, a.name, i.near_mpa_s, a.breakthrough, round(a.max_power) as max_power_w, a.focus
+      from training.accounts c
+      cross join lateral (
+        select * from training.ride_intensity r
+        where r.account_id = c.account_id and r.near_mpa_s > 0
+        order by r.near_mpa_s desc, r.day desc, r.activity_id limit 6
+      ) i
+      join training.activities a using (activity_id)
+      order by i.account, i.near_mpa_s desc, i.day desc, activity_id;`,
+    reading: `
+      Seconds at 90 % or more of the power that was available at that moment (MPA). Many seconds without a breakthrough mean that you
+      came near your limit and did not exceed it.`,
+  },
+  {
     name: 'best_form',
     question: 'When was my form best, and what had I done before?',
     sql: `
@@ -120,5 +164,73 @@ export const FITNESS: readonly Recipe[] = [
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,
+  },
+  {
+    name: 'longest_rides',
+    question: 'What were my longest rides?',
+    sql: `
+      select c.name as account, a.started_at_local::date as day, a.name, round((a.elapsed_s / 3600)::numeric, 2) as hours,
+        round(a.distance::numeric, 1) as km, round(a.total_elevation_gain) as climbed, round(a.avg_power) as avg_power_w,
+        round(a.xss) as xss
+      from training.accounts c
+      cross join lateral (
+        select * from training.activities v
+        where v.account_id = c.account_id and v.absent_since is null and v.elapsed_s is not null
+        order by v.elapsed_s desc, v.activity_id limit 5
+      ) a
+      order by c.name, a.elapsed_s desc, a.activity_id;`,
+    reading: `
+      From the first sample to the last, with breaks. Order by \`distance\` or \`xss\`, in both places, to rank them by distance or
+      strain.`,
+  },
+  {
+    name: 'gaps_in_the_record',
+    question: 'Where are the gaps in my record?',
+    sql: `
+      select c.name as account, gap.*
+      from training.accounts c
+      cross join lateral (
+        select min(day) as first_day, max(day) as last_day, max(day) - min(day) + 1 as days
+        from (
+          select day, activities, sum(activities) over (order by day) as rides_so_far
+          from training.daily_load l where l.account_id = c.account_id
+        ) d
+        where activities = 0 group by rides_so_far
+        order by days desc, first_day desc limit 6
+      ) gap
+      order by c.name, gap.days desc, gap.first_day desc;`,
+    reading: `
+      Days in a row without any activity, longest first. If you know that you rode on such a day, \`musette sync --full\` compares
+      everything with the service.`,
+  },
+  {
+    name: 'what_recalculation_changed',
+    question: 'What did the recalculation change?',
+    sql: `
+      select r.account, r.day_observed, r.activities, round(r.xss_before) as xss_before, round(r.xss_after) as xss_after,
+        round(r.xss_change) as xss_change, round(r.ftp_before::numeric, 1) as mean_ftp_before,
+        round(r.ftp_after::numeric, 1) as mean_ftp_after, r.first_ride, r.last_ride
+      from training.recalculations r
+      order by r.account, r.observed_from desc;`,
+    reading: `
+      One row for each time that the service recalculated the history: the same rides, their strain before and after, and the mean of
+      their thresholds. \`activity_revisions\` has every change of every ride, with old and new values.`,
+  },
+  {
+    name: 'dropped_file',
+    question: 'What became of the file I dropped?',
+    sql: `
+      select u.account, u.file_name, u.state, to_char(training.local_time(u.seen_at, t.timezone), 'MM-DD HH24:MI') as seen, u.took, u.activity_name,
+        round(u.xss) as xss, round(u.ftp_before::numeric, 1) as ftp_before, round(u.ftp_change::numeric, 1) as ftp_change, u.reason
+      from training.today t
+      cross join lateral (
+        select * from training.upload_journey j
+        where j.account_id = t.account_id
+        order by j.seen_at desc, j.content_id, j.file_name limit 10
+      ) u
+      order by u.account, u.seen_at desc, u.content_id, u.file_name;`,
+    reading: `
+      One row for each file, with the score of its activity. \`took\` is the time from the moment musette saw the file until its samples
+      were here. \`reason\` says why a file was refused.`,
   },
 ]

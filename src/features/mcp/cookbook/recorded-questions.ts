@@ -1,9 +1,135 @@
-import type { Recipe } from './recipe.ts'
-
-/** Questions about recordings of the head unit and sensors, and values derived from every second. */
-export const RECORDED: readonly Recipe[] = [
+/** Questions about places, load and fuel, recordings of the head unit, and values derived from every second. */
+export const RECORDED = [
   {
-    number: 28,
+    name: 'rides_near_a_place',
+    question: 'Which rides began near a place, or came near it?',
+    sql: `
+      with place as (select box(point(-79.42, 43.63), point(-79.34, 43.67)) as box)
+      select c.name as account, case when point(a.start_lng, a.start_lat) <@ p.box then 'began there' else 'may have passed' end as how,
+        count(*)::int as rides, max(a.started_at_local)::date as last_ride, round(sum(a.distance)) as km
+      from place p
+      join training.activities a on box(point(a.west, a.south), point(a.east, a.north)) && p.box
+      join training.accounts c using (account_id)
+      where a.absent_since is null
+      group by 1, 2 order by 1, 2;`,
+    reading: `
+      Write two corners of the place, each as longitude and latitude. Both conditions are served by an index, so that it takes
+      milliseconds. The box of a ride is wider than its way: to be sure that it passed, look for \`lat\` and \`lng\` in its \`samples\`.`,
+  },
+  {
+    name: 'recommended_load',
+    question: 'Did I do the load that the service recommended?',
+    sql: `
+      select t.account, w.*
+      from training.today t
+      cross join lateral (
+        select training.week_of(d.day) as week, count(*)::int as days, round(sum(r.xss)) as recommended_xss,
+          round(sum(d.xss)) as done_xss, round(sum(d.xss) - sum(r.xss)) as difference
+        from training.daily_load d join training.recommended_load r using (account_id, day)
+        where account_id = t.account_id and r.told_on = r.day
+        group by 1 order by 1 desc limit 8
+      ) w
+      order by t.account, w.week desc;`,
+    reading: `
+      Only days on which musette asked: \`days\` counts them. The recommendation of a day is the first that was seen on it,
+      because it falls when the ride of the day is in: the view \`recommended_load\` says so for each day.`,
+  },
+  {
+    name: 'watts_per_heartbeat',
+    question: 'How many watts does a heartbeat give, month by month?',
+    sql: `
+      select c.name as account, m.*
+      from training.accounts c
+      cross join lateral (
+        select to_char(a.started_at_local, 'YYYY-MM') as month, count(*)::int as rides, round(avg(a.avg_power)) as avg_power_w,
+          round(avg(m.mean_hr)) as avg_hr, training.round(avg(a.avg_power / m.mean_hr), 2) as watts_per_beat
+        from training.activities a
+        join training.ride_measures m using (activity_id)
+        where a.account_id = c.account_id and a.absent_since is null and a.elapsed_s >= 3600 and a.avg_power > 0 and m.mean_hr > 0
+        group by 1 order by 1 desc limit 12
+      ) m
+      order by c.name, m.month desc;`,
+    reading: `
+      Rides of an hour or more: \`watts_per_beat\` is W by beats a minute. \`efficiency\` in \`ride_overview\` is the same with the
+      weighted mean power.`,
+  },
+  {
+    name: 'power_after_work',
+    question: 'What is left after much work?',
+    sql: `
+      select c.name as account, k.after_kj, count(*)::int as rides, round(max(k.one)) as best_1_min_w, round(max(k.five)) as best_5_min_w,
+        round(max(k.twenty)) as best_20_min_w
+      from training.accounts c
+      cross join lateral (
+        select m.* from training.activities a join training.ride_measures m using (activity_id)
+        where a.account_id = c.account_id and a.absent_since is null and m.work_kj >= 1000
+        order by a.started_at desc nulls last, a.activity_id desc limit 100
+      ) r
+      cross join lateral (
+        values (1000, r.best_1_min_after_1000_kj, r.best_5_min_after_1000_kj, r.best_20_min_after_1000_kj),
+          (2000, r.best_1_min_after_2000_kj, r.best_5_min_after_2000_kj, r.best_20_min_after_2000_kj),
+          (3000, r.best_1_min_after_3000_kj, r.best_5_min_after_3000_kj, r.best_20_min_after_3000_kj)
+      ) as k (after_kj, one, five, twenty)
+      where k.one is not null
+      group by 1, 2 order by 1, 2;`,
+    reading: `
+      The best 1, 5 and 20 minutes that began after so much work, of the last 100 rides with 1,000 kJ or more; \`rides\` counts those that
+      went on for a minute. Recording gaps count as zero.`,
+  },
+  {
+    name: 'fuel_of_long_rides',
+    question: 'How much carbohydrate and fat does a long ride burn?',
+    sql: `
+      select c.name as account, a.started_at_local::date as day, a.name, training.round(a.elapsed_s / 3600, 1) as hours,
+        round(a.avg_power) as avg_power_w, round(a.total_grams_carbs / a.elapsed_s * 3600) as carbs_g_per_h,
+        round(a.total_grams_fat / a.elapsed_s * 3600) as fat_g_per_h
+      from training.accounts c
+      cross join lateral (
+        select * from training.activities v
+        where v.account_id = c.account_id and v.absent_since is null and v.elapsed_s >= 7200 and v.total_grams_carbs is not null
+        order by v.started_at desc nulls last, v.activity_id desc limit 8
+      ) a
+      order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
+    reading: `
+      Rides of two hours or more; grams as the service tells them.`,
+  },
+  {
+    name: 'load_growth',
+    question: 'How fast does my training load grow, week by week?',
+    sql: `
+      select c.name as account, w.*
+      from training.accounts c
+      cross join lateral (
+        with week as (
+          select distinct on (week) training.week_of(f.day) as week, f.tl_total
+          from training.form_history f where f.account_id = c.account_id and f.tl_total is not null
+          order by week, f.at desc, f.activity_id desc
+        )
+        select week, training.round(tl_total, 1) as training_load,
+          training.round(tl_total - lag(tl_total) over (order by week), 1) as ramp
+        from week order by week desc limit 10
+      ) w
+      order by c.name, w.week desc;`,
+    reading: `
+      The load with the last activity of each week, and how much it is above that of the week with activities before. A week without
+      activities has no row.`,
+  },
+  {
+    name: 'laps',
+    question: 'What did my head unit say of each lap?',
+    sql: `
+      select l.account, l.lap, training.round(l.timer_s / 60, 1) as minutes, training.round(l.distance_m / 1000, 1) as km, l.avg_power, l.max_power,
+        l.avg_cadence, l.ascent_m, l.trigger
+      from training.ride_laps l
+      join (
+        select distinct on (account) activity_id from training.ride_files order by account, started_at desc nulls last, activity_id desc
+      ) newest using (activity_id)
+      order by l.account, l.lap;`,
+    reading: `
+      The laps of the newest ride whose FIT file passed through musette. Sensors and their batteries are in \`fit_devices\`, what apps
+      recorded in \`fit_field_values\`.`,
+  },
+  {
     name: 'heat',
     question: 'What does heat cost me?',
     sql: `
@@ -24,7 +150,6 @@ export const RECORDED: readonly Recipe[] = [
       minute. Records are about one a second. Only rides whose FIT file passed through musette have a temperature.`,
   },
   {
-    number: 29,
     name: 'balance',
     question: 'Is my balance even when I tire?',
     sql: `
@@ -45,7 +170,6 @@ export const RECORDED: readonly Recipe[] = [
       Pedals that do not say which leg they measured are left out.`,
   },
   {
-    number: 30,
     name: 'endurance',
     question: 'Does my endurance get better?',
     sql: `
@@ -60,7 +184,6 @@ export const RECORDED: readonly Recipe[] = [
       from the first half to the second: less is better, below 5 is steady. The definitions are in \`ride_measures\`.`,
   },
   {
-    number: 31,
     name: 'climbs',
     question: 'What are my best climbs?',
     sql: `
@@ -78,7 +201,6 @@ export const RECORDED: readonly Recipe[] = [
       in \`ride_measures\`, with the steepest one beside it.`,
   },
   {
-    number: 32,
     name: 'hrv',
     question: 'How variable is my heartbeat at rest?',
     sql: `

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { makeFoldedSql } from '../../../core/store/activities/fold-text.ts'
-import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
-import { account, day, each, makeTool, number, text } from './tool.ts'
+import { account, day, each, makeAnswer, makeFailure, makeTool, makeUnknown, number, text } from './tool.ts'
 
 /** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */
 const COLUMNS = `

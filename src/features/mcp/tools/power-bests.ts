@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SPORTS } from '../../../core/store/schema/index.ts'
-import { makeAnswer, makeUnknown } from '../answer.ts'
-import { account, day, each, makeTool, text } from './tool.ts'
+import { account, day, each, makeAnswer, makeTool, makeUnknown, text } from './tool.ts'
 
 /** Durations that people speak of, s. */
 const USUAL_S = [1, 5, 15, 30, 60, 120, 180, 300, 480, 600, 900, 1_200, 1_800, 2_400, 3_600, 5_400, 7_200]

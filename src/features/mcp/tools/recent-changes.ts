@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { makeAnswer, makeFailure, makeUnknown } from '../answer.ts'
-import { account, each, makeTool, text } from './tool.ts'
+import { account, each, makeAnswer, makeFailure, makeTool, makeUnknown, text } from './tool.ts'
 
 const JOINS =
   'from training.changes_settled c left join training.accounts a using (account_id) left join training.today t using (account_id)'

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Field } from '../../../program/query/statement.ts'
-import { makeAnswer } from '../answer.ts'
 import { type Query, valuesOf } from '../json-rows.ts'
-import { makeTool, text } from './tool.ts'
+import { makeAnswer, makeTool, text } from './tool.ts'
 
 const ROWS = { usual: 200, most: 2_000 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { makeAnswer } from '../answer.ts'
-import { account, each, makeTool, number, text } from './tool.ts'
+import { account, each, makeAnswer, makeTool, number, text } from './tool.ts'
 
 const STATE = `
   select a.name as account, t.day::text as today, training.local_time(i.last_seen_at, t.timezone)::text as as_of_local,

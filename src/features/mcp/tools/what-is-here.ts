@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { makeAnswer, makeUnknown } from '../answer.ts'
-import { each, makeTool, number, text } from './tool.ts'
+import { each, makeAnswer, makeTool, makeUnknown, number, text } from './tool.ts'
 
 const ACCOUNTS = `
   select a.name as account, t.day::text as today, min(x.started_at_local)::date::text as first_day,

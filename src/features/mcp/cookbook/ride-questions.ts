@@ -1,9 +1,6 @@
-import type { Recipe } from './recipe.ts'
-
-/** Questions about single activities, and the workout of the day. */
-export const WITHIN_ACTIVITY: readonly Recipe[] = [
+/** Questions about single rides, and the rider today. */
+export const RIDES = [
   {
-    number: 13,
     name: 'compare_two_rides',
     question: 'How do two rides compare, second by second?',
     sql: `
@@ -37,7 +34,6 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       seconds in which the newer ride had more power.`,
   },
   {
-    number: 14,
     name: 'heart_rate_drift',
     question: 'Did my heart rate drift away from the power?',
     sql: `
@@ -52,7 +48,6 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       half cost more than the first.`,
   },
   {
-    number: 15,
     name: 'cadence',
     question: 'Which cadence do I ride at?',
     sql: `
@@ -70,7 +65,6 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       counted when the samples came, so that no sample is read.`,
   },
   {
-    number: 16,
     name: 'hill_repeats',
     question: 'Were my hill repeats even?',
     sql: `
@@ -99,7 +93,26 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       one repeat too many.`,
   },
   {
-    number: 18,
+    name: 'weight_and_power',
+    question: 'What do I weigh, and how many watts per kilogram?',
+    sql: `
+      select t.account, training.local_day(i.last_seen_at, t.timezone) as as_of, i.weight_kg, round(i.ftp) as ftp_w,
+        round((i.ftp / nullif(i.weight_kg, 0))::numeric, 2) as ftp_w_per_kg,
+        round((b.best_5_min / nullif(i.weight_kg, 0))::numeric, 2) as best_5_min_w_per_kg
+      from training.today t
+      cross join lateral (
+        select * from training.training_info where training_info.account_id = t.account_id order by observed_at desc limit 1
+      ) i
+      left join lateral (
+        select max(watts) as best_5_min from training.power_bests b
+        where b.account_id = t.account_id and b.span = 'last 90 days' and b.sport = 'cycling' and b.duration_s = 300
+      ) b on true
+      order by t.account;`,
+    reading: `
+      The weight is the service's; without one the last two columns are empty. \`training_info\` has a row for each change of any of its
+      values.`,
+  },
+  {
     name: 'workout_today',
     question: 'What should I ride today?',
     sql: `
@@ -134,5 +147,29 @@ export const WITHIN_ACTIVITY: readonly Recipe[] = [
       The workout of the day, resolved for your signature: \`times\` × \`seconds\` at \`watts\`, with \`rest_seconds\` at \`rest_watts\`
       between them. The service has no sets for a workout that is in neither list: then each step of its file is a row. Without a
       workout today there is one row with only the type.`,
+  },
+  {
+    name: 'rides_on_their_way',
+    question: 'Which rides are still on their way, and which could not be had?',
+    sql: `
+      select c.name as account, a.started_at_local as started, a.name, a.detail_state, a.fetch_attempts, a.fetch_error
+      from training.activities a join training.accounts c using (account_id)
+      where a.absent_since is null and a.detail_state <> 'mirrored'
+      order by c.name, a.started_at desc nulls last, a.activity_id desc;`,
+    reading: `
+      A ride with \`awaiting_samples\` comes by itself. A ride with \`failed\` has a reason and is tried again with growing pauses. No rows
+      mean that everything that the service lists is here.`,
+  },
+  {
+    name: 'this_year_so_far',
+    question: 'How far did I get this year, against the years before?',
+    sql: `
+      select t.account, training.season_of(a.started_at_local::date) as year, count(*)::int as activities, round(sum(a.distance)) as km,
+        round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss
+      from training.activities a join training.today t using (account_id)
+      where a.absent_since is null and to_char(a.started_at_local, 'MMDD') <= to_char(t.day, 'MMDD')
+      group by 1, 2 order by 1, 2;`,
+    reading: `
+      Each year up to the same day of the calendar, with runs. The first year begins with your first ride.`,
   },
 ]
