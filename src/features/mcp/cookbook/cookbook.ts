@@ -1,6 +1,6 @@
+import { ACTIVITIES } from './activity-questions.ts'
 import { FITNESS } from './fitness-questions.ts'
 import { RECORDED } from './recorded-questions.ts'
-import { RIDES } from './ride-questions.ts'
 
 /** One question of the cookbook. */
 export type Recipe = {
@@ -14,7 +14,7 @@ export type Recipe = {
 }
 
 /** The questions of docs/cookbook.md in their order; `npm run docs` writes them there, numbered, with their answers. */
-export const COOKBOOK: readonly Recipe[] = [...FITNESS, ...RIDES, ...RECORDED].map((recipe) => ({
+export const COOKBOOK: readonly Recipe[] = [...FITNESS, ...ACTIVITIES, ...RECORDED].map((recipe) => ({
   ...recipe,
   sql: withoutIndent(recipe.sql),
   reading: withoutIndent(recipe.reading),

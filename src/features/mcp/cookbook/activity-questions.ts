@@ -1,5 +1,5 @@
-/** Questions about single rides, and the rider today. */
-export const RIDES = [
+/** Questions about single activities, and the rider today. */
+export const ACTIVITIES = [
   {
     name: 'compare_two_rides',
     question: 'How do two rides compare, second by second?',
