@@ -9,11 +9,14 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 export const quiet = pino({ level: 'silent' })
 
-/** A store on a migrated database of its own, both gone at the end of the test. */
-export async function openTestStore(): Promise<{ store: Store; url: string }> {
+/** Keeps what closes something: `onTestFinished`, or what a file's `afterAll` calls. */
+export type AtEnd = (close: () => Promise<void>) => void
+
+/** A store on a migrated database of its own, both gone at the end of the test, or when `atEnd` calls what it gets. */
+export async function openTestStore(atEnd: AtEnd = onTestFinished): Promise<{ store: Store; url: string }> {
   const database = await openTestDatabase()
   const store = openStore({ log: quiet }, { connectionString: database.url })
-  onTestFinished(async () => {
+  atEnd(async () => {
     await store.close()
     await database.close()
   })

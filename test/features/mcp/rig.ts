@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
 import { registerAssistants } from '../../../src/features/mcp/routes.ts'
+import type { AtEnd } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeTestLog } from '../../kit/log.ts'
 import { distPath } from '../../kit/processes.ts'
@@ -13,7 +14,7 @@ export const TRANSPORTS = ['stdio', 'http'] as const
 /** The answer of a tool as its client sees it. */
 export type Answered = { text: string; data: Record<string, never>; isError: boolean }
 
-type Options = { account?: string; era?: 'legacy' | 'auto' }
+type Options = { account?: string; era?: 'legacy' | 'auto'; atEnd?: AtEnd }
 
 /** Connects a client of the SDK over a transport to a server that reads the database at `url`. */
 export async function connectClient(
@@ -22,14 +23,14 @@ export async function connectClient(
   options: Options = {},
 ): Promise<Client> {
   if (transport === 'stdio') return connectStdio({ DATABASE_URL: url }, options)
-  const { url: address } = await openMcpWeb(url)
+  const { url: address } = await openMcpWeb(url, { token: TOKEN, ...options })
   return connectHttp(address, options)
 }
 
 /** Starts `musette mcp` with these settings and connects to it. */
 export async function connectStdio(
   env: Record<string, string>,
-  { account, era = 'legacy' }: Options = {},
+  { account, ...options }: Options = {},
 ): Promise<Client> {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -37,31 +38,34 @@ export async function connectStdio(
     env: { PATH: process.env.PATH ?? '', ...env },
     stderr: 'inherit',
   })
-  return connect(transport, era)
+  return connect(transport, options)
 }
 
 /** Connects to `/mcp` of the web surface at `address`. */
 export async function connectHttp(
   address: string,
-  { account, era = 'legacy', token = TOKEN }: Options & { token?: string } = {},
+  { account, token = TOKEN, ...options }: Options & { token?: string } = {},
 ): Promise<Client> {
   const url = new URL('/mcp', address)
   if (account) url.searchParams.set('account', account)
   const headers = { authorization: `Bearer ${token}` }
-  return connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), era)
+  return connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), options)
 }
 
-async function connect(transport: Parameters<Client['connect']>[0], mode: 'legacy' | 'auto') {
+async function connect(
+  transport: Parameters<Client['connect']>[0],
+  { era: mode = 'legacy', atEnd = onTestFinished }: Options,
+) {
   const client = new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode } })
   await client.connect(transport)
-  onTestFinished(() => client.close())
+  atEnd(() => client.close())
   return client
 }
 
 /** Opens a web surface whose only working part is `/mcp`. */
 export async function openMcpWeb(
   databaseUrl: string,
-  options: { token?: string | undefined } = { token: TOKEN },
+  options: { token?: string | undefined; atEnd?: AtEnd } = { token: TOKEN },
 ) {
   const { log, text } = makeTestLog()
   const app = { log, databaseUrl, config: readConfig({ DATABASE_URL: databaseUrl }) }
@@ -69,7 +73,8 @@ export async function openMcpWeb(
     ...{ host: '127.0.0.1', token: options.token },
     features: [{ name: 'mcp', routes: (server) => registerAssistants(server, { app }) }],
   })
-  onTestFinished(() => web.close())
+  const { atEnd = onTestFinished } = options
+  atEnd(() => web.close())
   return { url: web.url, log: text }
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Store } from '../../../../src/core/store/store.ts'
-import { makeAccount, openTestStore } from '../open.ts'
+import { type AtEnd, makeAccount, openTestStore } from '../open.ts'
 
 /** Every view of the schema, as its readers know them. */
 export const VIEWS = [
@@ -40,8 +40,8 @@ export type Row = Record<string, unknown>
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
 /** A migrated database without a service: accounts and rides are written as a test wants them. */
-export async function openScene() {
-  const { store, url } = await openTestStore()
+export async function openScene(atEnd?: AtEnd) {
+  const { store, url } = await openTestStore(atEnd)
   return {
     store,
     url,

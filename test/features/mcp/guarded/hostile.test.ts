@@ -1,11 +1,11 @@
 import pg from 'pg'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { GuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
 import { openScene, type Scene } from '../../../core/store/sql/scene.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
 import { whole } from '../../../kit/sampling.ts'
-import { openTestReader } from './rig.ts'
+import { dropAssistantLogins, openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 
 const STATEMENTS = whole ? 10_000 : 1_500
@@ -13,8 +13,12 @@ const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
 
 let scene: Scene
-beforeEach(async () => {
-  scene = await openScene()
+let release: () => Promise<void>
+// Statements change nothing, so all tests have one database.
+beforeAll(async () => {
+  scene = await openScene((close) => {
+    release = close
+  })
   const mine = await scene.account('mine')
   const other = await scene.account('other')
   for (const account of [mine, other]) {
@@ -29,6 +33,11 @@ beforeEach(async () => {
     `insert into musette.locks (name) values ('${SECRET}');
      create table public.notes (note text); insert into public.notes values ('${SECRET}')`,
   )
+})
+
+afterAll(async () => {
+  if (scene) await dropAssistantLogins(scene.url)
+  await release?.()
 })
 
 /** What the database holds: each table's rows, sequences, roles, rights, settings and large objects, as one hash each. */
@@ -166,8 +175,12 @@ describe('thousands of hostile statements', () => {
 })
 
 describe('a statement without an end', () => {
+  let reader: GuardedReader
+  beforeAll(() => {
+    reader = openTestReader(scene.url, { timeoutMs: 500 }, () => undefined)
+  })
+
   it.each(ENDLESS)('is stopped: %s', async (statement) => {
-    const reader = openTestReader(scene.url, { timeoutMs: 500 })
     const { code, rows } = await tell(reader, statement)
     expect(['query_timed_out', 'sql_rejected', undefined]).toContain(code)
     if (code === undefined) expect(rows.length).toBeLessThan(1_500_000)
@@ -176,7 +189,6 @@ describe('a statement without an end', () => {
   })
 
   it('is stopped also where every login may run code blocks and end sessions', async () => {
-    const reader = openTestReader(scene.url, { timeoutMs: 500 })
     await reader.read({ text: 'select 1' })
     await queryOnce(
       scene.url,

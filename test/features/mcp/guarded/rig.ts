@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { makeGuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
-import { quiet } from '../../../core/store/open.ts'
+import { type AtEnd, quiet } from '../../../core/store/open.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
 
 type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
@@ -9,9 +9,13 @@ type Options = NonNullable<Parameters<typeof makeGuardedReader>[1]> & {
   url?: string
 }
 
-/** A reader of the database at `url` with short limits; its logins are gone at the end of the test. */
-export function openTestReader(url: string, { account, readerUrl, ...options }: Options = {}) {
-  onTestFinished(() => dropAssistantLogins(url))
+/** A reader of the database at `url` with short limits; its logins are gone at the end of the test, or with what `atEnd` keeps. */
+export function openTestReader(
+  url: string,
+  { account, readerUrl, ...options }: Options = {},
+  atEnd: AtEnd = onTestFinished,
+) {
+  atEnd(() => dropAssistantLogins(url))
   const find = async () => ({
     connectionString: options.url ?? url,
     wholeServer: false,
