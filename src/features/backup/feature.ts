@@ -1,6 +1,105 @@
-import { DAY } from '../../kit/time.ts'
+import { addAbortSignal } from 'node:stream'
+import { formatBytes, formatCount } from '../../kit/text.ts'
+import { DAY, formatDuration } from '../../kit/time.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
-import { backupVerb, restoreVerb } from './verbs.ts'
+import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
+import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
+import { defineVerb, flag, type Tools } from '../../program/frame/verb.ts'
+import type { Manifest } from './archive/manifest.ts'
+
+const backupVerb = defineVerb({
+  name: 'backup <file>',
+  description: 'write the whole database to one file, also while the daemon runs; - is standard output',
+  options: {
+    verify: flag(
+      '--verify',
+      'read this backup instead: restore it into a temporary database and compare all rows',
+    ),
+  },
+  help: {
+    settings: DATABASE,
+    exits: ASKS,
+    examples: [
+      'musette backup training.tar',
+      'musette backup --verify training.tar',
+      'musette backup - | ssh nas "cat > training.tar"',
+    ],
+  },
+  needs: 'nothing',
+  run: (tools, { file, verify }) => (verify ? verifyFile(tools, file) : backUpTo(tools, file)),
+})
+
+const restoreVerb = defineVerb({
+  name: 'restore <file>',
+  description: 'load a backup into an empty database, all of it or nothing; - is standard input',
+  help: { settings: DATABASE, exits: ASKS, examples: ['musette restore training.tar'] },
+  needs: 'nothing',
+  run: (tools, { file }) => restoreInto(tools, file),
+})
+
+async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefined> {
+  const { signal, note, took } = tools
+  if (file === '-') refuseTerminal('a backup is not for a terminal; run: musette backup FILE')
+  const to = file === '-' ? { write: writeOut } : { path: file }
+  const { backUp } = await import('./backups.ts')
+  const line = tools.beginProgress('backing up rows')
+  const { manifest, bytes, leftOut, key } = await backUp(tools, { to, signal, onProgress: line.show })
+  line.close()
+  const where = file === '-' ? 'the backup' : file
+  note(
+    `musette: ${await contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
+  )
+  for (const part of leftOut) {
+    note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
+  }
+  if (key.needed.length === 0) return
+  const place = key.path === undefined ? 'MUSETTE_SECRET_KEY' : `the key file ${key.path}`
+  note(
+    key.missing.length > 0
+      ? 'musette: the key that opens the logins is not here, nor in the backup; run: musette doctor'
+      : `musette: the key that opens the logins is not in the backup; keep a copy of ${place} elsewhere; without it each account needs: musette login`,
+  )
+}
+
+async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefined> {
+  const { signal, print, took } = tools
+  const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
+  const { verifyBackup } = await import('./backups.ts')
+  const line = tools.beginProgress('restoring rows')
+  const manifest = await verifyBackup(tools, { from, signal, onProgress: line.show })
+  line.close()
+  const which = file === '-' ? 'the backup' : file
+  print(
+    `${which}: ${await contentOf(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
+  )
+}
+
+async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undefined> {
+  const { signal, note, took } = tools
+  const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
+  const { restoreFrom } = await import('./backups.ts')
+  const line = tools.beginProgress('restoring rows')
+  const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
+  line.close()
+  note(
+    `musette: ${await contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
+  )
+  if (key.missing.length > 0) {
+    const place =
+      key.path === undefined
+        ? 'set MUSETTE_SECRET_KEY to the key of that time'
+        : `copy secret.key of the old data directory to ${key.path}`
+    note(
+      `musette: the key that opens the logins is not here: ${place} before anything else, or run for each account: musette login`,
+    )
+  }
+  note('musette: the next sync or start of the daemon brings what has changed since the backup')
+}
+
+async function contentOf(manifest: Manifest): Promise<string> {
+  const { countManifestRows } = await import('./archive/manifest.ts')
+  return `${manifest.tables.length} tables with ${formatCount(countManifestRows(manifest))} rows`
+}
 
 const settings = async () => (await import('./settings.ts')).backupSettings
 

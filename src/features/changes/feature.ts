@@ -1,5 +1,70 @@
+import type { Change } from '../../core/store/feed/change-rows.ts'
+import { EXIT } from '../../program/frame/context.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
-import { changesVerb } from './verbs.ts'
+import { DATABASE, SIGNED_IN } from '../../program/frame/help-of-verbs.ts'
+import { wholeNumber } from '../../program/frame/output.ts'
+import { defineVerb, flag, option } from '../../program/frame/verb.ts'
+
+/** As many columns of a change as are shown with their values. */
+const SHOWN = 3
+
+const changesVerb = defineVerb({
+  name: 'changes',
+  description: 'show what became different in the mirror, oldest first',
+  options: {
+    since: option('--since <number>', 'only changes after the one with this number', wholeNumber, 0),
+    follow: flag('--follow', 'go on with the changes to come'),
+    only: option('--account <name>', 'only the changes of this account'),
+    json: flag('--json', 'each change as one line of JSON'),
+  },
+  help: {
+    notes: [
+      'Each line is one change, in the order of the commits. A program continues with --since and the highest number that it has read; docs/schema.md explains kind and detail. Changes are kept for 90 days.',
+      '--follow ends at Ctrl-C, or at the next change after its reader has gone.',
+    ],
+    settings: DATABASE,
+    exits: SIGNED_IN,
+    examples: ['musette changes --since 120 --follow --json'],
+  },
+  needs: 'database',
+  async run({ app, signal, print, printJson }, { since, follow = false, only, json }) {
+    const { accountNamed } = await import('../../program/app/local-app.ts')
+    const { readChanges } = await import('./change-feed.ts')
+    const accountId = only === undefined ? undefined : (await accountNamed(app, only)).accountId
+    for await (const page of readChanges(app, { since, follow, accountId, signal })) {
+      for (const change of page) {
+        const { changeId, accountId: account_id, ...rest } = change
+        if (json) printJson({ change_id: changeId, account_id, ...rest })
+        else print(lineOf(change))
+      }
+    }
+    return signal.aborted && !follow ? EXIT.interrupted : EXIT.done
+  },
+})
+
+function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
+  const moment = at.slice(0, 19).replace('T', ' ')
+  const values = Object.entries(detail).filter(([name, value]) => value !== null && !name.endsWith('_id'))
+  const shown = values
+    .slice(0, SHOWN)
+    .map(([name, value]) => `${name} ${textOf(value, kind.endsWith('.changed'))}`)
+  const more = values.length > SHOWN ? [`and ${values.length - SHOWN} more`] : []
+  const parts = [
+    changeId,
+    moment,
+    account ?? (kind === 'restored' ? 'all accounts' : 'default list'),
+    kind,
+    path ?? '',
+    [...shown, ...more].join(', '),
+  ]
+  return parts.filter((part) => part !== '').join('  ')
+}
+
+function textOf(value: unknown, changed: boolean): string {
+  return changed && Array.isArray(value)
+    ? value.map((part) => JSON.stringify(part)).join(' to ')
+    : JSON.stringify(value)
+}
 
 export const changes = defineFeature({
   name: 'changes',

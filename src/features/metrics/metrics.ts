@@ -4,8 +4,6 @@ import type { Tx } from '../../core/store/store.ts'
 import { type Clock, SECOND } from '../../kit/time.ts'
 import type { Gauges, GaugeValue, Reading } from '../../program/frame/gauges.ts'
 
-export type Metrics = ReturnType<typeof makeMetrics>
-
 /** The delay of the event loop is measured at each scrape only: all the time was half of an idle daemon's work. */
 const NEVER_MS = 2 ** 31 - 1
 const CONTINUOUS_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(

@@ -43,7 +43,7 @@ describe('a process of the command line', () => {
       packages: ['commander', 'fast-string-width'],
       rooms: ['app', 'cli', 'daemon', 'features', 'frame', 'kit', 'main.ts'],
       // The formats are names of choices in the help.
-      ofFeatures: ['export-formats.ts', 'feature.ts', 'index.ts', 'verbs.ts', 'workout-formats.ts'],
+      ofFeatures: ['export-formats.ts', 'feature.ts', 'index.ts', 'workout-formats.ts'],
     }
     for (const option of ['--help', '--version']) expect(await loadedBy(option), option).toEqual(light)
     expect(await loadedBy('sync', '--help')).toEqual(light)

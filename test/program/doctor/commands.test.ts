@@ -106,7 +106,7 @@ const PLAIN: readonly string[] = [
   'core/service/account-login.ts: login',
   'features/backup/archive/write-backup.ts: table.name',
   'features/backup/state.ts: own',
-  'features/export/verbs.ts: format',
+  'features/export/feature.ts: format',
   'kit/files.ts: give',
   'program/app/open-database.ts: elsewhere',
   'program/app/remedy.ts: name',
