@@ -9,8 +9,11 @@ import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient, TRANSPORTS } from './rig.ts'
 
 let database: TestDatabase
+let expected: Rows[]
 beforeAll(async () => {
   database = await openMirroredHistory()
+  expected = []
+  for (const { sql } of COOKBOOK) expected.push(await findExpected(sql))
 }, MIRRORING_MS)
 afterAll(async () => {
   if (database) await dropAssistantLogins(database.url)
@@ -83,17 +86,16 @@ describe.each(TRANSPORTS)('over %s, each question of the cookbook', (transport) 
     const client = await connectClient(transport, database.url)
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ title }) => title)).toEqual(COOKBOOK.map(({ question }) => question))
-    for (const { name, sql, question } of COOKBOOK) {
+    for (const [index, { name, sql, question }] of COOKBOOK.entries()) {
       const { messages } = await client.getPrompt({ name })
       expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining(sql) })
       const { data } = await callTool(client, 'run_query', { sql, max_rows: 1_000 })
       const { rows, left_out: leftOut } = data as unknown as { rows: unknown[][]; left_out: string | null }
       expect(leftOut, question).toBeNull()
-      const expected = await findExpected(sql)
       expect(
         rows.map((row) => row.map(comparable)),
         question,
-      ).toEqual(expected.map((row) => row.map(comparable)))
+      ).toEqual(expected[index]?.map((row) => row.map(comparable)))
       expect(rows.length, question).toBeGreaterThan(0)
     }
   }, 120_000)

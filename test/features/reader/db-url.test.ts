@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { holdDatabase } from '../../../src/features/reader/shared-database.ts'
 import { openDatabase } from '../../../src/program/app/open-database.ts'
 import { readConfig } from '../../kit/config.ts'
@@ -14,11 +14,18 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const log = makeSilentLog()
 const run = promisify(execFile)
+let first: TempDir
 let folder: TempDir
+/** A new database takes seconds, and each test begins with one that nobody has used. */
+beforeAll(async () => {
+  first = await openTempDir('db-url-first')
+  const config = readConfig({ MUSETTE_DATA_DIR: first.path })
+  await (await openDatabase(config, log, undefined, 'set-up')).close()
+})
+afterAll(() => first?.close())
 beforeEach(async () => {
   folder = await openTempDir('db-url')
-  const made = await openDatabase(config(), log, undefined, 'set-up')
-  await made.close()
+  await run('cp', ['-a', `${first.path}/.`, folder.path])
 })
 afterEach(async () => {
   for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')

@@ -34,27 +34,30 @@ describe('a reader that is held to one account', () => {
   const rows = (text: string) => queryOnce(database.url, text)
   beforeAll(async () => {
     database = await openTestDatabase()
-    for (const [index, name] of NAMES.entries())
-      await rows(
-        `with a as (insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false) returning account_id),
-         v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count,
-             elapsed_s, distance, avg_power, xss, total_grams_carbs, breakthrough)
-           select account_id, '${name}-path', '${name}-ride', now(), now(), '2026-05-01'::date + ${index}, '2026-05-01'::date + ${index}, 1,
-             7200, 60, ${index + 100}, 90, 300, 1 from a returning *),
-         s as (insert into training.samples (activity_id, t, power) select activity_id, started_at, ${index + 100} from v),
-         r as (insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body) select activity_id, now(), '${name}', 'gzip', 'x' from v),
-         u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id)
-           select account_id, '${name}', '${name}.fit', 1, now(), 'mirrored', activity_id from v),
-         f as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
-           select account_id, '${name}', 1, 1, 1, '{}', now(), 2 from a returning file_id),
-         fr as (insert into training.fit_records (file_id, position, t, power) select file_id, 1, now(), ${index + 100} from f),
-         fm as (insert into training.fit_messages (file_id, position, record, message, fields) select file_id, 1, 1, '${name}', '{}' from f),
-         m as (insert into training.ride_measures (activity_id, account_id, mean_power, mean_hr, work_kj, best_1_min_after_1000_kj)
-           select activity_id, account_id, ${index + 100}, 140, 1500, 250 from v),
-         w as (insert into training.workouts (account_id, path, name) select account_id, '${name}', '${name}' from a),
-         i as (insert into training.sync_runs (account_id, resource, kind, error) select account_id, 'activities', 'poll', '${name}' from a)
-         select 1`,
-      )
+    await queryOnce(
+      database.url,
+      `with a as (insert into training.accounts (name, base_url, needs_login) select name, 'http://127.0.0.1:9', false from unnest($1::text[]) name
+         returning account_id, name),
+       n as (select *, array_position($1::text[], name) - 1 as index from a),
+       v as (insert into training.activities (account_id, path, name, listed_at, wanted_at, started_at, started_at_local, sample_count,
+           elapsed_s, distance, avg_power, xss, total_grams_carbs, breakthrough)
+         select account_id, name || '-path', name || '-ride', now(), now(), '2026-05-01'::date + index, '2026-05-01'::date + index, 1,
+           7200, 60, index + 100, 90, 300, 1 from n returning *),
+       s as (insert into training.samples (activity_id, t, power) select activity_id, started_at, avg_power from v),
+       r as (insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body)
+         select activity_id, now(), n.name, 'gzip', 'x' from v join n using (account_id)),
+       u as (insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at, state, activity_id)
+         select account_id, n.name, n.name || '.fit', 1, now(), 'mirrored', activity_id from v join n using (account_id)),
+       f as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at, reader_version)
+         select account_id, name, 1, 1, 1, '{}', now(), 2 from n returning file_id, account_id),
+       fr as (insert into training.fit_records (file_id, position, t, power) select file_id, 1, now(), index + 100 from f join n using (account_id)),
+       fm as (insert into training.fit_messages (file_id, position, record, message, fields) select file_id, 1, 1, name, '{}' from f join n using (account_id)),
+       m as (insert into training.ride_measures (activity_id, account_id, mean_power, mean_hr, work_kj, best_1_min_after_1000_kj)
+         select activity_id, account_id, avg_power, 140, 1500, 250 from v),
+       w as (insert into training.workouts (account_id, path, name) select account_id, name, name from n)
+       insert into training.sync_runs (account_id, resource, kind, error) select account_id, 'activities', 'poll', name from n`,
+      [NAMES],
+    )
     const made = await run(mine, '--account', 'mine')
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('the rows of account "mine"') })
     url = made.stdout.trim()
@@ -170,9 +173,7 @@ describe('a reader that is held to one account', () => {
       expect(text, name).not.toContain(MARK)
     }
     expect((await callTool(client, 'find_activities', {})).data.matching).toBe(1)
-    expect(await callTool(client, 'get_activity', { activity: `${MARK}-path` })).toMatchObject({
-      isError: true,
-    })
+    expect((await callTool(client, 'get_activity', { activity: `${MARK}-path` })).isError).toBe(true)
   })
 
   it('equals its own part of an export of all accounts', async () => {
@@ -184,16 +185,8 @@ describe('a reader that is held to one account', () => {
         queryDuckDb(
           `select to_json(whole)::varchar as text from read_parquet('${folder.path}/${table}/account=${account}/**/*.parquet') whole`,
         )
-      for (const table of [
-        'activities',
-        'samples',
-        'ride_measures',
-        'uploads',
-        'fit_files',
-        'fit_records',
-        'fit_messages',
-        'workouts',
-      ]) {
+      const tables = 'activities samples ride_measures uploads fit_files fit_records fit_messages workouts'
+      for (const table of tables.split(' ')) {
         const found = await read(table, 'mine')
         expect(found.length, table).toBe(1)
         expect(found[0]?.text, table).not.toContain(MARK)
@@ -221,12 +214,8 @@ describe('a reader that is held to one account', () => {
   })
 
   it('gets a new password by the same command, and no more rights without the account', async () => {
-    const again = await run(mine)
-    expect(again).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining(`reader ${mine} --account`),
-    })
+    const held = expect.stringContaining(`reader ${mine} --account`)
+    expect(await run(mine)).toMatchObject({ code: 2, stdout: '', stderr: held })
     const renewed = await run(mine, '--account', 'mine')
     expect(renewed.code).toBe(0)
     expect(renewed.stdout.trim()).not.toBe(url)
@@ -242,10 +231,8 @@ describe('a reader that is held to one account', () => {
     )
     url = (await run(mine, '--account', 'mine')).stdout.trim()
     expect(await queryOnce(url, rights)).toEqual(none)
-    expect(await run('x', '--account', 'nobody')).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining('there is no account "nobody"'),
-    })
+    const nobody = expect.stringContaining('there is no account "nobody"')
+    expect(await run('x', '--account', 'nobody')).toMatchObject({ code: 3, stderr: nobody })
     expect(await run('musette_account_1_1')).toMatchObject({ code: 2 })
   })
 
