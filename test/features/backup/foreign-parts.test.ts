@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
-import { openStore } from '../../../src/core/store/store.ts'
+import { openStore, type Store, type Tx } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
@@ -10,128 +10,88 @@ import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgr
 
 const log = makeSilentLog()
 let database: TestDatabase
-const roles: string[] = []
-beforeEach(async () => {
+let store: Store
+let other: string
+let reader: string
+beforeAll(async () => {
   database = await openTestDatabase()
+  store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
+  const place = new URL(database.url).pathname.slice(6)
+  ;[other, reader] = [`other_${place}`, `reader_${place}`]
+  await queryOnce(database.url, `create role ${other}`)
 })
-afterEach(async () => {
-  for (const role of roles.splice(0)) {
-    await queryOnce(database.url, `drop owned by ${role}; drop role ${role}`)
+afterAll(async () => {
+  await store?.close()
+  for (const role of [other, reader]) {
+    const made = await queryOnce(database.url, `select from pg_roles where rolname = '${role}'`)
+    if (made.length > 0) await queryOnce(database.url, `drop owned by ${role}; drop role ${role}`)
   }
-  await database.close()
+  await database?.close()
 })
 
-async function findParts(): Promise<string[]> {
-  const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
-  try {
-    return await store.read((tx) => findForeignParts(tx, tablesInOrder()))
-  } finally {
-    await store.close()
-  }
-}
+const findParts = (tx: Tx) => findForeignParts(tx, tablesInOrder())
 
-async function makeRole(): Promise<string> {
-  const role = `other_${new URL(database.url).pathname.slice(6)}`
-  await queryOnce(database.url, `create role ${role}`)
-  roles.push(role)
-  return role
-}
+/** A statement of an owner, and what is named after it; OTHER is a role, THREE are three tables of musette. */
+const NAMED = `
+create table training.mine (a int primary key, b text); create index on training.mine (b); comment on table training.mine is $$mine$$ ⇒ table training.mine
+alter table training.accounts add mine int ⇒ column training.accounts.mine
+create index mine on training.activities (name) ⇒ index training.mine
+create index "My index" on training.activities (name) ⇒ index training."My index"
+alter table training.activities add constraint mine unique (activity_id, name) ⇒ table constraint mine on training.activities
+alter table training.activities add check (activity_id > 0) ⇒ table constraint activities_activity_id_check on training.activities
+create view training.mine as select 1 ⇒ view training.mine
+create view musette.today as select 1 ⇒ view musette.today
+create materialized view training.mine as select 1 ⇒ materialized view training.mine
+create sequence musette.mine ⇒ sequence musette.mine
+create function training.mine(int) returns int language sql as $$select 1$$ ⇒ function training.mine(integer)
+create procedure musette.mine() language sql as $$select 1$$ ⇒ procedure musette.mine()
+create type training.mine as enum () ⇒ type training.mine
+create type training.mine as (a int) ⇒ composite type training.mine
+create function public.f() returns trigger language plpgsql as $$begin return new; end$$; create trigger mine before insert on training.samples for each row execute function public.f() ⇒ trigger mine on training.samples
+create rule mine as on insert to training.samples do nothing ⇒ rule mine on training.samples
+create policy mine on training.samples ⇒ policy mine on training.samples
+create statistics training.mine on name, path from training.activities ⇒ statistics object training.mine
+comment on table training.activities is $$mine$$ ⇒ comment on table training.activities
+comment on column training.activities.name is $$mine$$ ⇒ comment on table column training.activities.name
+comment on index training.activities_start is $$mine$$ ⇒ comment on index training.activities_start
+comment on trigger set_updated_at on training.workouts is $$mine$$ ⇒ comment on trigger set_updated_at on training.workouts
+comment on schema training is $$mine$$ ⇒ comment on schema training
+create publication mine for table training.activities ⇒ publication mine
+create publication mine for all tables ⇒ publication mine
+grant select, insert on training.accounts to OTHER ⇒ grant INSERT, SELECT on training.accounts to OTHER
+grant select (name) on training.accounts to OTHER ⇒ grant SELECT on training.accounts.name to OTHER
+grant usage on schema musette to OTHER ⇒ grant USAGE on schema musette to OTHER
+grant execute on function training.round(double precision, int) to OTHER ⇒ grant EXECUTE on training.round(double precision,integer) to OTHER
+grant select on training.today to public ⇒ grant SELECT on training.today to PUBLIC
+grant insert on training.accounts to musette_reader ⇒ grant INSERT on training.accounts to musette_reader
+grant select on musette.credentials to musette_reader ⇒ grant SELECT on musette.credentials to musette_reader
+grant update on all tables in schema musette to OTHER ⇒ grant UPDATE on THREE and more to OTHER
+alter default privileges in schema training grant insert on tables to OTHER ⇒ grant INSERT on all later objects of schema training to OTHER
+`
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' ⇒ ') as [string, string])
+
+test.each(NAMED)('an object of the owner is named as not in the backup: %s', async (statement, part) => {
+  const undone = new Error('no row disturbs another')
+  let found: string[] = []
+  const change = store.transaction(async (tx) => {
+    await tx.client.query(statement.replaceAll('OTHER', other))
+    found = await findParts(tx)
+    throw undone
+  })
+  await expect(change).rejects.toBe(undone)
+  const shown = found.map((each) =>
+    each
+      .replaceAll(other, 'OTHER')
+      .replace(/(?:musette\.\w+, ){2}musette\.\w+ and \d+ more/, 'THREE and more'),
+  )
+  expect(shown).toEqual([part])
+})
 
 test('nothing is named in a new mirror, also with reading logins', async () => {
-  expect(await findParts()).toEqual([])
-  const name = `reader_${new URL(database.url).pathname.slice(6)}`
-  roles.push(name)
-  await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name })
-  const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
+  expect(await store.read(findParts)).toEqual([])
+  await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name: reader })
   await limitToOneAccount(store)
-  await store.close()
-  expect(await findParts()).toEqual([])
-})
-
-test.each([
-  [
-    'create table training.mine (a int primary key, b text); create index on training.mine (b); comment on table training.mine is $$mine$$',
-    ['table training.mine'],
-  ],
-  ['alter table training.accounts add mine int', ['column training.accounts.mine']],
-  ['create index mine on training.activities (name)', ['index training.mine']],
-  ['create index "My index" on training.activities (name)', ['index training."My index"']],
-  [
-    'alter table training.activities add constraint mine unique (activity_id, name)',
-    ['table constraint mine on training.activities'],
-  ],
-  [
-    'alter table training.activities add check (activity_id > 0)',
-    ['table constraint activities_activity_id_check on training.activities'],
-  ],
-  ['create view training.mine as select 1', ['view training.mine']],
-  ['create view musette.today as select 1', ['view musette.today']],
-  ['create materialized view training.mine as select 1', ['materialized view training.mine']],
-  ['create sequence musette.mine', ['sequence musette.mine']],
-  [
-    'create function training.mine(int) returns int language sql as $$select 1$$',
-    ['function training.mine(integer)'],
-  ],
-  ['create procedure musette.mine() language sql as $$select 1$$', ['procedure musette.mine()']],
-  ['create type training.mine as enum ()', ['type training.mine']],
-  ['create type training.mine as (a int)', ['composite type training.mine']],
-  [
-    'create function public.f() returns trigger language plpgsql as $$begin return new; end$$; create trigger mine before insert on training.samples for each row execute function public.f()',
-    ['trigger mine on training.samples'],
-  ],
-  ['create rule mine as on insert to training.samples do nothing', ['rule mine on training.samples']],
-  ['create policy mine on training.samples', ['policy mine on training.samples']],
-  [
-    'create statistics training.mine on name, path from training.activities',
-    ['statistics object training.mine'],
-  ],
-  ['comment on table training.activities is $$mine$$', ['comment on table training.activities']],
-  [
-    'comment on column training.activities.name is $$mine$$',
-    ['comment on table column training.activities.name'],
-  ],
-  ['comment on index training.activities_start is $$mine$$', ['comment on index training.activities_start']],
-  [
-    'comment on trigger set_updated_at on training.workouts is $$mine$$',
-    ['comment on trigger set_updated_at on training.workouts'],
-  ],
-  ['comment on schema training is $$mine$$', ['comment on schema training']],
-  ['create publication mine for table training.activities', ['publication mine']],
-  ['create publication mine for all tables', ['publication mine']],
-  [
-    'grant select, insert on training.accounts to OTHER',
-    ['grant INSERT, SELECT on training.accounts to OTHER'],
-  ],
-  ['grant select (name) on training.accounts to OTHER', ['grant SELECT on training.accounts.name to OTHER']],
-  ['grant usage on schema musette to OTHER', ['grant USAGE on schema musette to OTHER']],
-  [
-    'grant execute on function training.round(double precision, int) to OTHER',
-    ['grant EXECUTE on training.round(double precision,integer) to OTHER'],
-  ],
-  ['grant select on training.today to public', ['grant SELECT on training.today to PUBLIC']],
-  [
-    'grant insert on training.accounts to musette_reader',
-    ['grant INSERT on training.accounts to musette_reader'],
-  ],
-  [
-    'grant select on musette.credentials to musette_reader',
-    ['grant SELECT on musette.credentials to musette_reader'],
-  ],
-  [
-    'grant update on all tables in schema musette to OTHER',
-    [
-      expect.stringMatching(
-        /^grant UPDATE on musette\.\w+, musette\.\w+, musette\.\w+ and \d+ more to OTHER$/,
-      ),
-    ],
-  ],
-  [
-    'alter default privileges in schema training grant insert on tables to OTHER',
-    ['grant INSERT on all later objects of schema training to OTHER'],
-  ],
-])('an object of the owner is named as not in the backup: %s', async (statement, parts) => {
-  const role = statement.includes('OTHER') ? await makeRole() : 'OTHER'
-  await queryOnce(database.url, statement.replaceAll('OTHER', role))
-  const found = await findParts()
-  expect(found.map((part) => part.replaceAll(role, 'OTHER'))).toEqual(parts)
+  expect(await store.read(findParts)).toEqual([])
 })

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
 import { composeConditions, composeMessages } from '../../../src/features/webhooks/compose.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
 import { makeAccount, rowsOf } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { makeWebhook } from './receiver.ts'
-import { fetchAll, list, makeSignedIn, openScene, type Told } from './scene.ts'
+import { fetchAll, list, loseLogin, makeSignedIn, mirror, openScene, type Told } from './scene.ts'
 
 const HOME = makeWebhook('http://127.0.0.1:9')
 const PHONE = makeWebhook('http://127.0.0.1:9', { name: 'phone', events: ['login.lost'] })
@@ -50,11 +49,9 @@ describe('a new activity', () => {
   it('has no second message when it is edited, recalculated or fetched again', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store)
-    await list(store, { accountId, paths: ['p1'] })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['p1'] })
     await told()
-    await list(store, { accountId, paths: ['p1'], name: 'Renamed' })
-    await fetchAll(store, accountId, { xss: 81, breakthrough: 1 })
+    await mirror(store, { accountId, paths: ['p1'], name: 'Renamed' }, { xss: 81, breakthrough: 1 })
     expect(eventsOf(await told())).toEqual(['activity.new'])
   })
 
@@ -69,8 +66,7 @@ describe('a new activity', () => {
   it('without samples when the first webhook was added has a message; one with samples is history', async () => {
     const { store, know, told } = await openScene([])
     const accountId = await makeAccount(store)
-    await list(store, { accountId, paths: ['before'] })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['before'] })
     await list(store, { accountId, paths: ['after'] })
     await know([HOME])
     await fetchAll(store, accountId)
@@ -84,8 +80,7 @@ it('an activity that was mirrored before the first webhook was added is history,
   await store.transaction(async (tx) => {
     // A transaction with a number, of any database of the server, holds back what is settled.
     await tx.client.query('select pg_current_xact_id()')
-    await list(store, { accountId, paths: ['before'] })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['before'] })
     await know([HOME])
   })
   expect(await told([HOME])).toEqual([])
@@ -96,15 +91,12 @@ describe('many activities at once', () => {
     const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(4) })
-    await list(store, { accountId, paths: ['recent'], daysAgo: 13.9 })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['recent'], daysAgo: 13.9 })
     expect(eventsOf(await told())).toEqual(Array.from({ length: 5 }, () => 'activity.new'))
     await queryOnce(url, `update training.activities set first_seen_at = first_seen_at - interval '1 hour'`)
-    await list(store, { accountId, paths: ['old'], daysAgo: 14 })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['old'], daysAgo: 14 })
     expect(eventsOf((await told()).slice(5))).toEqual(['history.mirrored'])
-    await list(store, { accountId, paths: numbered(5, 'more') })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: numbered(5, 'more') })
     expect((await told()).slice(6)).toMatchObject([{ event: 'history.mirrored', data: { activities: 5 } }])
   })
 
@@ -121,11 +113,9 @@ describe('many activities at once', () => {
         const rows = await gathered()
         return (await rowsOf(store, settled)).length === 0 && rows
       })
-    await list(store, { accountId, paths: numbered(3), daysAgo: 100 })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: numbered(3), daysAgo: 100 })
     expect(await counts()).toEqual([{ event: 'history.mirrored', count: 3 }])
-    await list(store, { accountId, paths: numbered(2), daysAgo: 100 })
-    await fetchAll(store, accountId, { xss: 79 })
+    await mirror(store, { accountId, paths: numbered(2), daysAgo: 100 }, { xss: 79 })
     expect(await counts()).toEqual([
       { event: 'history.mirrored', count: 3 },
       { event: 'history.recalculated', count: 2 },
@@ -133,18 +123,14 @@ describe('many activities at once', () => {
   })
 
   it('of a backfill are one message once all are here', async () => {
-    const { store, told } = await openScene()
+    const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(MANY), daysAgo: 100 })
     await list(store, { accountId, paths: numbered(10, 'recent') })
-    await store.transaction((tx) =>
-      tx.client.query(`update training.activities set detail_state = 'failed' where path <> 'p0'`),
-    )
+    await queryOnce(url, `update training.activities set detail_state = 'failed' where path <> 'p0'`)
     await fetchAll(store, accountId)
     expect(await told()).toMatchObject([{ event: 'history.mirrored', data: { activities: 1 } }])
-    await store.transaction((tx) =>
-      tx.client.query(`update training.activities set detail_state = 'wanted' where path <> 'p0'`),
-    )
+    await queryOnce(url, `update training.activities set detail_state = 'wanted' where path <> 'p0'`)
     expect(await told()).toHaveLength(1)
     await fetchAll(store, accountId)
     expect((await told()).slice(1)).toMatchObject([
@@ -156,43 +142,38 @@ describe('many activities at once', () => {
   })
 
   it('are one message although they arrive one by one, recent ones included', async () => {
-    const { store, told } = await openScene()
+    const { store, told, url } = await openScene()
     const accountId = await makeSignedIn(store)
     await list(store, { accountId, paths: numbered(20, 'recent') })
     await list(store, { accountId, paths: numbered(20), daysAgo: 100 })
     await list(store, { accountId, paths: ['last'], daysAgo: 200 })
-    await store.transaction((tx) =>
-      tx.client.query(
-        `update training.activities set next_fetch_at = now() + interval '1 day' where path = 'last'`,
-      ),
+    await queryOnce(
+      url,
+      `update training.activities set next_fetch_at = now() + interval '1 day' where path = 'last'`,
     )
     await fetchAll(store, accountId)
     // One activity is still wanted, so the backfill goes on.
     expect(await told()).toEqual([])
-    await store.transaction((tx) => tx.client.query('update training.activities set next_fetch_at = null'))
+    await queryOnce(url, 'update training.activities set next_fetch_at = null')
     await fetchAll(store, accountId)
     expect(await told()).toMatchObject([{ event: 'history.mirrored', data: { activities: 41 } }])
   })
 
   it('that are recalculated are one message; a few edits are none', async () => {
-    const { store, know, told } = await openScene([])
+    const { store, know, told, url } = await openScene([])
     const accountId = await makeSignedIn(store)
     const paths = numbered(MANY)
     await list(store, { accountId, paths, daysAgo: 100 })
-    await list(store, { accountId, paths: ['recent'] })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['recent'] })
     await know([HOME])
-    await list(store, { accountId, paths: paths.slice(0, 4), daysAgo: 100 })
-    await fetchAll(store, accountId, { xss: 79 })
+    await mirror(store, { accountId, paths: paths.slice(0, 4), daysAgo: 100 }, { xss: 79 })
     expect(await told([HOME])).toEqual([])
-    await store.transaction((tx) =>
-      tx.client.query(
-        `update training.activity_revisions set observed_at = observed_at - interval '2 hours'`,
-      ),
+    await queryOnce(
+      url,
+      `update training.activity_revisions set observed_at = observed_at - interval '2 hours'`,
     )
     await list(store, { accountId, paths, daysAgo: 100 })
-    await list(store, { accountId, paths: ['recent'] })
-    await fetchAll(store, accountId, { xss: 90 })
+    await mirror(store, { accountId, paths: ['recent'] }, { xss: 90 })
     expect(await told([HOME])).toMatchObject([
       { event: 'history.recalculated', data: { activities: MANY + 1, account: 'default' } },
     ])
@@ -203,15 +184,11 @@ describe('a webhook', () => {
   it('gets the events that it names, from its addition on', async () => {
     const { store, know, told } = await openScene([HOME])
     const accountId = await makeAccount(store)
-    const lose = async () => {
-      for (const reason of [null, 'the password was changed'])
-        await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
-    }
+    const lose = () => loseLogin(store, accountId, 'the password was changed')
     await lose()
     expect(await told([HOME])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
     await know([HOME, PHONE])
-    await list(store, { accountId, paths: ['p1'] })
-    await fetchAll(store, accountId)
+    await mirror(store, { accountId, paths: ['p1'] })
     await lose()
     const later = (await told([HOME, PHONE])).slice(1)
     expect(later.map(({ webhook, event }) => `${webhook} ${event}`).toSorted()).toEqual([
@@ -224,8 +201,7 @@ describe('a webhook', () => {
   it('gets no change from before its addition, even one that is read later', async () => {
     const { store, know, told } = await openScene([HOME])
     const accountId = await makeAccount(store)
-    for (const reason of [null, 'because'])
-      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    await loseLogin(store, accountId)
     await know([HOME, PHONE])
     expect(await told([HOME, PHONE])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
   })
@@ -234,8 +210,7 @@ describe('a webhook', () => {
     const { store, told, url } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
     await queryOnce(url, `update musette.webhooks set gone_at = now() where name = 'phone'`)
-    for (const reason of [null, 'because'])
-      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    await loseLogin(store, accountId)
     const unknown = makeWebhook('http://127.0.0.1:9', { name: 'unknown' })
     expect(await told([HOME, PHONE, unknown])).toMatchObject([{ webhook: 'home', event: 'login.lost' }])
   })
@@ -243,10 +218,7 @@ describe('a webhook', () => {
   it('removed from the file loses its open messages, and starts again when it is back', async () => {
     const { store, know, told } = await openScene([HOME, PHONE])
     const accountId = await makeAccount(store)
-    const lose = async () => {
-      for (const reason of [null, 'because'])
-        await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
-    }
+    const lose = () => loseLogin(store, accountId)
     await lose()
     await told()
     expect((await know([HOME])).dropped).toEqual([{ webhook: 'phone', count: 1 }])
@@ -268,8 +240,7 @@ describe('what a person should know', () => {
   it('a lost login comes with the command to type', async () => {
     const { store, told } = await openScene()
     const accountId = await makeAccount(store, 'second')
-    for (const reason of [null, 'the refresh token was refused'])
-      await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
+    await loseLogin(store, accountId, 'the refresh token was refused')
     expect(await told()).toMatchObject([
       {
         event: 'login.lost',
@@ -298,31 +269,17 @@ describe('what a person should know', () => {
         )
       })
     await refuse(1, 2)
+    const first = { files: 1, file_name: '1.fit', content_id: 'c1', reason: 'no FIT file' }
     expect(await told()).toMatchObject([
-      {
-        event: 'upload.refused',
-        data: {
-          files: 1,
-          file_name: '1.fit',
-          content_id: 'c1',
-          reason: 'no FIT file',
-          text: '1.fit: no FIT file',
-        },
-      },
+      { event: 'upload.refused', data: { ...first, text: '1.fit: no FIT file' } },
       { data: { file_name: '2.fit' } },
     ])
     await refuse(3, 60)
     const later = (await told()).slice(2)
-    expect(later.slice(0, 3)).toMatchObject([
-      { data: { files: 1 } },
-      { data: { files: 1 } },
-      { data: { files: 1 } },
-    ])
-    expect(later.slice(3)).toMatchObject([
-      {
-        event: 'upload.refused',
-        data: { files: 55, file_name: null, text: '55 more files were refused; run: musette status' },
-      },
+    const more = { files: 55, file_name: null, text: '55 more files were refused; run: musette status' }
+    expect(later).toMatchObject([
+      ...Array.from({ length: 3 }, () => ({ data: { files: 1 } })),
+      { event: 'upload.refused', data: more },
     ])
     await refuse(61, 61)
     expect((await told()).slice(6)).toMatchObject([{ data: { files: 1, file_name: null } }])
@@ -370,15 +327,9 @@ describe('what a person should know', () => {
     const account = { accountId, name: 'default' }
     const at = async (mirror: 'wrong' | 'well' | 'unknown', backup: 'wrong' | 'well') => {
       const conditions = [
-        { kind: 'mirror', account, state: mirror, sentence: 'No poll', run: undefined } as const,
-        {
-          kind: 'backup',
-          account: null,
-          state: backup,
-          sentence: 'The disk is full',
-          run: undefined,
-        } as const,
-      ]
+        { kind: 'mirror', account, state: mirror, sentence: 'No poll', run: undefined },
+        { kind: 'backup', account: null, state: backup, sentence: 'The disk is full', run: undefined },
+      ] as const
       await composeConditions({ store }, { webhooks: [HOME], conditions })
       const rows = await rowsOf(store, 'select event from musette.webhook_messages order by number')
       return rows.map(({ event }) => event)

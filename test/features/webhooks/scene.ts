@@ -83,3 +83,18 @@ export async function fetchAll(
     for (const input of inputs) await record([input])
   })
 }
+
+/** Lists activities and records their details. */
+export async function mirror(
+  store: Store,
+  activities: Parameters<typeof list>[1],
+  row?: Partial<ActivityDetailRow>,
+): Promise<void> {
+  await list(store, activities)
+  await fetchAll(store, activities.accountId, row)
+}
+
+/** Signs an account in and loses the login again. */
+export async function loseLogin(store: Store, accountId: number, reason = 'because'): Promise<void> {
+  for (const each of [null, reason]) await store.transaction((tx) => recordNeedsLogin(tx, accountId, each))
+}
