@@ -6,9 +6,8 @@ import { openMcpWeb, TOKEN } from './rig.ts'
 
 type Answer = { id: unknown; result?: unknown; error?: { code: number; message: string } }
 
-const PARSE_ERROR = -32700
-const INVALID_REQUEST = -32600
-const INVALID_PARAMS = -32602
+const CODES = { PARSE_ERROR: -32700, INVALID_REQUEST: -32600, INVALID_PARAMS: -32602 }
+const { INVALID_REQUEST, INVALID_PARAMS } = CODES
 
 const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
 const initialize = (protocolVersion: string) => ({
@@ -19,62 +18,33 @@ const initialize = (protocolVersion: string) => ({
 })
 
 /** What a client sends in the place of a request, and the code and the id of the answer. */
-const REFUSED: Array<[string, string, number, unknown]> = [
-  ['no JSON', 'this is no message', PARSE_ERROR, null],
-  ['half a message', '{"jsonrpc":"2.0","id":3', PARSE_ERROR, null],
-  [
-    'params that are a text',
-    '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":"x"}',
-    INVALID_PARAMS,
-    3,
-  ],
-  [
-    'params that are a list',
-    '{"jsonrpc":"2.0","id":"b","method":"tools/list","params":[]}',
-    INVALID_PARAMS,
-    'b',
-  ],
-  ['params that are null', '{"jsonrpc":"2.0","id":3,"method":"ping","params":null}', INVALID_PARAMS, 3],
-  [
-    'no params where a method needs them',
-    '{"jsonrpc":"2.0","id":3,"method":"tools/call"}',
-    INVALID_PARAMS,
-    3,
-  ],
-  [
-    'params of another form',
-    '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":5}}',
-    INVALID_PARAMS,
-    3,
-  ],
-  [
-    '_meta of another form',
-    '{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":5}}',
-    INVALID_PARAMS,
-    3,
-  ],
-  [
-    'a cursor that was never given out',
-    '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"bogus"}}',
-    INVALID_PARAMS,
-    3,
-  ],
-  [
-    'a cursor for prompts',
-    '{"jsonrpc":"2.0","id":"c","method":"prompts/list","params":{"cursor":"100"}}',
-    INVALID_PARAMS,
-    'c',
-  ],
-  ['no version of JSON-RPC', '{"id":3,"method":"ping"}', INVALID_REQUEST, 3],
-  ['a method that is no text', '{"jsonrpc":"2.0","id":3,"method":5}', INVALID_REQUEST, 3],
-  ['no method', '{"jsonrpc":"2.0","id":3}', INVALID_REQUEST, 3],
-  ['more than a request has', '{"jsonrpc":"2.0","id":3,"method":"ping","more":1}', INVALID_REQUEST, 3],
-  ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', INVALID_REQUEST, null],
-  ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', INVALID_REQUEST, null],
-  ['a number', '5', INVALID_REQUEST, null],
-  ['null', 'null', INVALID_REQUEST, null],
-  ['an empty batch', '[]', INVALID_REQUEST, null],
-]
+const REFUSED = `
+no JSON | this is no message | PARSE_ERROR | null
+half a message | {"jsonrpc":"2.0","id":3 | PARSE_ERROR | null
+params that are a text | {"jsonrpc":"2.0","id":3,"method":"tools/list","params":"x"} | INVALID_PARAMS | 3
+params that are a list | {"jsonrpc":"2.0","id":"b","method":"tools/list","params":[]} | INVALID_PARAMS | "b"
+params that are null | {"jsonrpc":"2.0","id":3,"method":"ping","params":null} | INVALID_PARAMS | 3
+no params where a method needs them | {"jsonrpc":"2.0","id":3,"method":"tools/call"} | INVALID_PARAMS | 3
+params of another form | {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":5}} | INVALID_PARAMS | 3
+_meta of another form | {"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":5}} | INVALID_PARAMS | 3
+a cursor that was never given out | {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"bogus"}} | INVALID_PARAMS | 3
+a cursor for prompts | {"jsonrpc":"2.0","id":"c","method":"prompts/list","params":{"cursor":"100"}} | INVALID_PARAMS | "c"
+no version of JSON-RPC | {"id":3,"method":"ping"} | INVALID_REQUEST | 3
+a method that is no text | {"jsonrpc":"2.0","id":3,"method":5} | INVALID_REQUEST | 3
+no method | {"jsonrpc":"2.0","id":3} | INVALID_REQUEST | 3
+more than a request has | {"jsonrpc":"2.0","id":3,"method":"ping","more":1} | INVALID_REQUEST | 3
+an id that is an object | {"jsonrpc":"2.0","id":{},"method":"ping"} | INVALID_REQUEST | null
+an id that is null | {"jsonrpc":"2.0","id":null,"method":"ping"} | INVALID_REQUEST | null
+a number | 5 | INVALID_REQUEST | null
+null | null | INVALID_REQUEST | null
+an empty batch | [] | INVALID_REQUEST | null
+`
+  .trim()
+  .split('\n')
+  .map((row) => {
+    const [what = '', text = '', code = '', id = ''] = row.split(' | ')
+    return [what, text, CODES[code as keyof typeof CODES], JSON.parse(id) as unknown] as const
+  })
 
 /** Notifications, also those that nobody understands, and answers to requests that were never made. */
 const UNANSWERED = [
@@ -158,8 +128,17 @@ describe('over standard streams', () => {
 })
 
 describe('over HTTP', () => {
+  let url: string
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const atEnd = (closing: () => Promise<void>) => {
+      close = closing
+    }
+    url = (await openMcpWeb(database.url, { token: TOKEN, atEnd })).url
+  })
+  afterAll(() => close())
+
   const post = async (body: string, version?: string) => {
-    const { url } = await openMcpWeb(database.url)
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
