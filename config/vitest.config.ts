@@ -12,7 +12,8 @@ const PLAIN = [
   'test/core/store/activity-rows.test.ts',
   'test/core/upload/{fit-rows,match-activity,outcome}.test.ts',
   'test/core/vault/seal.test.ts',
-  'test/program/web/{cached-probe,sessions}.test.ts',
+  'test/program/{cli/help,cli/lines,doctor/commands,web/cached-probe,web/sessions}.test.ts',
+  'test/docs/findings.test.ts',
 ]
 
 export default defineConfig({

@@ -15,8 +15,14 @@ process.stderr.write(
   `musette tests: removes the feature ${chosen}; again with SEED=${seed} or REMOVE=${chosen}\n`,
 )
 
-/** The tests of the core, and the kit of all tests: none of them goes with a feature. */
-const CORE_TESTS = ['test/core/', 'test/kit/']
+/** The tests of core and program, and the kit of all tests: none of them goes with a feature. */
+const KEPT_TESTS = [
+  'test/core/',
+  'test/kit/',
+  'test/program/app/',
+  'test/program/cli/',
+  'test/program/doctor/',
+]
 /** Those that take seconds and need no server. */
 const QUICK_TESTS = [
   'test/core/normalize/',
@@ -24,6 +30,10 @@ const QUICK_TESTS = [
   'test/core/store/activity-rows',
   'test/core/upload/',
   'test/core/vault/seal',
+  // The tables of verbs, their help and the commands that sentences name.
+  'test/program/cli/lines',
+  'test/program/cli/help',
+  'test/program/doctor/commands',
 ]
 
 const LIMIT_MS = whole ? 3_600_000 : 600_000
@@ -35,11 +45,11 @@ async function openCopyWithout(feature: string) {
 }
 
 it.each(whole ? NAMES : [chosen])(
-  'without the feature %s the program is built, nothing of it is left over, and the core passes its tests',
+  'without the feature %s the program is built, nothing of it is left over, and core and program pass their tests',
   { timeout: LIMIT_MS },
   async (feature) => {
     const { copy, removed } = await openCopyWithout(feature)
-    expect(removed.filter((path) => CORE_TESTS.some((folder) => path.startsWith(folder)))).toEqual([])
+    expect(removed.filter((path) => KEPT_TESTS.some((folder) => path.startsWith(folder)))).toEqual([])
     expect(listDangling(copy, 'src')).toEqual([])
     expect(await run(copy, 'tsc', '--noEmit', '-p', 'tsconfig.json')).toBe('')
     // Libraries that only this feature needs are no fault of the core.
@@ -55,7 +65,7 @@ it.each(whole ? NAMES : [chosen])(
       ),
     ).toBe('')
     expect(await run(copy, 'node', 'config/setup.mjs', 'build')).toBe('')
-    const tests = whole ? CORE_TESTS : ['--project', 'plain', ...QUICK_TESTS]
+    const tests = whole ? KEPT_TESTS : ['--project', 'plain', ...QUICK_TESTS]
     expect(await run(copy, 'vitest', 'run', '--config', 'config/vitest.config.ts', ...tests)).toBe('')
   },
 )

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -107,6 +109,16 @@ describe('musette mcp', () => {
       input: `${INITIALIZE}\n`,
     })
     expect(atEnd.code).toBe(0)
+  })
+
+  it('leaves a folder without data as it is, and says in the answer what to type', async () => {
+    const folder = await openTempDir('nothing')
+    onTestFinished(() => folder.close())
+    const client = await connectStdio({ MUSETTE_DATA_DIR: join(folder.path, 'data') })
+    const answer = await client.callTool({ name: 'run_query', arguments: { sql: 'select 1' } })
+    expect(answer).toMatchObject({ isError: true })
+    expect(JSON.stringify(answer.content)).toContain('run: musette login')
+    expect(await readdir(folder.path)).toEqual([])
   })
 })
 

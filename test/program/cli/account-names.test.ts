@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { makeRide } from '../../kit/ride.ts'
+import { LINES, withAccount } from './lines.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 /** Names that `musette login` refuses. */
@@ -18,27 +19,18 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-const VERBS: Array<(name: string) => string[]> = [
-  (name) => ['sync', name],
-  (name) => ['resync', '0f', '--account', name],
-  (name) => ['rebuild', '--account', name],
-  (name) => ['upload', 'ride.fit', '--account', name],
-  (name) => ['export', '0f', '--account', name],
-  (name) => ['changes', '--account', name],
-  (name) => ['accounts', 'set', name, '--timezone', 'Europe/Berlin'],
-  (name) => ['logout', name],
-]
-
-it.each(VERBS.map((verb) => [verb('NAME').join(' '), verb] as const))(
+it.each([...LINES.ofAccount, ...LINES.refuses].map((line) => [line.join(' '), line] as const))(
   '%s does not advise a login under a name that the login refuses, and says which it takes',
-  async (_, verb) => {
+  async (_, line) => {
     for (const name of REFUSED) {
-      const { code, stderr } = await rig.musette(verb(name))
+      const { code, stderr } = await rig.musette(withAccount(line, name))
       expect(code, `${name}: ${stderr}`).toBeGreaterThan(0)
       expect(stderr).not.toContain('musette login')
       expect(stderr).toContain(RULE)
     }
-    expect((await rig.musette(verb('partner'))).stderr).toMatch(/run: musette (?:login partner|accounts)/)
+    expect((await rig.musette(withAccount(line, 'partner'))).stderr).toMatch(
+      /run: musette (?:login partner|accounts)/,
+    )
   },
 )
 

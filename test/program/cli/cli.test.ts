@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { queryOnce } from '../../kit/postgres.ts'
+import { LINES } from './lines.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
 const ACTIVITIES = 12
@@ -195,21 +196,17 @@ describe('a database of the user', () => {
 
   it('of an earlier musette is refused by every verb that uses it', async () => {
     const rig = await openCliRig({ activities: 1 })
-    const file = join(rig.dataDir, 'ride.fit')
-    await writeFile(file, '')
+    await writeFile(join(rig.dataDir, 'ride.fit'), '')
     const verbs = [
       ['migrate'],
       ['start', '--roles', 'worker'],
       ['login', '--username', 'rider', '--password-stdin'],
-      ['logout', 'default'],
       ['accounts'],
-      ['sync'],
-      ['upload', file],
       ['status'],
       ['doctor'],
       ['resync', '--since', '2024-01-01'],
-      ['export', 'path', '--format', 'csv'],
       ['key', 'rotate'],
+      ...LINES.ofAccount,
     ]
     try {
       await queryOnce(rig.databaseUrl, 'update musette.migrations set created_at = created_at - 1')

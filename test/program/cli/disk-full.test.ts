@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { readdir, readFile, statfs, writeFile } from 'node:fs/promises'
+import { statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readDiskFull } from '../../../src/embedded/cluster.ts'
@@ -10,6 +9,7 @@ import { listen } from '../../kit/listen.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
+import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
 
@@ -83,23 +83,6 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(code).toBe(4)
   })
 
-  it('a backup ends with 4, and leaves the older file and nothing else', async () => {
-    const disk = await openSmallDisk(1)
-    const rig = await openCliRig({ activities: 3 })
-    release.defer('rig', () => rig.close())
-    await rig.signIn()
-    await rig.musette(['sync'])
-    const path = join(disk, 'mirror.tar')
-    await writeFile(path, 'the older backup')
-    const { bavail, bsize } = await statfs(disk)
-    await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
-    const { code, stderr } = await rig.musette(['backup', path])
-    expect(stderr).toContain(`${path} cannot be written: the disk is full (ENOSPC)`)
-    expect(code).toBe(4)
-    expect(await readFile(path, 'utf8')).toBe('the older backup')
-    expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
-  }, 180_000)
-
   it('an answer whose last bytes do not fit does not count as whole', async () => {
     const disk = await openSmallDisk(1)
     const rig = await openCliRig({ activities: 1 })
@@ -133,21 +116,3 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     })
   })
 })
-
-async function openSmallDisk(megabytes: number): Promise<string> {
-  const folder = await openTempDir('disk')
-  release.defer('folder', () => folder.close())
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
-  release.defer('disk', () => execFileSync('umount', [folder.path]))
-  return folder.path
-}
-
-function canMount(): boolean {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
-  try {
-    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

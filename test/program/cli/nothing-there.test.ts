@@ -2,34 +2,13 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { connectStdio } from '../../features/mcp/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { LINES } from './lines.ts'
 import { openCliRig } from './rig.ts'
 
-/** The verbs that work on data that are there, with arguments that are right. */
-const ASKING = [
-  ['status'],
-  ['accounts', '--json'],
-  ['sql', 'select count(*) from training.activities'],
-  ['sql', '--write', 'delete from training.drift'],
-  ['export', '0f'],
-  ['export', '--all', '--format', 'parquet', '--to', 'history'],
-  ['changes', '--follow'],
-  ['backup', 'musette.tar'],
-  ['reader', 'analyst_of_nothing'],
-  ['rebuild'],
-  ['key', 'rotate'],
-  ['logout', 'default'],
-  ['verify'],
-  ['sync'],
-  ['resync', '0f'],
-  ['accounts', 'set', '--timezone', 'UTC'],
-  ['workout', 'list'],
-]
-const CONNECTING = [['db-url'], ['db-url', '--with-password'], ['db-hold'], ['migrate', '--plan']]
 /** They find faults and settings, also where nothing is. */
 const LOOKING = [['doctor'], ['config'], ['config', '--json']]
 
@@ -47,14 +26,17 @@ const musette = (args: readonly string[], env: Record<string, string> = {}) =>
   runNode([distPath('main.js'), ...args], { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env } })
 
 describe('a folder without data', () => {
-  it.each([...ASKING, ...CONNECTING])('stays unchanged, and %s %s says what to type', async (...args) => {
-    const { code, stdout, stderr } = await musette(args)
-    const dataDir = join(folder.path, '.musette')
-    expect(stderr).toContain(`musette: there is no data in ${dataDir}; run: musette login, or musette demo`)
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(await readdir(folder.path)).toEqual([])
-    expect(await listProcessesNaming(folder.path)).toEqual([])
-  })
+  it.each([...LINES.asks, ...LINES.connects].map((line) => [line.join(' '), line] as const))(
+    'stays unchanged, and %s says what to type',
+    async (_, args) => {
+      const { code, stdout, stderr } = await musette(args)
+      const dataDir = join(folder.path, '.musette')
+      expect(stderr).toContain(`musette: there is no data in ${dataDir}; run: musette login, or musette demo`)
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+      expect(await readdir(folder.path)).toEqual([])
+      expect(await listProcessesNaming(folder.path)).toEqual([])
+    },
+  )
 
   it.each(LOOKING)('stays unchanged after %s %s', async (...args) => {
     const { stdout, stderr } = await musette(args)
@@ -79,21 +61,13 @@ describe('a folder without data', () => {
     expect(stderr).toMatch(/the data of the demo is read with MUSETTE_DATA_DIR=\S+\/\.musette\/demo$/m)
     expect(code).toBe(3)
   })
-
-  it('stays unchanged by an assistant, who gets the sentence as the answer', async () => {
-    const client = await connectStdio({ MUSETTE_DATA_DIR: join(folder.path, 'data') })
-    const answer = await client.callTool({ name: 'run_query', arguments: { sql: 'select 1' } })
-    expect(answer).toMatchObject({ isError: true })
-    expect(JSON.stringify(answer.content)).toContain('run: musette login')
-    expect(await readdir(folder.path)).toEqual([])
-  })
 })
 
 describe('an empty database of the user', () => {
   it('stays empty, and each reading verb says what to type', async () => {
     const rig = await openCliRig({ activities: 1, migrated: false })
     release.defer('rig', () => rig.close())
-    for (const args of ASKING) {
+    for (const args of LINES.asks) {
       const { code, stdout, stderr } = await rig.musette(args)
       expect({ args, stderr }).toEqual({
         args,
@@ -116,7 +90,7 @@ describe('a database of the user with data, on a machine that has none of its ow
     release.defer('rig', () => rig.close())
     await rig.signIn()
     const dataDir = join(folder.path, 'data')
-    for (const args of [['status'], ['accounts'], ['changes'], ['sql', 'select 1'], ['doctor']]) {
+    for (const args of LINES.reads) {
       // A change is printed when no transaction of the whole server, other tests' too, is older than it.
       const isRead = async () => {
         const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: dataDir }

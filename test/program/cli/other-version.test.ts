@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
@@ -52,18 +50,6 @@ describe.each([
       stdout: `${databases[which]?.url}\n`,
       stderr: `musette: ${sentence}\n`,
     })
-  })
-
-  it('is not backed up, with a sentence that names the right version', async () => {
-    const file = join(folder.path, `${which}.tar`)
-    const refused = await run('backup', file)
-    expect(refused.code).toBe(2)
-    expect(refused.stderr).toMatch(
-      which === 'newer'
-        ? `musette: ${NEWER}\n`
-        : /^musette: [^\n]+ back it up with musette 0\.0\.9 or with pg_dump, or first run: musette migrate\n$/,
-    )
-    expect(existsSync(file)).toBe(false)
   })
 })
 

@@ -1,14 +1,9 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
+import { LINES } from './lines.ts'
 import { type CliRig, openCliRig } from './rig.ts'
-
-const INITIALIZE = `${JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-})}\n`
 
 describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is full', () => {
   let rig: CliRig
@@ -17,9 +12,7 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
     rig = await openCliRig({ activities: 3 })
     await rig.signIn()
     await rig.musette(['sync'])
-    path =
-      (await rig.musette(['sql', '--csv', 'select path from training.activities'])).stdout.split('\n')[1] ??
-      ''
+    path = String((await queryOnce(rig.databaseUrl, 'select path from training.activities'))[0]?.path)
   })
   afterAll(() => rig?.close())
 
@@ -33,34 +26,21 @@ describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is ful
     }).finished
 
   it('ends every verb with 4 and one sentence, as a full disk under a named file does', async () => {
-    for (const args of [
-      ['backup', '-'],
-      ['sql', 'select * from training.samples'],
-      ['sql', '--csv', 'select * from training.samples'],
-      ['sql', '--json', 'select 1 as one'],
-      ['export', path],
-      ['export', path, '--format', 'parquet'],
-      ['changes', '--json'],
-      ['status'],
-      ['status', '--json'],
-      ['sync', '--json'],
-      ['completion', 'bash'],
-      ['--help'],
-      ['mcp'],
-    ]) {
-      const { code, stderr } = await run(1, args, args[0] === 'mcp' ? INITIALIZE : undefined)
+    for (const { line, input } of LINES.prints(path)) {
+      const { code, stderr } = await run(1, line, input)
       const sentences = stderr.split('\n').filter((line) => line.includes('ENOSPC'))
-      expect(sentences, `${args.join(' ')}: ${stderr}`).toEqual([
+      expect(sentences, `${line.join(' ')}: ${stderr}`).toEqual([
         'musette: standard output cannot be written: the disk is full (ENOSPC); make room, or send it to a file on another disk',
       ])
       expect(stderr).not.toMatch(/^ +at /m)
-      expect(code, args.join(' ')).toBe(4)
+      expect(code, line.join(' ')).toBe(4)
     }
   })
 
   it('does not change the answer or the exit code of a verb when only messages are lost', async () => {
     expect(await run(2, ['status', '--json'])).toMatchObject({ code: 0 })
-    expect(await run(2, ['export', 'nowhere'])).toMatchObject({ code: 2 })
+    for (const line of LINES.ofAccount.filter((line) => line.includes('nowhere')))
+      expect(await run(2, line)).toMatchObject({ code: 2 })
     expect(JSON.parse((await run(2, ['sync', '--json'])).stdout)).toMatchObject({ account: 'default' })
   })
 })

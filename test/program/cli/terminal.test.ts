@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { sleep } from '../../../src/kit/time.ts'
 import { makeProgressLine } from '../../../src/program/frame/progress.ts'
 import { readInput } from '../../../src/program/frame/prompt.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
 import { type CliRig, openCliRig } from './rig.ts'
@@ -155,18 +154,6 @@ describe('the progress on a terminal', () => {
     const frames = screen.split('\n').slice(0, -2).join('\n').split('\r\x1b[2K')
     expect(screen).toContain('activities: ')
     for (const frame of frames) expect(frame.replaceAll('\r', '').length).toBeLessThan(30)
-  }, 180_000)
-
-  it('of a backup and of its restore is in rows', async () => {
-    const file = join(rig.dataDir, 'mirror.tar')
-    const backup = await type(['backup', file]).finished
-    expect(backup.code, backup.screen).toBe(0)
-    expect(backup.screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
-    const target = await openTestDatabase({ migrated: false })
-    onTestFinished(() => target.close())
-    const restore = await type(['restore', file], 80, { DATABASE_URL: target.url }).finished
-    expect(restore.code, restore.screen).toBe(0)
-    expect(restore.screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
   }, 180_000)
 
   it.each([10, 40, 88, 102, 200])('fits into %i columns with any text', (columns) => {

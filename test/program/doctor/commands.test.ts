@@ -3,15 +3,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'oxc-parser'
 import { expect, it } from 'vitest'
+import { VERBS } from '../../../src/program/cli/cli.ts'
+import { loadFeatureRows, type Proof } from '../../kit/feature-rows.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
+const FIRST_WORDS = [...new Set(VERBS.map(({ words }) => words.split(' ')[0]))]
 /** A command that a sentence or a finding names: a program, and its verb or first option. */
-const COMMAND =
-  /(?:run: |in: |['`])((?:sudo|npx) [a-z]+|node --version|npm (?:install|ci|run demo)|chmod u\+rwX|(?:chmod|export|df|rm|ls|tail|mkdir|sed|redis-cli|pg_isready|curl) (?:-[a-zA-Z]+|\$\{|\d|[A-Z])|musette (?:accounts|attach|backup|config|db-url|doctor|export|key|login|logout|migrate|reader|rebuild|restore|resync|sql|start|status|sync|upload|verify|webhook|workout)\b)/g
-
-/** The file and the title of a test that types a command as the program printed it, in the situation that it is for; or why none can. */
-type Proof = readonly [file: string, title: string] | { readonly why: string }
+const COMMAND = new RegExp(
+  `(?:run: |in: |['\`])((?:sudo|npx) [a-z]+|node --version|npm (?:install|ci|run demo)|chmod u\\+rwX|(?:chmod|export|df|rm|ls|tail|mkdir|sed|redis-cli|pg_isready|curl) (?:-[a-zA-Z]+|\\$\\{|\\d|[A-Z])|musette (?:${FIRST_WORDS.join('|')})\\b)`,
+  'g',
+)
 
 const remedies = (title: string): Proof => ['test/program/doctor/remedies.test.ts', title]
 const typed = (title: string): Proof => ['test/program/doctor/typed.test.ts', title]
@@ -22,13 +24,10 @@ const REDIS: Proof = [
 const STEPS = typed('leads from nothing to an account and its history, step by step')
 const ANSWERS = typed('%s answers what `%s` asks for')
 const DISK: Proof = ['test/program/doctor/disk.test.ts', 'is a folder that this user may not write']
-const DAMAGED: Proof = [
-  'test/program/doctor/database.test.ts',
-  'is called damage by a backup, and doctor names its table and the remedy',
-]
+const features = await loadFeatureRows()
 
 /** Each command that a person is told to type. */
-const COMMANDS: Readonly<Record<string, Proof>> = {
+const CORE: Readonly<Record<string, Proof>> = {
   'chmod 6': remedies('of %s'),
   'chmod 7': remedies('of %s'),
   'chmod u+rwX': DISK,
@@ -38,14 +37,10 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
   'df -h': typed('shows the room on a disk that is full'),
   'export ${': remedies('of %s'),
   'export M': remedies('of another program on the port, wherever it is set'),
-  'ls -l': ['test/program/doctor/others.test.ts', 'is a folder with backups from before a restore'],
   'mkdir -p': remedies('of %s'),
   'musette accounts': ANSWERS,
-  'musette backup': typed('makes an export that is whole, and a backup with the new key'),
   'musette config': remedies('of a file of webhooks that cannot be read'),
-  'musette db-url': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
-  'musette doctor': DAMAGED,
-  'musette export': ANSWERS,
+  'musette doctor': typed('shows why the files of a drop folder are not found'),
   'musette key': ANSWERS,
   'musette login': STEPS,
   'musette logout': [
@@ -56,16 +51,10 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
     'test/program/cli/migrate-plan.test.ts',
     'has nothing to do for a database of this version',
   ],
-  'musette reader': remedies('of a login that may make no login for assistants'),
   'musette rebuild': typed(
     'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
   ),
-  'musette restore': DAMAGED,
   'musette resync': typed('fetches an activity again that cannot be rebuilt, and shows one that failed'),
-  'musette sql': [
-    'test/program/doctor/database.test.ts',
-    'is found by a write, and the named command repairs it',
-  ],
   'musette start': [
     'test/program/doctor/redis.test.ts',
     'has its schedules counted, before a start, under a daemon, and after a flush',
@@ -76,13 +65,8 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
     'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
   ),
   'musette verify': ANSWERS,
-  'musette webhook': typed('tries the receiver of messages that were given up'),
-  'musette workout': ANSWERS,
   'node --version': remedies('shows the version of a Node that is too old'),
   'npm install': ['test/package/package.test.ts', 'names the command for a Postgres that npm did not fetch'],
-  'npx musette': {
-    why: 'Only the demo of a clone says it, which runs for a quarter of a minute; the installed one says the same with musette, which test/package/package.test.ts types.',
-  },
   'pg_isready -d': remedies(
     'tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell',
   ),
@@ -96,23 +80,29 @@ const COMMANDS: Readonly<Record<string, Proof>> = {
   'sudo mkdir': DISK,
   'sudo sysctl': { why: 'It changes the kernel of the whole machine, which a container may not do.' },
   'sudo timedatectl': { why: 'It sets the clock of the whole machine, and needs systemd.' },
-  'tail ${': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
+  'tail ${': {
+    why: 'A connection to the embedded Postgres that ends says it, which only a statement of somebody does.',
+  },
 }
+
+/** The same with those of features, whose verbs are there. A proof is better than a reason. */
+const COMMANDS: Readonly<Record<string, Proof>> = Object.fromEntries(
+  [CORE, ...features.map(({ commands = {} }) => commands)]
+    .flatMap((rows) => Object.entries(rows))
+    .filter(([kind]) => !/^musette /.test(kind) || FIRST_WORDS.includes(kind.split(' ')[1]))
+    .sort(([, a], [, b]) => Number('why' in b) - Number('why' in a)),
+)
 
 /** The parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made. */
 const PLAIN: readonly string[] = [
+  ...features.flatMap(({ plain }) => plain ?? []),
   'core/dropfolder/folder-report.ts: folder',
   'core/jobs/backend.ts: prefix',
   'core/service/account-login.ts: login',
-  'features/backup/archive/write-backup.ts: table.name',
-  'features/backup/state.ts: own',
-  'features/export/feature.ts: format',
   'kit/files.ts: give',
   'program/app/open-database.ts: elsewhere',
   'program/app/remedy.ts: name',
   'program/app/remedy.ts: value',
-  "program/doctor/check-database.ts: ['public', ...plain].join(', ')",
-  'program/doctor/check-database.ts: statement',
   'program/doctor/check-queue.ts: setting',
   'program/doctor/check-service.ts: free',
   'program/frame/findings/check-folder.ts: variable',
@@ -188,5 +178,5 @@ it('what a command names is quoted for a shell, unless a rule makes it plain', a
         .map((part) => `${path}: ${part}`)
     }),
   )
-  expect([...new Set(unquoted)].sort()).toEqual(PLAIN)
+  expect([...new Set(unquoted)].sort()).toEqual(PLAIN.toSorted())
 })

@@ -1,10 +1,8 @@
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { serverFindings } from '../../../src/program/doctor/check-database.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { queryOnce } from '../../kit/postgres.ts'
 import type { CliRig } from '../cli/rig.ts'
-import { doctor, openSignedIn, type, typeVerb } from './rig.ts'
+import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from './rig.ts'
 
 let rig: CliRig
 beforeAll(async () => {
@@ -12,61 +10,9 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-/** Overwrites the first page of a table in a copy of the database, whose pages the server has not read yet. */
-async function openDamagedCopy(table: string): Promise<string> {
-  const url = new URL(rig.databaseUrl)
-  const name = url.pathname.slice(1)
-  url.pathname = '/postgres'
-  const run = (text: string) => queryOnce(url.href, text)
-  await run(`CREATE DATABASE ${name}_copy TEMPLATE ${name} STRATEGY file_copy`)
-  onTestFinished(async () => void (await run(`DROP DATABASE ${name}_copy WITH (FORCE)`)))
-  const copy = new URL(rig.databaseUrl)
-  copy.pathname = `/${name}_copy`
-  const [place] = await queryOnce(
-    copy.href,
-    `select current_setting('data_directory') as folder, pg_relation_filepath(coalesce(nullif(reltoastrelid, 0), oid)) as path
-     from pg_class where oid = '${table}'::regclass`,
-  )
-  const file = await open(join(String(place?.folder), String(place?.path)), 'r+')
-  await file.write(Buffer.alloc(1_000, 0xff), 0, 1_000, 4_000)
-  await file.close()
-  return copy.href
-}
-
-describe('a page whose checksum is wrong', () => {
-  it('is called damage by a backup, and doctor names its table and the remedy', async () => {
-    const archive = join(rig.dataDir, 'before.tar')
-    expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
-    const env = { ...rig.env, DATABASE_URL: await openDamagedCopy('training.raw_documents') }
-    expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
-    const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
-    expect(backup.code).toBe(1)
-    expect(backup.stderr).toMatch(
-      /the database is damaged: invalid page in block 0 of relation .*run: musette doctor/,
-    )
-    const looked = await typeVerb('musette doctor', backup.stderr, { env })
-    expect(looked).toMatchObject({ code: 1, stdout: expect.stringContaining('training.raw_documents (') })
-    const found = (await doctor(rig, env)).of('database')
-    expect(found).toMatchObject([{ state: 'problem' }])
-    expect(found[0]?.found).toMatch(
-      /^the disk gave the server \d+ damaged pages, the last on 20.* UTC; training.raw_documents \(/,
-    )
-    expect(found[0]?.found).not.toContain('training.activities')
-    const empty = await openTestDatabase({ migrated: false })
-    onTestFinished(() => empty.close())
-    const restored = { ...rig.env, DATABASE_URL: empty.url }
-    const fill = { FILE: archive }
-    const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
-    expect(done).toMatchObject({ code: 0 })
-    expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
-      found[0]?.found,
-    )
-  })
-})
-
 it('damaged samples are restored from the stored answers, without the service', async () => {
   const env = {
-    DATABASE_URL: await openDamagedCopy('training.samples'),
+    DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.samples'),
     MUSETTE_BASE_URL: 'http://127.0.0.1:9',
   }
   const count = (url: string) => queryOnce(url, 'select count(*) from training.samples')

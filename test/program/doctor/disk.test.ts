@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FEATURES } from '../../../src/features/index.ts'
+import { quoteShell } from '../../../src/kit/text.ts'
+import { loadStates } from '../../../src/program/frame/findings/facts.ts'
 import { findOrdinaryUser } from '../../kit/ordinary-user.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
@@ -53,21 +56,35 @@ describe('what is broken on the disk', () => {
     const prefix = await findOrdinaryUser()
     const folder = await openTempDir('doctor')
     try {
-      const dirs = ['data', 'drop', 'workouts'].map((name) => join(folder.path, name))
+      const isRoot = prefix[0] === 'setpriv'
+      // Of the folders of features one is read-only, one is root's, which only root can give to another user, and one is missing.
+      const states = (await loadStates(FEATURES)).flatMap(({ check, folder }) =>
+        folder ? [{ check, variable: folder.variable }] : [],
+      )
+      const ways = ['chmod u+rwX', 'sudo chown', 'sudo mkdir'] as const
+      const folders = states.map((one, n) => ({
+        ...one,
+        way: ways[n % 3] ?? 'sudo mkdir',
+        dir: join(folder.path, `no ${n}`),
+      }))
       await chmod(folder.path, 0o755)
-      for (const dir of dirs) await mkdir(dir)
-      if (prefix[0] === 'setpriv') for (const dir of dirs) await chown(dir, 65_534, 65_534)
-      for (const dir of dirs) await chmod(dir, 0o555)
-      const [data = '', drop = '', workouts = ''] = dirs
-      const history = join(folder.path, "root's history")
-      await mkdir(history)
+      const [data, drop] = [join(folder.path, 'data'), join(folder.path, 'drop')]
+      const readOnly = [
+        data,
+        drop,
+        ...folders.flatMap(({ way, dir }) => (way === 'chmod u+rwX' ? [dir] : [])),
+      ]
+      for (const dir of readOnly) {
+        await mkdir(dir)
+        if (isRoot) await chown(dir, 65_534, 65_534)
+        await chmod(dir, 0o555)
+      }
+      for (const { way, dir } of folders) if (way === 'sudo chown') await mkdir(dir)
       const env = {
         ...rig.env,
         MUSETTE_DATA_DIR: data,
         MUSETTE_DROP_DIR: drop,
-        MUSETTE_WORKOUT_DIR: workouts,
-        MUSETTE_EXPORT_DIR: history,
-        MUSETTE_BACKUP_DIR: join(folder.path, 'backups'),
+        ...Object.fromEntries(folders.map(({ variable, dir }) => [variable, dir])),
       }
       const main = distPath('main.js')
       const lookAgain = async () => {
@@ -79,21 +96,20 @@ describe('what is broken on the disk', () => {
       expect(found('drop folder')?.run).toBe(
         `(umask 077; printf '\\n%s\\n' MUSETTE_AFTER_UPLOAD=keep >> ${join(data, 'musette.env')})`,
       )
-      for (const [check, dir] of Object.entries({ 'data directory': data, 'workout folder': workouts })) {
-        expect(found(check)).toMatchObject({ state: 'problem', run: `chmod u+rwX ${dir}` })
-        await type('chmod u+rwX', found(check)?.run, { prefix })
+      const tried = [{ check: 'data directory', way: ways[0], dir: data }, ...folders].filter(
+        ({ way }) => isRoot || way === ways[0],
+      )
+      for (const { check, way, dir } of tried) {
+        if (way === ways[0])
+          expect(found(check)).toMatchObject({ state: 'problem', run: `chmod u+rwX ${quoteShell(dir)}` })
+        else expect(found(check)?.found).toContain('cannot be used by this user')
+        await type(way, found(check)?.run, { prefix })
       }
-      // Only root can give a folder to another user.
-      const isRoot = prefix[0] === 'setpriv'
-      if (isRoot) await type('sudo chown', found('export')?.run, { prefix })
-      if (isRoot) await type('sudo mkdir', found('backups')?.run, { prefix })
       const mended = await lookAgain()
-      for (const check of isRoot ? ['export', 'backups'] : []) {
-        expect(found(check)?.found).toContain('cannot be used by this user')
+      for (const { check } of tried) {
+        expect(mended(check)?.found).not.toBe(found(check)?.found)
         expect(mended(check)?.found).not.toContain('cannot be used by this user')
       }
-      expect(mended('data directory')?.found).not.toBe(found('data directory')?.found)
-      expect(mended('workout folder')?.state).toBe('ok')
       const kept = await runNode([main, 'doctor', '--json'], {
         cwd: '/',
         env: { ...env, MUSETTE_AFTER_UPLOAD: 'keep' },

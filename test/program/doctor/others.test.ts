@@ -1,9 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FEATURES } from '../../../src/features/index.ts'
 import { claimFolder } from '../../../src/kit/folders/folder-owner.ts'
+import { loadStates } from '../../../src/program/frame/findings/facts.ts'
 import { makeIdentity } from '../../kit/identity.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
@@ -44,50 +46,42 @@ describe('what is broken', () => {
   })
 
   it('is a folder of another database, as status also says, with the command to type', async () => {
-    const folder = (name: string) => join(rig.dataDir, name)
+    const states = await loadStates(FEATURES)
+    const folders = [
+      { variable: 'MUSETTE_DROP_DIR', severity: 'problem' },
+      ...states.flatMap(({ folder }) =>
+        folder ? [{ variable: folder.variable, severity: folder.rule?.severity }] : [],
+      ),
+    ]
     const other = makeIdentity()
-    for (const name of ['drop', 'workouts', 'history']) {
-      await mkdir(folder(name), { recursive: true })
-      await claimFolder(folder(name), other)
+    const env: Record<string, string> = {}
+    for (const { variable } of folders) {
+      const dir = join(rig.dataDir, variable)
+      await mkdir(dir)
+      await claimFolder(dir, other)
+      // Backups tell by their names whose they are.
+      await writeFile(join(dir, 'musette-20240131T060000Z-00000000.tar'), '')
+      env[variable] = dir
     }
-    await mkdir(folder('backups'))
-    await writeFile(join(folder('backups'), 'musette-20240131T060000Z-00000000.tar'), '')
-    const env = {
-      MUSETTE_DROP_DIR: folder('drop'),
-      MUSETTE_WORKOUT_DIR: folder('workouts'),
-      MUSETTE_EXPORT_DIR: folder('history'),
-      MUSETTE_BACKUP_DIR: folder('backups'),
-    }
+    const calm = folders.filter(({ severity }) => severity === 'calm').length
     const { code, of } = await doctor(rig, env)
     expect(code).toBe(2)
     const told = of('shared folders')
     const problems = told.filter(({ state }) => state === 'problem')
-    const [shared, ...others] = told.filter(({ state }) => state === 'warning')
-    expect([problems.length, others]).toEqual([3, []])
+    const warnings = told.filter(({ state }) => state === 'warning')
+    expect([problems.length, warnings.length]).toEqual([folders.length - calm, calm])
     const { stdout } = await rig.musette(['status'], { env })
     for (const setting of Object.keys(env))
       expect(stdout).toMatch(new RegExp(`^  ${setting}: .*; run: `, 'm'))
     const [database] = await queryOnce(rig.databaseUrl, 'select identity, line from training.database')
     expect(JSON.parse((await rig.musette(['status', '--json'])).stdout)).toMatchObject({ ...database })
     for (const { run } of problems) await type('rm ${', run)
-    const [unclaimed] = (await doctor(rig, env)).of('shared folders')
-    expect(unclaimed?.found).toBe(shared?.found)
-    const typed = await type('export M', unclaimed?.run, { env: { ...rig.env, ...env } })
-    expect((await doctor(rig, typed.env)).of('shared folders')).toMatchObject([{ state: 'ok' }])
-    await rm(folder('drop'), { recursive: true })
-  })
-
-  it('is a folder with backups from before a restore', async () => {
-    const dir = join(rig.dataDir, 'earlier')
-    const earlier = join(dir, 'musette-20240131T060000Z-00000000.tar')
-    await mkdir(dir)
-    expect(await rig.musette(['backup', earlier])).toMatchObject({ code: 0 })
-    const shared = async () => (await doctor(rig, { MUSETTE_BACKUP_DIR: dir })).of('shared folders')
-    const [finding] = await shared()
-    expect(finding?.found).toContain('remove them if not needed')
-    expect((await type('ls -l', finding?.run)).printed).toContain(basename(earlier))
-    await rm(earlier)
-    expect(await shared()).toMatchObject([{ state: 'ok' }])
+    const left = (await doctor(rig, env)).of('shared folders').filter(({ state }) => state !== 'ok')
+    expect(left.map(({ found }) => found)).toEqual(warnings.map(({ found }) => found))
+    let mended: Record<string, string> = { ...rig.env, ...env }
+    for (const { run } of left) mended = (await type('export M', run, { env: mended })).env
+    expect((await doctor(rig, mended)).of('shared folders')).toMatchObject([{ state: 'ok' }])
+    await rm(join(rig.dataDir, 'MUSETTE_DROP_DIR'), { recursive: true })
   })
 
   it('is something else at the address of the service', async () => {

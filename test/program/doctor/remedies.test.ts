@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -6,14 +5,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { fitCommand } from '../../../src/program/app/remedy.ts'
 import { checkNode } from '../../../src/program/doctor/check-machine.ts'
-import { callTool, connectStdio } from '../../features/mcp/rig.ts'
 import { readConfig, readSettings } from '../../kit/config.ts'
 import { listen } from '../../kit/listen.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
-import { look, type, typeVerb } from './rig.ts'
+import { look, openLogin, type } from './rig.ts'
 
 let folder: TempDir
 let dataDir: string
@@ -26,29 +24,12 @@ afterAll(() => folder.close())
 
 const server = () => inject('postgresUrl')
 
-/** Makes a login that is no superuser and a database; `owned`: the database is its own. */
-async function openLogin(owned: boolean) {
-  const role = `plain_${randomBytes(4).toString('hex')}`
-  const database = await openTestDatabase({ migrated: false })
-  const url = new URL(database.url)
-  const name = url.pathname.slice(1)
-  await queryOnce(server(), `CREATE ROLE ${role} LOGIN PASSWORD 'plain'`)
-  if (owned) await queryOnce(server(), `ALTER DATABASE ${name} OWNER TO ${role}`)
-  onTestFinished(async () => {
-    await database.close()
-    await queryOnce(server(), `DROP ROLE ${role}`)
-  })
-  url.username = role
-  url.password = 'plain'
-  return { role, name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
-}
-
 /** What the sentence tells an administrator to type. */
 const statementOf = (found = '') => /type(?: in it)?: (.*)$/.exec(found)?.[1] ?? ''
 
 describe('the suggested command solves the problem', () => {
   it('of a login that may create nothing in the database, by login and doctor', async () => {
-    const { env } = await openLogin(false)
+    const { env } = await openLogin(dataDir, false)
     const [finding, ...more] = await look('database', env)
     expect(finding).toMatchObject({
       state: 'problem',
@@ -63,7 +44,7 @@ describe('the suggested command solves the problem', () => {
   })
 
   it('of a login or a database with a limit of connections, before and after it is reached', async () => {
-    const { role, name, env } = await openLogin(true)
+    const { role, name, env } = await openLogin(dataDir, true)
     await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 5`)
     await queryOnce(server(), `ALTER DATABASE ${name} CONNECTION LIMIT 5`)
     const [finding] = await look('database', env)
@@ -80,26 +61,8 @@ describe('the suggested command solves the problem', () => {
     expect(await look('database', env)).toEqual([])
   })
 
-  it('of a login that may make no login for assistants', async () => {
-    const { env, name } = await openLogin(true)
-    expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
-    const ask = async (more: Record<string, string> = {}) => {
-      const client = await connectStdio({ ...env, ...more })
-      return await callTool(client, 'run_query', { sql: 'select 1' })
-    }
-    const refused = await ask()
-    expect(refused.isError).toBe(true)
-    const administrator = new URL(server())
-    administrator.pathname = `/${name}`
-    const asked = { env: { DATABASE_URL: administrator.href } }
-    const { stdout } = await typeVerb('musette reader', refused.text, asked)
-    onTestFinished(async () => void (await queryOnce(server(), 'DROP ROLE assistant')))
-    onTestFinished(async () => void (await queryOnce(administrator.href, 'DROP OWNED BY assistant')))
-    expect((await ask({ MUSETTE_READER_URL: stdout.trim() })).isError).toBe(false)
-  })
-
   it('of a database set to read only, also an empty one', async () => {
-    const { name, env } = await openLogin(true)
+    const { name, env } = await openLogin(dataDir, true)
     await queryOnce(server(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const [finding] = await look('database', env)
     expect(finding?.found).toContain('default_transaction_read_only is on by the settings of the database')

@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect } from 'vitest'
+import { expect, inject, onTestFinished } from 'vitest'
 import type { LocalApp } from '../../../src/program/app/local-app.ts'
 import { type Check, listChecks, runCheck } from '../../../src/program/doctor/doctor.ts'
 import { openDoctorContext } from '../../../src/program/doctor/doctor-context.ts'
 import type { Finding } from '../../../src/program/frame/findings/finding.ts'
 import { readSettings } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, type Finished } from '../../kit/processes.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
@@ -62,6 +66,44 @@ export async function diagnose(
   const database = async () => ({ kind: 'none' }) as const
   const { run } = await findCheck(check)
   return run({ config, problems: [], log: makeSilentLog(), database, mirror })
+}
+
+/** Overwrites the first page of a table in a copy of the database, whose pages the server has not read yet. */
+export async function openDamagedCopy(databaseUrl: string, table: string): Promise<string> {
+  const url = new URL(databaseUrl)
+  const name = url.pathname.slice(1)
+  url.pathname = '/postgres'
+  const run = (text: string) => queryOnce(url.href, text)
+  await run(`CREATE DATABASE ${name}_copy TEMPLATE ${name} STRATEGY file_copy`)
+  onTestFinished(async () => void (await run(`DROP DATABASE ${name}_copy WITH (FORCE)`)))
+  const copy = new URL(databaseUrl)
+  copy.pathname = `/${name}_copy`
+  const [place] = await queryOnce(
+    copy.href,
+    `select current_setting('data_directory') as folder, pg_relation_filepath(coalesce(nullif(reltoastrelid, 0), oid)) as path
+     from pg_class where oid = '${table}'::regclass`,
+  )
+  const file = await open(join(String(place?.folder), String(place?.path)), 'r+')
+  await file.write(Buffer.alloc(1_000, 0xff), 0, 1_000, 4_000)
+  await file.close()
+  return copy.href
+}
+
+/** Makes a login that is no superuser and a database; `owned`: the database is its own. */
+export async function openLogin(dataDir: string, owned: boolean) {
+  const role = `plain_${randomBytes(4).toString('hex')}`
+  const database = await openTestDatabase({ migrated: false })
+  const url = new URL(database.url)
+  const name = url.pathname.slice(1)
+  await queryOnce(inject('postgresUrl'), `CREATE ROLE ${role} LOGIN PASSWORD 'plain'`)
+  if (owned) await queryOnce(inject('postgresUrl'), `ALTER DATABASE ${name} OWNER TO ${role}`)
+  onTestFinished(async () => {
+    await database.close()
+    await queryOnce(inject('postgresUrl'), `DROP ROLE ${role}`)
+  })
+  url.username = role
+  url.password = 'plain'
+  return { role, name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
 }
 
 type Typing = {

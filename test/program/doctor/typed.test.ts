@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { FEATURES } from '../../../src/features/index.ts'
+import { loadStates } from '../../../src/program/frame/findings/facts.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openReceiver } from '../../kit/receiver.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -50,13 +52,8 @@ describe('what a verb says is to be typed', () => {
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(then) })
   })
 
-  it('makes an export that is whole, and a backup with the new key', async () => {
+  it('makes an export that is whole', async () => {
     expect(await rig.musette(['export', '--all', '--check', '--to', 'history'])).toMatchObject({ code: 0 })
-    const { stdout } = await rig.musette(['key', 'rotate'])
-    expect(await typeVerb('musette backup', stdout, typing({ fill: { FILE: 'new.tar' } }))).toMatchObject({
-      code: 0,
-    })
-    expect(await rig.musette(['backup', '--verify', 'new.tar'])).toMatchObject({ code: 0 })
   })
 
   it('fetches an activity again that cannot be rebuilt, and shows one that failed', async () => {
@@ -72,6 +69,18 @@ describe('what a verb says is to be typed', () => {
     expect((await typeVerb('musette status', failed.stderr, typing())).stdout).toContain(path)
     expect(await typeVerb('musette resync', rebuilt.stderr, typing())).toMatchObject({ code: 0 })
     expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
+  })
+
+  it('shows why the files of a drop folder are not found', async () => {
+    const env = { ...rig.env, MUSETTE_DROP_DIR: join(rig.dataDir, 'away', 'drop') }
+    await rows(
+      `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at)
+       values ('${env.MUSETTE_DROP_DIR}', '${env.MUSETTE_DROP_DIR}', 'vanished', 'it is gone', now(), now())`,
+    )
+    const [gone] = (await doctor(rig, env)).of('waiting files')
+    const { stdout } = await typeVerb('musette doctor', gone?.run, { env })
+    expect(stdout).toContain('away/drop is not there; if it has a disk of its own, mount that')
+    await rows('delete from training.waiting_files')
   })
 
   it('keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade', async () => {
@@ -148,10 +157,11 @@ describe('what a verb says is to be typed', () => {
     await mkdir(disk)
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
     try {
+      const [variable = 'MUSETTE_DROP_DIR'] = (await loadStates(FEATURES)).flatMap(
+        ({ folder }) => folder?.variable ?? [],
+      )
       const find = async () =>
-        (await look('disk space', { ...rig.env, MUSETTE_BACKUP_DIR: disk })).find(({ found }) =>
-          found.includes(disk),
-        )
+        (await look('disk space', { ...rig.env, [variable]: disk })).find(({ found }) => found.includes(disk))
       const full = await find()
       expect(full).toMatchObject({ state: 'problem', found: expect.stringContaining('make room') })
       expect((await type('df -h', full?.run)).printed).toMatch(/1\.0M .*full disk/)

@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openOlderDatabase } from '../../kit/later-migrations.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { distPath } from '../../kit/processes.ts'
+import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { startOnTerminal } from '../../kit/terminal.ts'
+import { runVerb } from '../../kit/verbs.ts'
+import type { CliRig } from '../../program/cli/rig.ts'
+import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../program/doctor/rig.ts'
+
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openSignedIn()
+})
+afterAll(() => rig.close())
+
+describe('a page whose checksum is wrong', () => {
+  it('is called damage by a backup, and doctor names its table and the remedy', async () => {
+    const archive = join(rig.dataDir, 'before.tar')
+    expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
+    const env = { ...rig.env, DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.raw_documents') }
+    expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
+    const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
+    expect(backup.code).toBe(1)
+    expect(backup.stderr).toMatch(
+      /the database is damaged: invalid page in block 0 of relation .*run: musette doctor/,
+    )
+    const looked = await typeVerb('musette doctor', backup.stderr, { env })
+    expect(looked).toMatchObject({ code: 1, stdout: expect.stringContaining('training.raw_documents (') })
+    const found = (await doctor(rig, env)).of('database')
+    expect(found).toMatchObject([{ state: 'problem' }])
+    expect(found[0]?.found).toMatch(
+      /^the disk gave the server \d+ damaged pages, the last on 20.* UTC; training.raw_documents \(/,
+    )
+    expect(found[0]?.found).not.toContain('training.activities')
+    const empty = await openTestDatabase({ migrated: false })
+    onTestFinished(() => empty.close())
+    const restored = { ...rig.env, DATABASE_URL: empty.url }
+    const fill = { FILE: archive }
+    const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
+    expect(done).toMatchObject({ code: 0 })
+    expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
+      found[0]?.found,
+    )
+  })
+})
+
+it('is a folder with backups from before a restore', async () => {
+  const dir = join(rig.dataDir, 'earlier')
+  const earlier = join(dir, 'musette-20240131T060000Z-00000000.tar')
+  await mkdir(dir)
+  expect(await rig.musette(['backup', earlier])).toMatchObject({ code: 0 })
+  const shared = async () => (await doctor(rig, { MUSETTE_BACKUP_DIR: dir })).of('shared folders')
+  const [finding] = await shared()
+  expect(finding?.found).toContain('remove them if not needed')
+  expect((await type('ls -l', finding?.run)).printed).toContain(basename(earlier))
+  await rm(earlier)
+  expect(await shared()).toMatchObject([{ state: 'ok' }])
+})
+
+it('makes a backup with the new key', async () => {
+  const typing = { env: rig.env, cwd: rig.dataDir }
+  const { stdout } = await rig.musette(['key', 'rotate'])
+  const made = await typeVerb('musette backup', stdout, { ...typing, fill: { FILE: 'new.tar' } })
+  expect(made).toMatchObject({ code: 0 })
+  expect(await rig.musette(['backup', '--verify', 'new.tar'])).toMatchObject({ code: 0 })
+})
+
+it.each([
+  [
+    'newer',
+    "insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')",
+    /^musette: this database was made by a newer musette, 9\.8\.7; install that version\n$/,
+  ],
+  [
+    'older',
+    "update musette.migrations set musette = '0.0.9'",
+    /^musette: [^\n]+ back it up with musette 0\.0\.9 or with pg_dump, or first run: musette migrate\n$/,
+  ],
+])(
+  'a database of a version that is %s is not backed up, with a sentence that names the right version',
+  async (which, change, sentence) => {
+    const database = await (which === 'newer' ? openTestDatabase() : openOlderDatabase('0016_fit_records'))
+    onTestFinished(() => database.close())
+    await queryOnce(database.url, change)
+    const file = join(rig.dataDir, `${which}.tar`)
+    const env = { DATABASE_URL: database.url, MUSETTE_DATA_DIR: rig.dataDir }
+    const refused = await runVerb(['backup', file], { env })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
+    expect(existsSync(file)).toBe(false)
+  },
+)
+
+it.runIf(canMount())(
+  'on a disk that is full ends with 4, and leaves the older file and nothing else',
+  async () => {
+    const disk = await openSmallDisk(1)
+    const path = join(disk, 'mirror.tar')
+    await writeFile(path, 'the older backup')
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
+    const { code, stderr } = await rig.musette(['backup', path])
+    expect(stderr).toContain(`${path} cannot be written: the disk is full (ENOSPC)`)
+    expect(code).toBe(4)
+    expect(await readFile(path, 'utf8')).toBe('the older backup')
+    expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
+  },
+  180_000,
+)
+
+it('shows its progress on a terminal in rows, and so does the restore', async () => {
+  const file = join(rig.dataDir, 'mirror.tar')
+  const run = (args: string[], env: Record<string, string> = {}) =>
+    startOnTerminal([distPath('main.js'), ...args], { cwd: rig.dataDir, env: { ...rig.env, ...env } })
+      .finished
+  const backup = await run(['backup', file])
+  expect(backup.code, backup.screen).toBe(0)
+  expect(backup.screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+  const target = await openTestDatabase({ migrated: false })
+  onTestFinished(() => target.close())
+  const restore = await run(['restore', file], { DATABASE_URL: target.url })
+  expect(restore.code, restore.screen).toBe(0)
+  expect(restore.screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+}, 180_000)

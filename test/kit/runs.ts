@@ -1,0 +1,8 @@
+/** The statement of a run so long ago; with `account` as account_id it is one of the first account. */
+export const run = (resource: string, ago: string, outcome: string, kind = 'schedule', account = 'null') =>
+  `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, failed, error)
+   select ${account}, '${resource}', '${kind}', now() - interval '${ago}', now() - interval '${ago}', '${outcome}', 1,
+     nullif('${outcome}', 'done') from training.accounts`
+
+/** A poll of the first account so long ago. */
+export const poll = (ago: string, outcome = 'done') => run('activities', ago, outcome, 'poll', 'account_id')

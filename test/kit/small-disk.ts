@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { onTestFinished } from 'vitest'
+import { openTempDir } from './temp-dir.ts'
+
+/** Mounts a small disk in memory until the end of the test, and returns its folder. */
+export async function openSmallDisk(megabytes: number): Promise<string> {
+  const folder = await openTempDir('disk')
+  onTestFinished(() => folder.close())
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
+  onTestFinished(() => void execFileSync('umount', [folder.path]))
+  return folder.path
+}
+
+/** Tells whether this process may mount a disk, which takes the rights of root, and Linux. */
+export function canMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  try {
+    execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
