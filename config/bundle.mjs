@@ -57,6 +57,7 @@ const { metafile } = await build({
   // Node prints the line of an error that nobody caught.
   lineLimit: 200,
   plugins: [
+    { name: 'start in one file', setup: joinStart },
     // The first one that loads a file decides.
     { name: 'libraries in parts', setup: takeParts },
     { name: 'libraries without source maps', setup: leaveOutMaps },
@@ -129,6 +130,29 @@ async function buildPages() {
 function listThreads() {
   const paths = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('-worker.ts'))
   return Object.fromEntries(paths.map((path) => [basename(path, '.ts'), `src/${path}`]))
+}
+
+/**
+ * Puts what every start loads into one file, and what every verb reads its settings with into another: each file that is loaded later, by
+ * import(), imports them, as they are loaded by then. Otherwise esbuild makes a file of each part that another choice of these files shares.
+ */
+function joinStart(builder) {
+  const sources = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('.ts'))
+  const listImports = (path, pattern) =>
+    [...readFileSync(path, 'utf8').matchAll(pattern)].map(([, to]) => join(dirname(path), to))
+  const start = new Set([`${root}src/main.ts`])
+  for (const path of start)
+    for (const to of listImports(path, /^(?:import|export|\}) (?!type ).*from '(\..+)'$/gm)) start.add(to)
+  const late = new Set(sources.flatMap((path) => listImports(`${root}src/${path}`, /\bimport\('(\..+?)'\)/g)))
+  const settings = [...late].filter((path) =>
+    /\/settings\.ts$|\/config\/[\w-]+\.ts$|src\/log\.ts$/.test(path),
+  )
+  const loaded = [`${root}src/program/cli/cli.ts`, ...settings].map((path) => `import '${path}';`).join('')
+  builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) =>
+    late.has(path) && !start.has(path)
+      ? { contents: `${loaded}${readFileSync(path, 'utf8')}`, loader: 'ts' }
+      : undefined,
+  )
 }
 
 function leaveOutMaps(builder) {

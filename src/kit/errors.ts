@@ -124,27 +124,12 @@ export function isAccountName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_-]{0,62}$/i.test(name) && !['done', 'failed'].includes(name)
 }
 
-/** The verbs of one account, by how they take its name: as an argument, or as the option `--account`. */
-export type AccountVerb =
-  | 'login'
-  | 'logout'
-  | 'sync'
-  | 'accounts set'
-  | 'export'
-  | 'rebuild'
-  | 'resync'
-  | 'verify'
-  | 'upload'
-  | 'attach'
-  | 'upload --force'
-  | 'workout list'
-  | 'workout export'
-
-const BY_ARGUMENT: ReadonlySet<AccountVerb> = new Set(['login', 'logout', 'sync', 'accounts set'])
+/** Those that take the account as an argument; the others have the option `--account`. */
+const BY_ARGUMENT: readonly string[] = ['login', 'logout', 'sync', 'accounts set']
 
 /** Returns the command line of a verb for an account, for messages; the account `default` is left out. A shell takes `words` as they are. */
-export function commandFor(verb: AccountVerb, account: string, ...words: readonly string[]): string {
-  const name = BY_ARGUMENT.has(verb) ? [account] : ['--account', account]
+export function commandFor(verb: string, account: string, ...words: readonly string[]): string {
+  const name = BY_ARGUMENT.includes(verb) ? [account] : ['--account', account]
   return ['musette', verb, ...(account === 'default' ? [] : name), ...words.map(quoteShell)].join(' ')
 }
 

@@ -37,7 +37,9 @@ export async function benchClub(): Promise<Row[]> {
 async function measureClub(accounts: number): Promise<Row[]> {
   const log = makeSilentLog()
   const folder = await openTempDir('bench-club')
-  const app = await openApp(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log)
+  const app = await openApp(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log, {
+    features: [],
+  })
   try {
     await queryOnce(
       app.databaseUrl,

@@ -70,7 +70,7 @@ async function measurePolls(): Promise<Row> {
   const bench = await openBench({ rides: 1, seconds: 60 })
   try {
     await bench.musette(['sync'])
-    const app = await openApp(readConfig(bench.env), makeSilentLog())
+    const app = await openApp(readConfig(bench.env), makeSilentLog(), { features: [] })
     const [account] = await app.store.read(findAccounts)
     if (!account) throw new Error('somebody is signed in')
     const polls = async () => {

@@ -59,9 +59,9 @@ export async function demo(context: Tools<'nothing'>, options: DemoOptions): Pro
 }
 
 /** Signs in before the daemon starts: in a second run the account still has the address of the first run's stand-in service. */
-async function signIn(config: Config, { log, signal }: Context): Promise<void> {
+async function signIn(config: Config, { log, signal, features }: Context): Promise<void> {
   const rider = { username: 'rider', password: 'rider', keepPassword: false, sameRider: true }
-  await closeAfter(await openApp(config, log, { signal }), (app) =>
+  await closeAfter(await openApp(config, log, { signal, features }), (app) =>
     signInWithPassword(app, { name: 'default', ...rider, signal }),
   )
 }

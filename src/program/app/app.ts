@@ -29,10 +29,9 @@ export type WorkoutsFeature = Readonly<{
 /**
  * Opens what openLocalApp opens, and the service client; an empty database is set up, unless `preparation` says otherwise. Throws as
  * openLocalApp does. The `signal` cancels the opening only; the `observer` is called for every request to the service;
- * `longestPauseMs`, `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts; a caller that mirrors
- * hands in all.
+ * `longestPauseMs`, `byHand` and `sleep` are options of the service client. The `features` work on mirrored workouts.
  */
-export async function openApp(
+export async function openApp<Features extends readonly WorkoutsFeature[]>(
   config: Config,
   log: Logger,
   options: {
@@ -42,9 +41,9 @@ export async function openApp(
     byHand?: boolean
     preparation?: Preparation
     sleep?: Sleep
-    features?: readonly WorkoutsFeature[]
-  } = {},
-): Promise<App> {
+    features: Features
+  },
+): Promise<App & { features: Features }> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const local = await openLocalApp(config, log, options.signal, options.preparation ?? 'set-up')
@@ -65,10 +64,11 @@ export async function openApp(
       },
     )
     release.defer('service', () => service.close())
-    const { features = [] } = options
+    const { features } = options
     const onWorkouts = await Promise.all(features.map((feature) => feature.openOnWorkouts?.(local)))
     return {
       ...local,
+      features,
       service,
       mirror: {
         store,

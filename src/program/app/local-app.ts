@@ -5,7 +5,7 @@ import { findPasses, openStore, type Store } from '../../core/store/store.ts'
 import { oldKeyPath, readKeyFile, readOrMakeSecretKey, readSecretKeys } from '../../core/vault/key-file.ts'
 import { orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
 import { type KeyOptions, makeTokenVault, type Vault } from '../../core/vault/vault.ts'
-import { ACCOUNT_NAMES, type AccountVerb, ConfigError, commandFor, isAccountName } from '../../kit/errors.ts'
+import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../../kit/errors.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import type { Config } from '../config/config.ts'
@@ -98,7 +98,7 @@ const MAX_NAMED = 10
  */
 export async function findChosenAccount(
   app: Pick<LocalApp, 'store'>,
-  { name, verb }: { name: string | undefined; verb: AccountVerb },
+  { name, verb }: { name: string | undefined; verb: string },
 ): Promise<string> {
   if (name !== undefined) return name
   const names = (await app.store.read(findAccounts)).map((account) => account.name)

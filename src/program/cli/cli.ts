@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { FEATURES } from '../../features/index.ts'
 import { VERSION } from '../../kit/program-folder.ts'
+import { ROLES } from '../daemon/roles.ts'
 import { type Context, EXIT, exitFor, openContext, type Run } from '../frame/context.ts'
 import { loadSettings } from '../frame/define-feature.ts'
 import { escapeControls } from '../frame/output.ts'
@@ -104,6 +105,5 @@ export function makeProgram(run: Run): Command {
 }
 
 const openDaemon: Context['openDaemon'] = async ({ config, log, signal }) => {
-  const { ROLES } = await import('../daemon/roles.ts')
   return (await import('../daemon/daemon.ts')).openDaemon(config, log, { roles: ROLES, signal })
 }

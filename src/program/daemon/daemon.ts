@@ -77,14 +77,13 @@ async function openParts(
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const observers: ServiceObserver[] = []
-    const opened = await openApp(config, log, {
+    const app = await openApp(config, log, {
       signal: input.signal,
       observer: joinObservers(observers),
       longestPauseMs: LONGEST_PAUSE_MS,
       features: FEATURES,
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
-    const app = { ...opened, features: FEATURES }
     release.defer('app', () => app.close())
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey

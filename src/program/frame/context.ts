@@ -18,6 +18,7 @@ import type { LocalApp } from '../app/local-app.ts'
 import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
 import type { SettingsGroup } from '../config/define-settings.ts'
+import type { FactsApp } from './findings/facts.ts'
 import { escapeControls } from './output.ts'
 
 /** One Ctrl-C arrives twice under npm and npx, because they forward it; the second must not end the process at once. */
@@ -39,7 +40,7 @@ export type Context = {
   log: Logger
   signal: AbortSignal
   /** every feature; they stand above the frame */
-  features: readonly WorkoutsFeature[]
+  features: ReadonlyArray<WorkoutsFeature & FactsApp['features'][number]>
   /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
   terminal: boolean
   /** writes one line of the answer to standard output; control characters are escaped as psql does */

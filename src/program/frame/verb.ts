@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { AccountVerb } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import type { App } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
@@ -182,7 +181,7 @@ export function defineVerb<
 
 async function chooseAccount(app: LocalApp, words: string, typed: { account?: string }): Promise<string> {
   const { findChosenAccount } = await import('../app/local-app.ts')
-  return findChosenAccount(app, { name: typed.account, verb: words as AccountVerb })
+  return findChosenAccount(app, { name: typed.account, verb: words })
 }
 
 function groupIn(program: Command, { name, description }: Group): Command {

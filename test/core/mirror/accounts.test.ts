@@ -17,7 +17,9 @@ afterEach(() => rig.close())
 it('mirrors accounts on different services side by side, each with its own history, tokens and cursor', async () => {
   const other = await startSandbox({ activities: 4, seed: 11 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const app = await openApp(readConfig({ ...env, MUSETTE_REQUESTS_PER_MINUTE: '100000' }), makeSilentLog())
+  const app = await openApp(readConfig({ ...env, MUSETTE_REQUESTS_PER_MINUTE: '100000' }), makeSilentLog(), {
+    features: [],
+  })
   try {
     const login = { name: 'partner', username: 'rider', password: 'rider', keepPassword: false }
     await signInWithPassword(app, login)

@@ -57,11 +57,10 @@ export async function openRig(options: {
       ...options.env,
     })
     const log = makeTestLog()
-    const opened = await openApp(config, log.log, {
+    const app = await openApp(config, log.log, {
       features: FEATURES,
       sleep: (ms, signal) => sleep(Math.min(ms, LONGEST_WAIT_MS), signal),
     })
-    const app = { ...opened, features: FEATURES }
     release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const account = await signInWithPassword(app, login)

@@ -69,7 +69,7 @@ export async function mirrorHistory(
       now,
     })
     release.defer('sandbox', () => sandbox.close())
-    const opened = await openApp(configOf(sandbox.url, place), log)
+    const opened = await openApp(configOf(sandbox.url, place), log, { features: [] })
     release.defer('app', () => opened.close())
     const order: Steer = (method, path, body) => steer(sandbox.url, method, path, body)
     await live(stopped(opened, now), { name: rider.account, clock, order })

@@ -24,7 +24,7 @@ const RIDER = {
 it('an account mirrors from the beginning when it signs in to another service', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const app = await openApp(readConfig(env), makeSilentLog())
+  const app = await openApp(readConfig(env), makeSilentLog(), { features: [] })
   try {
     expect(await signInWithPassword(app, RIDER)).toMatchObject({ baseUrl: other.url })
     expect(await syncAccount(app, { name: 'default' })).toMatchObject({ listed: 3, fetched: 3 })
@@ -37,7 +37,7 @@ it('an account mirrors from the beginning when it signs in to another service', 
 it('a login that fails half way leaves the previous one unchanged', async () => {
   const other = await startSandbox({ activities: 3, seed: 9 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
-  const app = await openApp(readConfig(env), makeSilentLog())
+  const app = await openApp(readConfig(env), makeSilentLog(), { features: [] })
   const before = await rig.rows('select base_url from training.accounts')
   let endRefresh: () => void = () => undefined
   const refreshing = new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import { readConfig } from '../../kit/config.ts'
 // once and prints how it went.
 const CALLERS = 20
 
-const app = await openApp(readConfig(), await openLog({ level: 'trace', terminal: false }))
+const app = await openApp(readConfig(), await openLog({ level: 'trace', terminal: false }), { features: [] })
 try {
   const service = app.service.forAccount(await accountNamed(app, 'default'))
   process.stdout.write('ready\n')

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
 import type { Account } from '../../../core/store/account-rows.ts'
-import { FEATURES } from '../../../features/index.ts'
 import { ACCOUNT_NAMES, ConfigError, isAccountName } from '../../../kit/errors.ts'
 import { closeAfter } from '../../../kit/release-stack.ts'
 import { countOf } from '../../../kit/text.ts'
@@ -52,8 +51,8 @@ export const loginVerb = defineVerb({
     const { findPlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
     const { loginInBrowser } = await import('../browser-login.ts')
     const credentials = browser ? undefined : await readCredentials(context, options)
-    const { config, log, signal, print, note } = context
-    return closeAfter(await openApp(config, log, { signal, byHand: true }), async (app) => {
+    const { config, log, signal, features, print, note } = context
+    return closeAfter(await openApp(config, log, { signal, byHand: true, features }), async (app) => {
       const plain = await findPlainAddress(app, name)
       const secrets = browser ? 'tokens' : 'your password and tokens'
       if (plain !== undefined)
@@ -161,7 +160,7 @@ export const accountsListVerb = defineVerb({
   async run({ app, ...context }, { json }): Promise<undefined> {
     const { findStatus } = await import('../../frame/findings/status-report.ts')
     await noteUnreadableLogins(context, app)
-    const { accounts } = await findStatus({ ...app, features: FEATURES })
+    const { accounts } = await findStatus({ ...app, features: context.features })
     const rows = accounts.map(
       ({ account, base_url, login, needs_login, last_error, login_expires_at, timezone }) =>
         json

@@ -1,4 +1,3 @@
-import { FEATURES } from '../../../features/index.ts'
 import { formatCount } from '../../../kit/text.ts'
 import { formatDuration, formatMoment, SECOND } from '../../../kit/time.ts'
 import { withRemedy } from '../../app/remedy.ts'
@@ -17,7 +16,7 @@ export const statusVerb = defineVerb({
   async run({ app, ...context }, { json }): Promise<undefined> {
     const { findStatus } = await import('../../frame/findings/status-report.ts')
     const keyProblem = await noteUnreadableLogins(context, app)
-    const report = await findStatus({ ...app, features: FEATURES })
+    const report = await findStatus({ ...app, features: context.features })
     const { findings, in_order: _, features, ...state } = report
     if (json) context.printJson({ ...state, ...features, key_problem: keyProblem ?? null, findings })
     else printStatus(context, report)

@@ -1,5 +1,4 @@
 import {
-  type AccountVerb,
   ConfigError,
   CredentialsRejectedError,
   commandFor,
@@ -57,7 +56,7 @@ export function commandOf(rule: Rule, { account, run, ...words }: About = {}): s
   const template = rule.run
   if (run !== undefined || template === '') return run
   const verb = /^musette (.*) ACCOUNT$/.exec(template)?.[1]
-  if (verb !== undefined) return commandFor(verb as AccountVerb, account ?? '')
+  if (verb !== undefined) return commandFor(verb, account ?? '')
   return template.replace(/DIR|FILE|NAME/, (word) => {
     const value = words[word as 'DIR' | 'FILE' | 'NAME']
     return value === undefined ? word : quoteShell(value)
