@@ -1,6 +1,5 @@
 import { Command, type Option } from 'commander'
-import { makeProgram, VERBS } from '../../src/program/cli/cli.ts'
-import { EXIT_MEANINGS, exitsOf } from '../../src/program/cli/help.ts'
+import { EXIT_MEANINGS, exitsOf, makeProgram, VERBS } from '../../src/program/cli/cli.ts'
 import { defaultOf } from '../../src/program/config/define-settings.ts'
 import { IN_DATA_DIR } from '../../src/program/config/env-file.ts'
 import { EXIT } from '../../src/program/frame/context.ts'

@@ -1,6 +1,5 @@
 import { CommanderError } from 'commander'
-import { makeProgram, VERBS } from '../../src/program/cli/cli.ts'
-import { EXIT_MEANINGS } from '../../src/program/cli/help.ts'
+import { EXIT_MEANINGS, makeProgram, VERBS } from '../../src/program/cli/cli.ts'
 import { defaultDataDir } from '../../src/program/config/data-dir.ts'
 import { defaultOf } from '../../src/program/config/define-settings.ts'
 import { EXIT } from '../../src/program/frame/context.ts'

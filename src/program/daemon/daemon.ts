@@ -2,14 +2,17 @@ import type { Logger } from 'pino'
 import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
 import { makeBackendChoice } from '../../core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../core/jobs/jobs.ts'
+import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
+import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
+import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { recordRunsAbandoned } from '../../core/store/runs.ts'
 import { FEATURES } from '../../features/index.ts'
-import { errorCode, errorLine } from '../../kit/errors.ts'
+import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
-import { SECOND, sleep } from '../../kit/time.ts'
+import { MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
@@ -17,18 +20,19 @@ import type { Config } from '../config/config.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
 import type { FactsApp } from '../frame/findings/facts.ts'
-import { assertNotExposed, openWeb, type WebDeps } from '../web/web.ts'
+import { assertNotExposed, openWeb } from '../web/web.ts'
 import { openAccountWatch } from './account-watch.ts'
-import { openCompletion } from './complete-derived.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
-import { openSchemaWatch } from './schema-watch.ts'
 import { waitForServers } from './wait-for-servers.ts'
 import { openWatcher } from './watcher.ts'
 
 /** A job that must wait longer for a rate-limited service goes back to the queue, so that jobs for other services run. */
 const LONGEST_PAUSE_MS = 5 * SECOND
+
+/** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */
+const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
 
 export type Daemon = {
   app: App & FactsApp
@@ -93,7 +97,7 @@ async function openParts(
       log.info(
         'MUSETTE_KEEP_RAW is false: answers are not kept, and musette rebuild has nothing to rebuild from',
       )
-    const schema = openSchemaWatch(app, { everyMs: input.schemaEveryMs })
+    const schema = openSchemaWatch(app, input.schemaEveryMs)
     release.defer('schema watch', () => schema.close())
     const database = await app.store.read(findIdentity)
     const startedAt = new Date()
@@ -145,7 +149,10 @@ async function openParts(
           observeRequests: (observer) => observers.push(observer),
           readiness: makeReadiness({ app, jobs, dropFolder }, input.roles),
           isWatched: input.roles.includes('watcher'),
-          endedSessions: makeEndedSessions(app),
+          endedSessions: {
+            find: makeCachedProbe(() => app.store.read(findEndedSessions), ENDED_SESSIONS),
+            record: (session) => app.store.transaction((tx) => recordEndedSession(tx, session)),
+          },
         },
         http,
       ))
@@ -172,12 +179,58 @@ function joinObservers(observers: readonly ServiceObserver[]): ServiceObserver {
   }
 }
 
-/** Caches the ended sessions, because a page sends several requests a second; a slow database must not delay a page. */
-const ENDED_SESSIONS = { keepMs: 5 * SECOND, timeoutMs: 1 * SECOND }
+/** How often the schema's version is compared, ms: a query of two small tables. */
+const SCHEMA_EVERY_MS = 1 * MINUTE
 
-function makeEndedSessions({ store }: Pick<App, 'store'>): WebDeps['endedSessions'] {
+/**
+ * Opens a watch that checks the version of the database every minute: after a migration by a newer musette an older
+ * process would write rows without the newer version's derived columns. An unreachable database is ignored.
+ */
+function openSchemaWatch({ store, log }: Pick<App, 'store' | 'log'>, everyMs = SCHEMA_EVERY_MS) {
+  const closed = new AbortController()
+  let onChanged: (error: ConfigError) => void = () => undefined
+  const changed = new Promise<ConfigError>((resolve) => {
+    onChanged = resolve
+  })
+  const watch = async () => {
+    for (;;) {
+      await sleep(everyMs, closed.signal)
+      try {
+        await store.read(checkSchema)
+      } catch (error) {
+        if (error instanceof ConfigError) return onChanged(error)
+        log.debug({ reason: errorLine(error) }, 'the version of the database cannot be read now')
+      }
+    }
+  }
+  const watching = watch().catch(() => undefined)
   return {
-    find: makeCachedProbe(() => store.read(findEndedSessions), ENDED_SESSIONS),
-    record: (session) => store.transaction((tx) => recordEndedSession(tx, session)),
+    /** resolves with the ConfigError when the database is at another version than this process; else stays pending */
+    changed,
+    async close() {
+      closed.abort()
+      await watching
+    },
+  }
+}
+
+/**
+ * Completes derived rows of an older version in the background, from the stored samples. Only logs a failure, because the next start tries
+ * again. `close` stops it.
+ */
+function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
+  const halt = new AbortController()
+  const complete = async () => {
+    await updateAllTimeZones({ store, log })
+    await completeMeasures({ store, log }, halt.signal)
+  }
+  const completing = complete().catch((error: unknown) => {
+    if (!isAbort(error, halt.signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
+  })
+  return {
+    close: async () => {
+      halt.abort()
+      await completing
+    },
   }
 }

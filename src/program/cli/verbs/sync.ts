@@ -300,7 +300,7 @@ async function writeReport(
   input: { account: string; path: string; counts: VerifyCounts; differing: Record<string, number> },
 ): Promise<void> {
   const { accountNamed } = await import('../../app/local-app.ts')
-  const { findServiceReport, writeServiceReport } = await import('../../app/report/service-report.ts')
+  const { findServiceReport, writeServiceReport } = await import('../../app/service-report.ts')
   const { accountId } = await accountNamed({ store: app.mirror.store }, input.account)
   const comparison = { ...input.counts, differing_fields: input.differing }
   const { path } = input

@@ -4,10 +4,11 @@ import { findAccountHealth } from '../../../core/store/health.ts'
 import { findUncompared } from '../../../core/store/runs.ts'
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { findWaitingFiles } from '../../../core/store/uploads/waiting-files.ts'
+import { type DatabaseIdentity, type ForeignFolder, readForeign } from '../../../kit/folders/folder-owner.ts'
 import type { App } from '../../app/app.ts'
+import { fitCommand } from '../../app/remedy.ts'
 import type { Config } from '../../config/config.ts'
 import type { Finding, Rule } from './finding.ts'
-import { readSharedFolders, type SettingsFolder } from './shared-folders.ts'
 
 /** What is judged together: the findings that it can make, and their judge; `check` is the check of the doctor that they are a part of. */
 export type Source = Readonly<{
@@ -109,4 +110,36 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
     found ??= find()
     return found
   }
+}
+
+/** A folder that the settings name. */
+type SettingsFolder = Readonly<{
+  variable: string
+  dirOf: (config: Config) => string | undefined
+  /** finds what another database has there */
+  readForeign: (dir: string, database: DatabaseIdentity) => Promise<ForeignFolder | undefined>
+  /** the finding of files of others among the own ones; without it this database does not use the folder of another one */
+  rule?: Rule
+}>
+
+const DROP_FOLDER: SettingsFolder = {
+  variable: 'MUSETTE_DROP_DIR',
+  dirOf: ({ drop }) => drop.dir,
+  readForeign,
+}
+
+/** Reads which folders of the settings other databases use, as far as this machine sees them. Changes nothing. Never throws. */
+async function readSharedFolders(
+  config: Config,
+  folders: readonly SettingsFolder[],
+  database: DatabaseIdentity,
+) {
+  const shared = [DROP_FOLDER, ...folders].map(async ({ variable, dirOf, readForeign, rule }) => {
+    const dir = dirOf(config)
+    // An unreadable folder has a separate check.
+    const foreign = dir === undefined ? undefined : await readForeign(dir, database).catch(() => undefined)
+    if (dir === undefined || !foreign) return []
+    return { setting: variable, dir, rule, ...foreign, run: fitCommand(foreign.run, config) }
+  })
+  return (await Promise.all(shared)).flat()
 }

@@ -1,0 +1,140 @@
+import { DEFAULT_MAX_BODY_BYTES } from '../../core/service/http-message.ts'
+import { findRawDocuments, unpackDocument } from '../../core/store/activities/raw-documents.ts'
+import { findToVerify } from '../../core/store/activities/wanted.ts'
+import { findDatabaseFacts } from '../../core/store/database-facts.ts'
+import { type DriftCount, findDriftCounts } from '../../core/store/drift.ts'
+import { findRunCounts, type RunCount } from '../../core/store/runs.ts'
+import { findStoredAnswers } from '../../core/store/training/stored-answers.ts'
+import { writeFlushed } from '../../kit/files.ts'
+import { VERSION } from '../../kit/program-folder.ts'
+import type { App } from './app.ts'
+import type { VerifyCounts } from './sync-account.ts'
+
+/** Enough to see every field that a service sends, and few enough to be read in seconds. */
+const ACTIVITIES = 50
+
+/** What a maintainer needs to know of a live service, without a rider's data: no value, no name, no text, no address. */
+export type ServiceReport = {
+  versions: { musette: string; node: string; platform: string; postgres: string }
+  /** of this run */
+  comparison: VerifyCounts & { differing_fields: Record<string, number> }
+  /** by endpoint of the service document and field; counted in the stored answers of `activities` activities */
+  activities: number
+  fields: Record<string, Record<string, FieldFacts>>
+  drift: DriftCount[]
+  /** runs of the last 90 days with their outcomes and durations */
+  runs: RunCount[]
+}
+
+/** Finds facts about the service in the mirror, for a report, without a request. */
+export async function findServiceReport(
+  app: Pick<App, 'mirror'>,
+  input: { accountId: number; comparison: ServiceReport['comparison'] },
+): Promise<ServiceReport> {
+  const { store } = app.mirror
+  const { accountId, comparison } = input
+  const found = await store.read(async (tx) => ({
+    activities: await findToVerify(tx, { accountId, choice: { sample: ACTIVITIES } }),
+    answers: await findStoredAnswers(tx, accountId),
+    facts: await findDatabaseFacts(tx),
+    drift: await findDriftCounts(tx),
+    runs: await findRunCounts(tx, accountId),
+  }))
+  const facts = new Map<string, Map<string, FieldFacts>>()
+  const measure = (endpoint: string, answer: unknown) => {
+    const known = facts.get(endpoint) ?? new Map()
+    facts.set(endpoint, known)
+    measureJson(known, 'answer', answer)
+  }
+  for (const { endpoint, answer } of found.answers) measure(endpoint, answer)
+  let activities = 0
+  for (const { activityId } of found.activities) {
+    // One at a time: an answer is several megabytes.
+    const documents = await store.read((tx) => findRawDocuments(tx, [activityId]))
+    const document = documents.get(activityId)
+    if (!document) continue
+    const body = await unpackDocument(document, DEFAULT_MAX_BODY_BYTES)
+    measure('activity/<id>', JSON.parse(body.toString('utf8')))
+    activities++
+  }
+  return {
+    versions: {
+      ...{ musette: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` },
+      postgres: found.facts.version,
+    },
+    comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
+    activities,
+    fields: Object.fromEntries(
+      [...facts].map(([endpoint, fields]) => [endpoint, Object.fromEntries(fields)]),
+    ),
+    drift: found.drift,
+    runs: found.runs,
+  }
+}
+
+function reportable(counts: Readonly<Record<string, number>>): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const [field, count] of Object.entries(counts)) {
+    const name = field.split('.').map(reportableName).join('.')
+    sums[name] = (sums[name] ?? 0) + count
+  }
+  return sums
+}
+
+/** Writes a report as JSON into a file for its owner alone. Throws the file system's errors. */
+export async function writeServiceReport(path: string, report: ServiceReport): Promise<void> {
+  await writeFlushed(path, `${JSON.stringify(report, undefined, 2)}\n`, 0o600)
+}
+
+/** The facts about a field: how often it had each kind of value, and the orders of magnitude of numbers and lengths. */
+type FieldFacts = {
+  kinds: Record<string, number>
+  /** the least and the greatest power of ten of numbers that are not 0: [1, 2] is 10 to 999 */
+  numbers?: [least: number, greatest: number]
+  /** the same of the lengths of texts and lists */
+  lengths?: [least: number, greatest: number]
+}
+
+/** Field names that may be data, such as dates or names of persons, are counted as one. */
+const PLAIN_NAME = /^[a-z][a-z_]{0,40}$/i
+const OTHER_NAME = '(a name with other signs)'
+
+/** Returns the name of a field when it cannot be data, else one that stands for all others. */
+function reportableName(name: string): string {
+  return PLAIN_NAME.test(name) ? name : OTHER_NAME
+}
+
+/** Deeper than any answer of the service. */
+const MAX_DEPTH = 8
+
+/** Counts a JSON value and all that is in it into `facts`, by path (`session_data[].power`); no value and no text is kept. */
+function measureJson(facts: Map<string, FieldFacts>, path: string, value: unknown, depth = 0): void {
+  const known = facts.get(path) ?? { kinds: {} }
+  facts.set(path, known)
+  const kind = kindOf(value)
+  known.kinds[kind] = (known.kinds[kind] ?? 0) + 1
+  if (typeof value === 'number' && value !== 0) known.numbers = widen(known.numbers, Math.abs(value))
+  const length = typeof value === 'string' || Array.isArray(value) ? value.length : 0
+  if (length > 0) known.lengths = widen(known.lengths, length)
+  if (depth >= MAX_DEPTH) return
+  if (Array.isArray(value)) for (const item of value) measureJson(facts, `${path}[]`, item, depth + 1)
+  else if (value !== null && typeof value === 'object')
+    for (const [name, member] of Object.entries(value))
+      measureJson(facts, `${path}.${reportableName(name)}`, member, depth + 1)
+}
+
+function widen(range: [number, number] | undefined, value: number): [number, number] {
+  const order = Math.floor(Math.log10(value))
+  return range ? [Math.min(range[0], order), Math.max(range[1], order)] : [order, order]
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'list'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'whole number' : 'number'
+  if (typeof value !== 'string') return typeof value
+  if (value === '') return 'empty text'
+  if (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return 'text of a number'
+  if (/^\d{4}-\d\d-\d\d/.test(value)) return 'text of a date'
+  return /^https?:/.test(value) ? 'text of an address' : 'text'
+}
