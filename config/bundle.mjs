@@ -133,8 +133,9 @@ function listThreads() {
 }
 
 /**
- * Puts what every start loads into one file, and what every verb reads its settings with into another: each file that is loaded later, by
- * import(), imports them, as they are loaded by then. Otherwise esbuild makes a file of each part that another choice of these files shares.
+ * Puts what every start loads into one file, what every verb reads its settings with into another, and the states of features, which are
+ * loaded together, into a third: a file that is loaded by import() imports what is loaded by then. Otherwise esbuild makes a file of each
+ * part that another choice of these files shares.
  */
 function joinStart(builder) {
   const sources = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('.ts'))
@@ -144,15 +145,15 @@ function joinStart(builder) {
   for (const path of start)
     for (const to of listImports(path, /^(?:import|export|\}) (?!type ).*from '(\..+)'$/gm)) start.add(to)
   const late = new Set(sources.flatMap((path) => listImports(`${root}src/${path}`, /\bimport\('(\..+?)'\)/g)))
-  const settings = [...late].filter((path) =>
-    /\/settings\.ts$|\/config\/[\w-]+\.ts$|src\/log\.ts$/.test(path),
-  )
-  const loaded = [`${root}src/program/cli/cli.ts`, ...settings].map((path) => `import '${path}';`).join('')
-  builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) =>
-    late.has(path) && !start.has(path)
-      ? { contents: `${loaded}${readFileSync(path, 'utf8')}`, loader: 'ts' }
-      : undefined,
-  )
+  const settings = [...late].filter((path) => /\/(?:settings|config\/config|src\/log)\.ts$/.test(path))
+  const states = [...late].filter((path) => path.endsWith('/state.ts'))
+  const first = [`${root}src/program/cli/cli.ts`, ...settings]
+  builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+    if (!late.has(path) || start.has(path)) return undefined
+    const loaded = states.includes(path) ? [...first, ...states] : first
+    const imports = loaded.map((each) => `import '${each}';`).join('')
+    return { contents: imports + readFileSync(path, 'utf8'), loader: 'ts' }
+  })
 }
 
 function leaveOutMaps(builder) {

@@ -11,7 +11,14 @@ import {
   type KnownSettings,
   type SettingsGroup,
 } from './define-settings.ts'
-import { type Environment, IN_DATA_DIR, readEnvFile, type Source, warningsOf } from './env-file.ts'
+import {
+  dropDriverVariables,
+  type Environment,
+  IN_DATA_DIR,
+  readEnvFile,
+  type Source,
+  warningsOf,
+} from './env-file.ts'
 import { ALSO_IN_SMALL_LETTERS, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
 
 /**
@@ -82,6 +89,7 @@ export function readSettings(
 ): Settings {
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
+  dropDriverVariables()
   const known = knownSettings(features)
   const { sources, problems } = readSources(known, env, envFile)
   const origins = readOrigins(known, sources, problems)

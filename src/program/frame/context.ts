@@ -77,8 +77,6 @@ export async function openContext(
   options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon' | 'features'>,
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
-  const { dropDriverVariables } = await import('../config/env-file.ts')
-  dropDriverVariables()
   const settings = readSettings(groups, undefined, options.envFile)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
   if (config.extraAuthorities && config.setIn.NODE_EXTRA_CA_CERTS)
