@@ -50,7 +50,13 @@ export async function backUp(
       await store.read(checkSchema).catch(async (error: unknown) => {
         throw errorCode(error) === 'database_unmigrated' ? await explainOlder(store) : error
       })
-      if ((await store.read(findAccounts)).length === 0) throw nothingToBackUp(config)
+      if ((await store.read(findAccounts)).length === 0) {
+        const where = config.databaseUrl
+          ? 'the database of DATABASE_URL'
+          : `the embedded Postgres in ${config.dataDir} (MUSETTE_DATA_DIR)`
+        const message = `there is no account in ${where}, so there is nothing to back up, and no file was written; look at that setting`
+        throw new ConfigError('nothing_to_back_up', message)
+      }
       const writing = { store, now: systemClock }
       const report =
         'path' in to
@@ -193,12 +199,4 @@ async function explainOlder(store: Store): Promise<ConfigError> {
   const by = other === undefined ? 'the version that made it' : `musette ${other}`
   const message = `the database is older than this version of musette, which cannot tell whether a backup of it would be whole; back it up with ${by} or with pg_dump, or first run: musette migrate`
   return new ConfigError('database_unmigrated', message)
-}
-
-function nothingToBackUp({ databaseUrl, dataDir }: Config): ConfigError {
-  const where = databaseUrl
-    ? 'the database of DATABASE_URL'
-    : `the embedded Postgres in ${dataDir} (MUSETTE_DATA_DIR)`
-  const message = `there is no account in ${where}, so there is nothing to back up, and no file was written; look at that setting`
-  return new ConfigError('nothing_to_back_up', message)
 }

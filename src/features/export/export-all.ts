@@ -89,7 +89,8 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
     const before = last?.files ?? {}
     // Numbers that two lines give out may be the same, and mean other rows.
     const anew = last !== undefined && last.database?.line !== line
-    const thorough = input.kind === 'by_hand' || !isRecent(last?.checked_at)
+    const sinceCheckMs = Math.abs(Date.now() - Date.parse(last?.checked_at ?? ''))
+    const thorough = input.kind === 'by_hand' || !(sinceCheckMs < CHECK_EVERY_MS)
     // Before the transaction: reading all files may take minutes, in which Postgres could not clean up.
     const whole = anew ? {} : await readWholeFiles(dir, before, { thorough, signal: input.signal })
     const checkedAt = thorough ? new Date().toISOString() : last?.checked_at
@@ -113,10 +114,6 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
 
 /** On a schedule all files are read once a day: a disk loses bytes seldom, and the export of a club has gigabytes. */
 const CHECK_EVERY_MS = DAY
-
-function isRecent(checkedAt: string | undefined): boolean {
-  return checkedAt !== undefined && Math.abs(Date.now() - Date.parse(checkedAt)) < CHECK_EVERY_MS
-}
 
 type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
   files: ExportedFiles

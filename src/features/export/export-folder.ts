@@ -190,11 +190,17 @@ async function publishStaged(dir: string): Promise<void> {
   const before = (await readExport(dir))?.files ?? {}
   const folders = new Set<string>()
   for (const path of Object.keys(next.files)) {
-    if (await moveStaged(dir, path)) folders.add(dirname(path))
+    const staged = join(dir, STAGING, path)
+    if (!(await stat(staged).catch(() => undefined))) continue
+    await createFolder(dirname(join(dir, path)))
+    await rename(staged, join(dir, path))
+    folders.add(dirname(path))
   }
   for (const path of Object.keys(before).filter((path) => !Object.hasOwn(next.files, path))) {
     await rm(join(dir, path), { force: true })
-    await removeEmptyFolders(dir, dirname(path))
+    // A folder that is not empty cannot be removed.
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder))
+      await rmdir(join(dir, folder)).catch(() => undefined)
   }
   for (const folder of folders) await flushDirectory(join(dir, folder))
   await renameDurably(join(dir, STAGING, MANIFEST), join(dir, MANIFEST))
@@ -204,24 +210,6 @@ async function publishStaged(dir: string): Promise<void> {
 /** Creates a folder that only its owner may open; an existing one keeps its mode. */
 async function createFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
-}
-
-async function moveStaged(dir: string, path: string): Promise<boolean> {
-  const staged = join(dir, STAGING, path)
-  if (!(await stat(staged).catch(() => undefined))) return false
-  await createFolder(dirname(join(dir, path)))
-  await rename(staged, join(dir, path))
-  return true
-}
-
-async function removeEmptyFolders(dir: string, path: string): Promise<void> {
-  for (let folder = path; folder !== '.'; folder = dirname(folder)) {
-    const removed = await rmdir(join(dir, folder)).then(
-      () => true,
-      () => false,
-    )
-    if (!removed) return
-  }
 }
 
 const readStaged = (dir: string) => readManifest(join(dir, STAGING, MANIFEST))

@@ -74,7 +74,8 @@ export function makeGuardedReader(
     try {
       return await readAs(found, { ...statement, limits: all, signal })
     } catch (error) {
-      if (!NEEDS_NEW_LOGIN.has(codeOf(error))) throw error
+      const code = error instanceof ConfigError ? error.code : sqlstateOf(error)
+      if (!NEEDS_NEW_LOGIN.has(code ?? '')) throw error
       return readAs(await findLogin(true), { ...statement, limits: all, signal })
     }
   }
@@ -210,8 +211,4 @@ function rejected(error: unknown, { input, deadline }: { input: Input; deadline:
   const hint = error.hint ? ` (${error.hint})` : ''
   const place = error.position ? ` at character ${error.position}` : ''
   return new ConfigError('sql_rejected', `SQL: ${errorLine(error)}${place}${hint}`, { cause: error })
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof ConfigError ? error.code : (sqlstateOf(error) ?? '')
 }

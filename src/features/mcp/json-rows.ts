@@ -27,16 +27,13 @@ function parseValue(field: Field | undefined, text: string | null): Value {
   if (field?.form === 'boolean') return text === 't'
   if (field?.form === 'json') return JSON.parse(text) as Value
   if (field?.form === 'number') return numberOf(text)
-  return field?.form === 'digits' && isExact(text) ? numberOf(text) : text
+  // Fifteen digits always fit into a double.
+  const isExact = /^-?\d+(\.\d+)?$/.test(text) && text.replace(/\D/g, '').length <= 15
+  return field?.form === 'digits' && isExact ? numberOf(text) : text
 }
 
 /** JSON has no infinity and no NaN. */
 function numberOf(text: string): number | string {
   const number = Number(text)
   return Number.isFinite(number) ? number : text
-}
-
-/** Fifteen digits always fit into a double. */
-function isExact(text: string): boolean {
-  return /^-?\d+(\.\d+)?$/.test(text) && text.replace(/\D/g, '').length <= 15
 }

@@ -52,7 +52,10 @@ export async function upsertReader(
     if (accountId !== undefined) await limitToOneAccount(store)
     const found = await store.transaction(async (tx) => {
       // A new password must not open the accounts of others.
-      if (accountId === undefined && (await isHeldToAccount(tx.client, name))) throw heldToAccount(name)
+      if (accountId === undefined && (await isHeldToAccount(tx.client, name))) {
+        const message = `login "${name}" is held to one account; name that account: musette reader ${name} --account ACCOUNT, or choose another name for a login that reads all`
+        throw new ConfigError('reader_held', message)
+      }
       await upsertReaderLogin(tx, { name, password, statementTimeoutMs, wholeServer: !config.databaseUrl })
       if (accountId !== undefined) await holdToAccount(tx.client, name, accountId)
       return {
@@ -65,7 +68,11 @@ export async function upsertReader(
     // The password is shown once and not stored.
     return { url: readerUrl(database.url, name, password), ...found }
   } catch (error) {
-    throw sqlstateOf(error) === INSUFFICIENT_PRIVILEGE ? forbidden(error) : error
+    if (sqlstateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error
+    const message =
+      'the user of DATABASE_URL may not make logins; run it once as an administrator of the server: ' +
+      'DATABASE_URL=postgres://administrator:…@host:5432/database musette reader'
+    throw new ConfigError('reader_forbidden', message, { cause: error })
   } finally {
     await store.close()
     await database.close()
@@ -105,16 +112,4 @@ function checkPassword(password: string): void {
     'bad_reader_password',
     'the password must be 12–128 printable ASCII characters; leave it out to have one generated',
   )
-}
-
-function heldToAccount(name: string): ConfigError {
-  const message = `login "${name}" is held to one account; name that account: musette reader ${name} --account ACCOUNT, or choose another name for a login that reads all`
-  return new ConfigError('reader_held', message)
-}
-
-function forbidden(cause: unknown): ConfigError {
-  const message =
-    'the user of DATABASE_URL may not make logins; run it once as an administrator of the server: ' +
-    'DATABASE_URL=postgres://administrator:…@host:5432/database musette reader'
-  return new ConfigError('reader_forbidden', message, { cause })
 }

@@ -140,7 +140,11 @@ export function makeJsonPrinter(): Printer {
       return ''
     },
     rows(rows) {
-      const text = before + rows.map((row) => objectOf(names, fields, row)).join(',\n')
+      const objects = rows.map((row) => {
+        const members = names.map((name, index) => `${name}:${jsonOf(fields[index], row[index] ?? null)}`)
+        return `{${members.join(',')}}`
+      })
+      const text = before + objects.join(',\n')
       before = ',\n'
       return text
     },
@@ -169,11 +173,6 @@ export function uniqueNames(names: readonly string[]): string[] {
   })
 }
 
-function objectOf(names: readonly string[], fields: readonly Field[], row: Row): string {
-  const members = names.map((name, index) => `${name}:${jsonOf(fields[index], row[index] ?? null)}`)
-  return `{${members.join(',')}}`
-}
-
 function jsonOf(field: Field | undefined, value: string | null): string {
   if (value === null) return 'null'
   if (field?.form === 'boolean') return value === 't' ? 'true' : 'false'
@@ -196,11 +195,7 @@ export function makeCsvPrinter(): Printer {
 }
 
 function csvLineOf(values: ReadonlyArray<string | null>): string {
-  return `${values.map(escapeField).join(',')}\n`
-}
-
-// psql also quotes the text `\.`, because it ends the data of a COPY.
-function escapeField(value: string | null): string {
-  if (value === null) return ''
-  return value === '\\.' ? `"${value}"` : quoteCsv(value)
+  // psql also quotes the text `\.`, because it ends the data of a COPY.
+  const escaped = values.map((value) => (value === '\\.' ? `"${value}"` : quoteCsv(value ?? '')))
+  return `${escaped.join(',')}\n`
 }

@@ -18,7 +18,12 @@ export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat):
   const { steps, sets } = listed
   if (format === 'fit') return { content: formatFitWorkout(workout, sets) }
   if (format === 'erg')
-    return { content: formatCourse(workout, steps, { unit: 'WATTS', ofWatts: formatWatts }) }
+    return {
+      content: formatCourse(workout, steps, {
+        unit: 'WATTS',
+        ofWatts: (watts) => String(Math.round(watts * 100) / 100),
+      }),
+    }
   const { ftp } = workout
   if (format === 'json') return { content: formatJson(workout, steps) }
   if (ftp === null || !(ftp > 0))
@@ -34,17 +39,9 @@ function formatJson({ path, name, description, ftp }: SavedWorkout, steps: reado
   const seconds = steps.reduce((sum, step) => sum + step.seconds, 0)
   const shares = steps.map((step) => ({
     ...step,
-    ftp_share: ftp !== null && ftp > 0 ? round(step.watts / ftp) : null,
+    ftp_share: ftp !== null && ftp > 0 ? Math.round((step.watts / ftp) * 1e6) / 1e6 : null,
   }))
   return `${JSON.stringify({ path, name, description, ftp, seconds, steps: shares }, undefined, 2)}\n`
-}
-
-function round(share: number): number {
-  return Math.round(share * 1e6) / 1e6
-}
-
-function formatWatts(watts: number): string {
-  return String(Math.round(watts * 100) / 100)
 }
 
 /** Formats an ERG or MRC file: two points (minute and power) for each step, and texts at their second. */

@@ -52,7 +52,8 @@ export async function exportWorkouts(
   const account = await accountNamed(app, input.account)
   return app.store.transaction(async (tx) => {
     // The daemon waits for no folder but its own.
-    await acquireNamedLock(tx, 'workout folder', isWithin(dir, ownDir) ? '' : resolve(dir))
+    const isWithin = ownDir !== undefined && `${resolve(dir)}${sep}`.startsWith(`${ownDir}${sep}`)
+    await acquireNamedLock(tx, 'workout folder', isWithin ? '' : resolve(dir))
     const all = await findSavedWorkouts(tx, account)
     const chosen = name === undefined ? all.filter(({ isOwn }) => isOwn) : [chooseWorkout(all, name)]
     const { wanted, problems, kept } = makeWorkoutFiles(chosen, { formats: [format] })
@@ -76,10 +77,6 @@ export async function exportWorkouts(
       )
     }
   })
-}
-
-function isWithin(dir: string, folder: string | undefined): boolean {
-  return folder !== undefined && `${resolve(dir)}${sep}`.startsWith(`${folder}${sep}`)
 }
 
 function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWorkout {

@@ -5,6 +5,7 @@ import { SECOND, sleep } from '../../../kit/time.ts'
 export type CopyProgress = { done: number; total: number }
 
 const LOOK_EVERY_MS = SECOND / 2
+const COPIED = 'SELECT tuples_processed::float8 AS rows FROM pg_stat_progress_copy WHERE pid = $1'
 
 export type CopyWatch = Awaited<ReturnType<typeof watchCopy>>
 
@@ -31,8 +32,10 @@ export async function watchCopy(
     while (!stopped.signal.aborted) {
       await sleep(LOOK_EVERY_MS, stopped.signal)
       const before = copied
-      const rows = await store.read((tx) => findCopied(tx, pid)).catch(() => 0)
-      if (before === copied) show(copied + rows)
+      const seen = await store
+        .read((tx) => tx.client.query<{ rows: number }>(COPIED, [pid]))
+        .catch(() => undefined)
+      if (before === copied) show(copied + (seen?.rows[0]?.rows ?? 0))
     }
   }
   show(0)
@@ -49,12 +52,4 @@ export async function watchCopy(
       await watching
     },
   }
-}
-
-async function findCopied(tx: Tx, pid: number): Promise<number> {
-  const { rows } = await tx.client.query<{ rows: number }>(
-    'SELECT tuples_processed::float8 AS rows FROM pg_stat_progress_copy WHERE pid = $1',
-    [pid],
-  )
-  return rows[0]?.rows ?? 0
 }

@@ -63,7 +63,9 @@ export async function* findSampleLines(
   tx: Tx,
   { activityId, path, form }: { activityId: number; path: string; form: 'csv' | 'json' },
 ): AsyncGenerator<string[]> {
-  const query = form === 'csv' ? csvQuery() : jsonQuery(await hasExtras(tx, activityId))
+  const known = 'select from training.sample_extras where activity_id = $1 limit 1'
+  const query =
+    form === 'csv' ? CSV_QUERY : jsonQuery((await tx.client.query(known, [activityId])).rows.length > 0)
   const before = form === 'csv' ? `${activityId},${quoteCsv(path)},` : ''
   // A person who pages through the output may leave the transaction idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
@@ -172,11 +174,8 @@ function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string |
 }
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
-function csvQuery(): string {
-  const pattern = ['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')
-  return `select format('${pattern}', ${ISO_TIME}, ${FIELDS})
-          from training.samples where activity_id = $1 order by ${ORDER}`
-}
+const CSV_QUERY = `select format('${['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')}', ${ISO_TIME}, ${FIELDS})
+  from training.samples where activity_id = $1 order by ${ORDER}`
 
 function jsonQuery(withExtras: boolean): string {
   if (!withExtras) {
@@ -192,9 +191,4 @@ function jsonQuery(withExtras: boolean): string {
             where x.activity_id = $1 group by e.n)
           select row_to_json(r)::text from (
             select ${ISO_TIME} as t, ${FIELDS}, extras from numbered left join extra using (n) order by n) r`
-}
-
-async function hasExtras(tx: Tx, activityId: number): Promise<boolean> {
-  const query = 'select 1 from training.sample_extras where activity_id = $1 limit 1'
-  return (await tx.client.query(query, [activityId])).rows.length > 0
 }
