@@ -15,7 +15,7 @@ import {
   recordReady,
   recordWaiting,
 } from './news.ts'
-import { type KnownWebhook, lockWebhooks, recordComposedUpTo, recordMessages } from './outbox.ts'
+import { lockWebhooks, recordComposedUpTo, recordMessages } from './outbox.ts'
 import type { Webhook, WebhookEvent } from './settings.ts'
 import {
   type Condition,
@@ -57,15 +57,14 @@ export async function composeMessages(
 ): Promise<boolean> {
   if (!(await store.read((tx) => findIsNewsThere(tx, { restMs })))) return false
   return store.transaction(async (tx) => {
-    const known = await lockWebhooks(tx)
-    const after = Math.min(...known.map(({ changeId }) => changeId))
+    const after = await lockWebhooks(tx)
     const { changes } = await findChanges(tx, { after, limit: BATCH })
     const news = [
       ...(await newsOfChanges(tx, changes)),
       ...(await newsOfActivities(tx)),
       ...(await newsOfDigests(tx, restMs)),
     ]
-    await recordNews(tx, { known, webhooks, news })
+    await recordNews(tx, webhooks, news)
     const last = changes.at(-1)
     if (last) await recordComposedUpTo(tx, last.changeId)
     return changes.length === BATCH
@@ -82,7 +81,7 @@ export async function composeConditions(
     condition.state !== 'unknown' && (condition.state === 'wrong') !== wrong.has(subjectOf(condition))
   if (!conditions.some(isNew)) return
   await store.transaction(async (tx) => {
-    const known = await lockWebhooks(tx)
+    await lockWebhooks(tx)
     const news: News[] = []
     for (const condition of conditions.filter(isNew)) {
       const { account, state } = condition
@@ -91,7 +90,7 @@ export async function composeConditions(
       const accountId = account === null ? null : account.accountId
       news.push({ accountId, ...formatCondition(condition, state, new Date()) })
     }
-    await recordNews(tx, { known, webhooks, news })
+    await recordNews(tx, webhooks, news)
   })
 }
 
@@ -99,22 +98,12 @@ function subjectOf({ kind, account }: Condition): string {
   return account === null ? kind : `${kind} ${account.accountId}`
 }
 
-async function recordNews(
-  tx: Tx,
-  input: { known: readonly KnownWebhook[]; webhooks: readonly Webhook[]; news: readonly News[] },
-): Promise<void> {
-  const messages = input.news.flatMap(({ event, accountId, at, data, changeId }) =>
-    input.webhooks
+async function recordNews(tx: Tx, webhooks: readonly Webhook[], news: readonly News[]): Promise<void> {
+  const messages = news.flatMap(({ event, accountId, at, data, changeId }) =>
+    webhooks
       .filter((webhook) => webhook.events.includes(event))
-      .filter(({ name }) => {
-        const known = input.known.find((each) => each.name === name)
-        return known && !known.isGone && (changeId ?? Number.POSITIVE_INFINITY) > known.changeId
-      })
       .map(({ name: webhook }) => ({
-        webhook,
-        account_id: accountId,
-        event,
-        occurred_at: at,
+        ...{ webhook, account_id: accountId, event, occurred_at: at, change_id: changeId },
         data: cleanJson(data) as { readonly [key: string]: Json },
       })),
   )

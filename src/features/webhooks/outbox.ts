@@ -3,24 +3,26 @@ import type { Json } from '../../core/store/schema/schemas.ts'
 import type { Tx } from '../../core/store/store.ts'
 import type { Message } from './message-request.ts'
 
-/** A message to be sent; `data` must be clean, see cleanJson. */
+/** A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. */
 type NewMessage = Readonly<{
   webhook: string
   account_id: number | null
   event: string
   occurred_at: Date
   data: { readonly [key: string]: Json }
+  change_id?: number | undefined
 }>
 
-/** Records messages to be sent, in this order. */
+/** Records messages to be sent, in this order, but none about a change before the addition of its webhook, or to one that is gone. */
 export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return
   await tx.client.query(
     `insert into musette.webhook_messages (webhook, account_id, event, occurred_at, data)
-     select webhook, account_id, event, occurred_at, data
+     select m.webhook, m.account_id, m.event, m.occurred_at, m.data
      from rows from (jsonb_to_recordset($1::jsonb) as
-       (webhook text, account_id integer, event text, occurred_at timestamptz, data jsonb)) with ordinality
-     order by ordinality`,
+       (webhook text, account_id integer, event text, occurred_at timestamptz, data jsonb, change_id bigint)) with ordinality m
+     join musette.webhooks w on w.name = m.webhook and w.gone_at is null and (m.change_id is null or m.change_id > w.change_id)
+     order by m.ordinality`,
     [JSON.stringify(messages)],
   )
 }
@@ -129,9 +131,6 @@ export async function deleteOldMessages(tx: Tx): Promise<void> {
   )
 }
 
-/** A webhook as the database knows it: messages are made of the changes after `changeId`, none while it is gone. */
-export type KnownWebhook = Readonly<{ name: string; changeId: number; isGone: boolean }>
-
 /**
  * Makes the known webhooks equal to those of the file. A new one gets messages about later changes: those with higher numbers, whatever
  * other transaction is open. The open messages of a removed one are dropped. Returns the dropped ones, and the number of new ones.
@@ -168,13 +167,15 @@ async function beginAnew(tx: Tx): Promise<void> {
   )
 }
 
-/** Locks the known webhooks until the transaction ends, so that one process at a time makes messages, and finds them. */
-export async function lockWebhooks(tx: Tx): Promise<KnownWebhook[]> {
-  const { rows } = await tx.client.query<KnownWebhook>(
-    `select name, change_id::float8 as "changeId", gone_at is not null as "isGone"
-     from musette.webhooks order by name for update`,
+/**
+ * Locks the known webhooks until the transaction ends, so that one process at a time makes messages, and finds the number of the change
+ * up to which all have theirs.
+ */
+export async function lockWebhooks(tx: Tx): Promise<number> {
+  const { rows } = await tx.client.query<{ changeId: number }>(
+    'select change_id::float8 as "changeId" from musette.webhooks order by name for update',
   )
-  return rows
+  return Math.min(...rows.map(({ changeId }) => changeId))
 }
 
 /** Records up to which change messages were made. */
