@@ -112,34 +112,36 @@ async function followUpload(context: Context, daemon: RunningDaemon): Promise<vo
   await writeFile(join(dir, `${fileName}.part`), bytes)
   await rename(join(dir, `${fileName}.part`), join(dir, fileName))
   context.note(`dropped ${fileName} (${bytes.length} bytes) into ${dir}`)
-  const seconds = await followLedger(context, daemon, bytes)
-  context.note(`its samples are in SQL, ${seconds.toFixed(1)} s after it was seen`)
-  context.note(`the file is now ${await readMovedPath(context, dir, fileName)}`)
-}
-
-/** Notes each state of the file in the ledger once, until its activity is mirrored. Returns the time from seen to mirrored, s. */
-async function followLedger(context: Context, daemon: RunningDaemon, bytes: Uint8Array): Promise<number> {
   let shown: string | undefined
-  for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
+  const mirrored = await lookFor(context, async () => {
     const upload = await findUploadOf(daemon.app, { account: 'default', bytes })
     if (upload && upload.state !== shown) {
       shown = upload.state
       context.note(`ledger: ${shown}${upload.activityPath ? `, activity ${upload.activityPath}` : ''}`)
     }
-    if (upload?.mirroredAt) return (upload.mirroredAt.getTime() - upload.seenAt.getTime()) / 1_000
-    await sleep(LOOK_EVERY_MS, context.signal)
-  }
-  throw new TransientError('upload_not_mirrored', `no samples yet; run: ${verbOn(daemon.app.config)} status`)
+    return upload?.mirroredAt ? upload.mirroredAt.getTime() - upload.seenAt.getTime() : undefined
+  })
+  if (mirrored === undefined)
+    throw new TransientError(
+      'upload_not_mirrored',
+      `no samples yet; run: ${verbOn(daemon.app.config)} status`,
+    )
+  context.note(`its samples are in SQL, ${(mirrored / 1_000).toFixed(1)} s after it was seen`)
+  const moved = await lookFor(context, async () => {
+    const names = await readdir(join(dir, 'done'), { recursive: true }).catch(() => [])
+    return names.find((path) => path.endsWith(fileName))
+  })
+  context.note(`the file is now ${moved === undefined ? join(dir, fileName) : join(dir, 'done', moved)}`)
 }
 
-async function readMovedPath(context: Context, dir: string, fileName: string): Promise<string> {
+/** Looks until there is something; undefined after two minutes. */
+async function lookFor<T>(context: Context, look: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let waited = 0; waited < UPLOAD_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    const names = await readdir(join(dir, 'done'), { recursive: true }).catch(() => [])
-    const name = names.find((path) => path.endsWith(fileName))
-    if (name) return join(dir, 'done', name)
+    const found = await look()
+    if (found !== undefined) return found
     await sleep(LOOK_EVERY_MS, context.signal)
   }
-  return join(dir, fileName)
+  return undefined
 }
 
 const QUERIES: ReadonlyArray<{ question: string; sql: string }> = [

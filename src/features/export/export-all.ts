@@ -28,17 +28,7 @@ import type { EncodeGroup } from './parquet/parquet-encoder.ts'
 import { exportSettings } from './settings.ts'
 
 /** What an export did: files by what became of them, and the samples and bytes of those that were written. */
-export type ExportCounts = {
-  files: number
-  written: number
-  removed: number
-  samples: number
-  bytes: number
-  /** Parquet files in the folders of the tables that are not of the export, and that a reader would take for part of it */
-  foreign: readonly string[]
-  /** the folder had another line of the database, so everything was written again */
-  anew: boolean
-}
+export type ExportCounts = NonNullable<Awaited<ReturnType<typeof exportAll>>>
 
 type ExportInput = {
   dir: string
@@ -80,14 +70,14 @@ export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportIn
   )
 }
 
-async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<ExportCounts> {
+async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   const { dir } = input
   try {
     const database = await app.store.read(findIdentity)
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
     const before = last?.files ?? {}
-    // Numbers that two lines give out may be the same, and mean other rows.
+    // Then all is written again: numbers that two lines give out may be the same, and mean other rows.
     const anew = last !== undefined && last.database?.line !== line
     const sinceCheckMs = Math.abs(Date.now() - Date.parse(last?.checked_at ?? ''))
     const thorough = input.kind === 'by_hand' || !(sinceCheckMs < CHECK_EVERY_MS)
@@ -104,6 +94,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
       ...{ database: { identity, line }, also, files },
     })
     const removed = Object.keys(before).filter((path) => !Object.hasOwn(files, path)).length
+    // Parquet files in the folders of the tables that a reader would take for part of the export.
     const foreign = await readForeignFiles(dir, files)
     return { files: Object.keys(files).length, ...counts, removed, foreign, anew }
   } catch (error) {
@@ -115,10 +106,7 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput): Promise<
 /** On a schedule all files are read once a day: a disk loses bytes seldom, and the export of a club has gigabytes. */
 const CHECK_EVERY_MS = DAY
 
-type Changes = Pick<ExportCounts, 'written' | 'samples' | 'bytes'> & {
-  files: ExportedFiles
-  exportedAt: string
-}
+type Changes = { written: number; samples: number; bytes: number; files: ExportedFiles; exportedAt: string }
 
 /** Writes the missing or changed files next to the export, from one moment of the database. */
 async function writeChanges(
