@@ -73,7 +73,7 @@ const NO_SUCH_CHECK = /^OK \(not found\)/
  * parameters; any other follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body. Throws only the
  * reason of the signal.
  */
-export async function sendHeartbeat(
+async function sendHeartbeat(
   url: string,
   { problem, ...options }: SendOptions & { problem: string | undefined },
 ): Promise<Answer> {
