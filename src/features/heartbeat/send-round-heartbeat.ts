@@ -1,12 +1,6 @@
 import { withRun } from '../../core/mirror/mirror.ts'
 import { TransientError } from '../../kit/errors.ts'
-import {
-  type Answer,
-  makeReceivers,
-  type ReceiverRequest,
-  type SendOptions,
-  sendRequest,
-} from '../../kit/http/send-request.ts'
+import { makeReceivers, type ReceiverRequest, sendRequest } from '../../kit/http/send-request.ts'
 import { shorten } from '../../kit/text.ts'
 import type { App } from '../../program/app/app.ts'
 import { withRemedy } from '../../program/app/remedy.ts'
@@ -36,8 +30,12 @@ export async function sendRoundHeartbeat(
   const dispatcher = makeReceivers(config.proxies)
   try {
     await withRun(store, RUN, async (tally) => {
-      const { signal } = input
-      const { failure, ms } = await sendHeartbeat(url, { problem, signal, dispatcher })
+      const request = makeHeartbeatRequest(url, problem)
+      const answer = await sendRequest(request, { signal: input.signal, dispatcher })
+      const { ms } = answer
+      const failure = NO_SUCH_CHECK.test(answer.beginning)
+        ? 'the monitor knows no check of this address'
+        : answer.failure
       if (failure !== undefined)
         throw new TransientError(
           'heartbeat_not_taken',
@@ -69,20 +67,10 @@ const KUMA_PATH = /\/api\/push\//
 const NO_SUCH_CHECK = /^OK \(not found\)/
 
 /**
- * Tells a monitor that a round succeeded, or failed with `problem`, one sentence. An address of an Uptime Kuma push monitor gets Kuma's
- * parameters; any other follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body. Throws only the
- * reason of the signal.
+ * Makes the request that tells a monitor that a round succeeded, or failed with `problem`, one sentence. An address of an Uptime Kuma push
+ * monitor gets Kuma's parameters; any other follows healthchecks.io: the address itself, or `/fail` below it with the sentence as the body.
+ * The rest of the address, such as a query, stays.
  */
-async function sendHeartbeat(
-  url: string,
-  { problem, ...options }: SendOptions & { problem: string | undefined },
-): Promise<Answer> {
-  const answer = await sendRequest(makeHeartbeatRequest(url, problem), options)
-  if (!NO_SUCH_CHECK.test(answer.beginning)) return answer
-  return { ...answer, failure: 'the monitor knows no check of this address' }
-}
-
-/** Makes the request of a heartbeat; the rest of the address, such as a query, stays. */
 export function makeHeartbeatRequest(address: string, problem: string | undefined): ReceiverRequest {
   const url = new URL(address)
   if (KUMA_PATH.test(url.pathname)) {
