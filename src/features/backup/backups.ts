@@ -9,7 +9,6 @@ import { keyIdOf } from '../../core/vault/seal.ts'
 import { findKeyIds } from '../../core/vault/stored-credentials.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { orNone } from '../../kit/files.ts'
-import { VERSION } from '../../kit/program-folder.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { MINUTE, systemClock } from '../../kit/time.ts'
 import { openDatabase, openUnmigrated } from '../../program/app/open-database.ts'
@@ -60,8 +59,8 @@ export async function backUp(
       const writing = { store, now: systemClock }
       const report =
         'path' in to
-          ? await writeBackupFile(writing, { path: to.path, version: VERSION, signal, onProgress })
-          : await writeBackup(writing, { write: to.write, version: VERSION, signal, onProgress })
+          ? await writeBackupFile(writing, { ...to, signal, onProgress })
+          : await writeBackup(writing, { ...to, signal, onProgress })
       return { ...report, key: await findKeyNeeds(store, config) }
     }),
   )

@@ -5,7 +5,6 @@ import { findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine, TransientError } from '../../kit/errors.ts'
-import { VERSION } from '../../kit/program-folder.ts'
 import { type Clock, DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
 import { countManifestRows } from './archive/manifest.ts'
@@ -59,7 +58,7 @@ export async function writeScheduledBackup(
       const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
         { store, now: input.now },
-        { path, version: VERSION, signal: input.signal },
+        { path, signal: input.signal },
       )
       tally.bytes = bytes
       if (leftOut.length > 0) log.warn({ leftOut }, 'what musette did not make is not in the backup')

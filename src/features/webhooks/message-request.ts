@@ -63,12 +63,8 @@ function topicOf(address: string): { url: string; topic: string } {
 }
 
 /** Sends a message once, see sendRequest. */
-export function sendMessage(
-  webhook: Webhook,
-  message: Message,
-  { now = new Date(), ...options }: SendOptions & { now?: Date },
-): Promise<Answer> {
-  return sendRequest({ method: 'POST', ...makeRequest(webhook, message, now) }, options)
+export function sendMessage(webhook: Webhook, message: Message, options: SendOptions): Promise<Answer> {
+  return sendRequest({ method: 'POST', ...makeRequest(webhook, message, new Date()) }, options)
 }
 
 /** Sends a message of the event `test` to any webhook. Throws only the reason of the signal. */

@@ -63,10 +63,7 @@ it('a backup and its restore show how many rows are copied, also in the middle o
     // Parts are compressed ahead of the one that is written.
     if (bytes.includes('training.samples/000001')) await writing.midway()
   }
-  await writeBackup(
-    { store: from, now: systemClock },
-    { version: '1.2.3', write, signal, onProgress: writing.onProgress },
-  )
+  await writeBackup({ store: from, now: systemClock }, { write, signal, onProgress: writing.onProgress })
   expectWhole(writing.shown)
 
   const reading = makeViewer()

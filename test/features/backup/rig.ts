@@ -73,7 +73,7 @@ export async function backUpToMemory(url: string, onFirst?: () => Promise<unknow
     const write = async (bytes: Buffer) => {
       if (pieces.push(bytes) === 1) await onFirst?.()
     }
-    await writeBackup({ store, now: systemClock }, { version: '1.2.3', write, signal: never })
+    await writeBackup({ store, now: systemClock }, { write, signal: never })
     return Buffer.concat(pieces)
   } finally {
     await store.close()

@@ -6,6 +6,7 @@ import { checkSchema, findMigrations } from '../../../core/store/migration/schem
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { MusetteError } from '../../../kit/errors.ts'
 import { type DurableFile, openDurableFile, orMissing } from '../../../kit/files.ts'
+import { VERSION } from '../../../kit/program-folder.ts'
 import type { Clock } from '../../../kit/time.ts'
 import { type CopyProgress, type CopyWatch, watchCopy } from '../database/copy-progress.ts'
 import { findForeignParts } from '../database/foreign-parts.ts'
@@ -35,20 +36,16 @@ import { ARCHIVE_END, makeEntry } from './tar.ts'
 
 const READ_BYTES = 1024 * 1024
 
+type BackupOptions = { signal: AbortSignal; onProgress?: ((now: CopyProgress) => void) | undefined }
+
 /**
  * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
  * replaced. Throws as writeBackup does, TransientError `backup_disk_full` and ConfigError `backup_file`.
  */
 export async function writeBackupFile(
   deps: { store: Store; now: Clock },
-  input: {
-    path: string
-    version: string
-    signal: AbortSignal
-    onProgress?: ((now: CopyProgress) => void) | undefined
-  },
+  { path, ...rest }: { path: string } & BackupOptions,
 ): Promise<BackupReport> {
-  const { path, ...rest } = input
   const file = await onDisk(path, () => openTarget(path))
   try {
     const write = (bytes: Buffer) => onDisk(path, () => file.write(bytes))
@@ -97,22 +94,16 @@ export type BackupReport = {
  */
 export async function writeBackup(
   deps: { store: Store; now: Clock },
-  input: {
-    version: string
-    write: (bytes: Buffer) => Promise<void>
-    signal: AbortSignal
-    onProgress?: ((now: CopyProgress) => void) | undefined
-  },
+  { write, signal, onProgress }: { write: (bytes: Buffer) => Promise<void> } & BackupOptions,
 ): Promise<BackupReport> {
-  const { signal, onProgress } = input
   const tables = tablesInOrder()
   let watch: CopyWatch | undefined
   try {
     return await deps.store.read(async (tx) => {
       await lockForReading(tx, tables)
       await checkSchema(tx)
-      const manifest = await findManifest(tx, { tables, madeAt: deps.now(), version: input.version })
-      const archive = makeArchiveWriter(input.write, deps.now())
+      const manifest = await findManifest(tx, tables, deps.now())
+      const archive = makeArchiveWriter(write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
       await archive.add(PLAIN_SQL, Buffer.from(await findPlainSql(tx, manifest)))
       await archive.add(PLAIN_SCRIPT, Buffer.from(SCRIPT))
@@ -133,25 +124,22 @@ export async function writeBackup(
   }
 }
 
-async function findManifest(
-  tx: Tx,
-  input: { tables: readonly BackupTable[]; madeAt: Date; version: string },
-): Promise<Manifest> {
+async function findManifest(tx: Tx, ours: readonly BackupTable[], madeAt: Date): Promise<Manifest> {
   const tables: Manifest['tables'] = []
   const { identity, line } = await findIdentity(tx)
-  for (const table of input.tables) {
+  for (const table of ours) {
     const text = `SELECT count(*)::float8 AS rows FROM ${quoteName(table.name)}`
     const { rows } = await tx.client.query<{ rows: number }>(text)
     tables.push({ ...table, rows: rows[0]?.rows ?? 0 })
   }
   return {
     format: FORMAT,
-    musette: input.version,
-    made_at: input.madeAt.toISOString(),
+    musette: VERSION,
+    made_at: madeAt.toISOString(),
     database: { identity, line },
     migrations: await findMigrations(tx.client),
     tables,
-    sequences: await findSequences(tx, input.tables),
+    sequences: await findSequences(tx, ours),
   }
 }
 
