@@ -42,7 +42,11 @@ export async function acquireLock(dataDir: string, name: LockName = 'owner'): Pr
       }
       if (end.path !== root) await rename(end.path, root)
       await removeLeftovers(root)
-      return { release: () => releaseLock(root, holder.token) }
+      return {
+        async release() {
+          if ((await readHolder(root))?.token === holder.token) await rm(root, { force: true })
+        },
+      }
     }
   } finally {
     await rm(scratch, { force: true })
@@ -87,10 +91,6 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     if (errorCode(error) === 'EEXIST') return false
     throw error
   }
-}
-
-async function releaseLock(root: string, token: string): Promise<void> {
-  if ((await readHolder(root))?.token === token) await rm(root, { force: true })
 }
 
 /** Removes the files of dead processes. Only the holder of the lock calls it. */

@@ -138,7 +138,9 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
   try {
     await app.vault.read(account.accountId)
   } catch (error) {
-    await parkIfDamaged(app, error)
+    // With another code this process may only have the wrong key.
+    if (error instanceof UnreadableLoginError && error.code !== 'secret_key_mismatch')
+      await app.vault.parkUnreadable(error)
     throw error
   }
   return account
@@ -163,10 +165,4 @@ export async function parkUnreadableLogins(
   if (!isKeyRight && unreadable.every(({ code }) => code === 'secret_key_mismatch')) return unreadable[0]
   for (const error of unreadable) await vault.parkUnreadable(error)
   return undefined
-}
-
-/** Parks the account of an UnreadableLoginError, unless this process may only have the wrong key; ignores other errors. */
-async function parkIfDamaged(app: Pick<LocalApp, 'vault'>, error: unknown): Promise<void> {
-  if (!(error instanceof UnreadableLoginError) || error.code === 'secret_key_mismatch') return
-  await app.vault.parkUnreadable(error)
 }

@@ -62,9 +62,13 @@ async function probeService(
   try {
     const answer = await service.listDefaultWorkouts(baseUrl)
     const answeredAt = new Date()
-    const findings = [...addressFindings(baseUrl), ...clockFindings(answer, answeredAt)]
     const ms = answeredAt.getTime() - answer.requestedAt.getTime()
-    return [ok(`${baseUrl} answers within ${ms} ms`), ...findings]
+    const plain = `${baseUrl} is not https, so tokens travel in the clear`
+    return [
+      ok(`${baseUrl} answers within ${ms} ms`),
+      ...(isPlainHttp(baseUrl) ? [warning(plain, 'export MUSETTE_BASE_URL=https://…')] : []),
+      ...clockFindings(answer, answeredAt),
+    ]
   } catch (error) {
     return [unreachableFinding(config, baseUrl, error)]
   }
@@ -76,12 +80,6 @@ function unreachableFinding(config: DoctorContext['config'], baseUrl: string, er
   if (!isWrong) return problemOf(error, remedy)
   const found = `${baseUrl}: ${withRemedy(errorLine(error), { hint: remedy.hint })}`
   return problem('configuration', found, remedy.run)
-}
-
-function addressFindings(baseUrl: string): Finding[] {
-  if (!isPlainHttp(baseUrl)) return []
-  const found = `${baseUrl} is not https, so tokens travel in the clear`
-  return [warning(found, 'export MUSETTE_BASE_URL=https://…')]
 }
 
 function clockFindings(

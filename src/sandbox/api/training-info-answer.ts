@@ -12,14 +12,16 @@ export const answerTrainingInfo: RiderAnswer = ({ world, rider }, request) => {
   if (!['', 'erg', 'zwo'].includes(format)) return refuse(400, 'format is erg or zwo')
   const nowMs = world.now().getTime()
   const loads = loadsAt(rider, nowMs)
+  const { tl } = loads
   const { ftp, ltp, hie, pp } = riderSignature(rider, nowMs)
   return json(200, {
     success: true,
     signature: { ftp, ltp, hie, pp },
     status: freshnessOf(loads),
     weight: rider.body.weightKg,
-    tl: withTotal(loads.tl),
-    targetXSS: withTotal(targetOf(loads.tl)),
+    tl: withTotal(tl),
+    // Slightly more than the load that keeps the training load constant.
+    targetXSS: withTotal({ low: tl.low * 1.08, high: tl.high * 1.1, peak: tl.peak * 1.1 }),
     source: 'Improvement Rate',
     wotd: makeWorkoutOfTheDay({ world, rider }, { nowMs, format, origin: request.origin }),
   })
@@ -62,11 +64,6 @@ function makeWorkoutOfTheDay(
     difficulty: workout.difficulty,
     ...(input.format === '' ? {} : { url: file }),
   }
-}
-
-/** Returns slightly more than the load that keeps the training load constant. */
-function targetOf(load: Load): Load {
-  return { low: load.low * 1.08, high: load.high * 1.1, peak: load.peak * 1.1 }
 }
 
 function withTotal(load: Load) {

@@ -1,3 +1,5 @@
+import { isLoopback } from '../../kit/loopback.ts'
+
 /** A program that may request tokens, and its grants. */
 export type Client = {
   id: string
@@ -21,7 +23,7 @@ const DEMO_APPLICATION: Client = {
   secret: 'demo_secret',
   name: 'Demo Application',
   grants: ['authorization_code', 'refresh_token'],
-  mayRedirect: isLoopback,
+  mayRedirect: isOfThisMachine,
 }
 
 /** A client that only this sandbox has. */
@@ -38,9 +40,8 @@ export function makeClients(further: readonly RegisteredClient[]): Client[] {
 }
 
 /** Accepts any port and path on this machine, without fragment or credentials. */
-function isLoopback(uri: string): boolean {
+function isOfThisMachine(uri: string): boolean {
   if (!URL.canParse(uri)) return false
-  const url = new URL(uri)
-  const here = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
-  return url.protocol === 'http:' && here && url.hash === '' && url.username === '' && url.password === ''
+  const { protocol, hostname, hash, username, password } = new URL(uri)
+  return protocol === 'http:' && isLoopback(hostname) && `${hash}${username}${password}` === ''
 }
