@@ -47,6 +47,8 @@ describe('Ctrl-C on a terminal', () => {
       ),
     })
     expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
+    await steer('settings', { latency_ms: 0 }, 'PATCH')
+    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
   })
 
   it('that npx sends twice counts once: a running token refresh finishes', async () => {
