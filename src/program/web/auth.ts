@@ -4,7 +4,7 @@ import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { SECOND, systemClock } from '../../kit/time.ts'
-import { type EndedSessions, makeSessions, type Sessions } from './sessions.ts'
+import { type EndedSessions, makeSessions } from './sessions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,7 +28,7 @@ declare module 'fastify' {
 const WRONG_TOKENS = { max: 5, timeWindow: 10 * SECOND }
 const SESSION_COOKIE = 'musette_session'
 
-export type Verdict =
+type Verdict =
   | { kind: 'authenticated' }
   | { kind: 'unauthenticated' }
   | { kind: 'wrong_token' }
@@ -74,7 +74,9 @@ export async function registerAuth(
       const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
       // Node reads a header's bytes as latin1; a token may hold any character.
       if (bearer !== undefined) return await checkToken(request, Buffer.from(bearer, 'latin1').toString())
-      return { kind: (await hasOpenSession(sessions, request)) ? 'authenticated' : 'unauthenticated' }
+      const session = request.cookies[SESSION_COOKIE]
+      const isOpen = session !== undefined && (await sessions.isOpen(session))
+      return { kind: isOpen ? 'authenticated' : 'unauthenticated' }
     },
     beginSession(request, reply) {
       const { value, maxAgeS } = sessions.begin()
@@ -124,11 +126,6 @@ async function refuse(request: FastifyRequest, reply: FastifyReply, verdict: Ver
 /** Tells whether a browser requests a page, and not a program or a page's script. */
 export function isPageVisit({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
-}
-
-async function hasOpenSession(sessions: Sessions, { cookies }: FastifyRequest): Promise<boolean> {
-  const session = cookies[SESSION_COOKIE]
-  return session !== undefined && (await sessions.isOpen(session))
 }
 
 /** `secure` follows the page's address, which the browser sends with a write; proxy headers can be forged. */

@@ -7,7 +7,7 @@ import { MINUTE, SECOND } from '../../kit/time.ts'
 export const REQUEST_MS = 10 * SECOND
 
 /** The time of a 200 MiB file over a slow line. */
-export const LONGEST_UPLOAD_MS = 60 * MINUTE
+export const MAX_UPLOAD_MS = 60 * MINUTE
 
 /** A browser opens six; the rest of a process's 1,024 file descriptors are for Postgres, the service and the drop folder. */
 const MAX_CONNECTIONS = 256

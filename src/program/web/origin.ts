@@ -29,7 +29,8 @@ async function refuseForeignHost(request: FastifyRequest, reply: FastifyReply): 
 function isOwnWrite({ headers, host }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
-  if (headers.origin !== undefined) return hostOf(headers.origin) === host.toLowerCase()
+  const { origin } = headers
+  if (origin !== undefined) return URL.canParse(origin) && new URL(origin).host === host.toLowerCase()
   return headers.authorization !== undefined
 }
 
@@ -37,8 +38,4 @@ function isOwnWrite({ headers, host }: FastifyRequest): boolean {
 function isFromProgram({ headers, routeOptions }: FastifyRequest): boolean {
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) return false
   return routeOptions.config?.forPrograms === true
-}
-
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined
 }

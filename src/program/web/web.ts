@@ -1,11 +1,11 @@
 import { AjvCompiler, type BuildCompilerFromPool } from '@fastify/ajv-compiler'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { ConfigError } from '../../kit/errors.ts'
 import { isLoopback } from '../../kit/loopback.ts'
 import type { WebParts } from '../frame/define-feature.ts'
 import { isPageVisit, registerAuth, requireAuth } from './auth.ts'
 import { type Readiness, registerHealth } from './health-routes.ts'
-import { LONGEST_UPLOAD_MS, limitConnections, listenOn, REQUEST_MS } from './listen.ts'
+import { limitConnections, listenOn, MAX_UPLOAD_MS, REQUEST_MS } from './listen.ts'
 import { registerLogin } from './login-page.ts'
 import { registerOriginChecks } from './origin.ts'
 import { registerSecurityHeaders } from './security-headers.ts'
@@ -16,7 +16,7 @@ export type WebDeps = Pick<WebParts, 'app' | 'jobs' | 'features' | 'isWatched' |
   endedSessions: EndedSessions
 }
 
-export type WebOptions = {
+type WebOptions = {
   host: string
   port: number
   /** the path at which a reverse proxy serves it, see MUSETTE_HTTP_PATH */
@@ -42,7 +42,7 @@ export async function openWeb(
     schemaController: { compilersFactory: { buildValidator: compileAtFirstRequest } },
     forceCloseConnections: true,
     routerOptions: { ignoreTrailingSlash: true },
-    requestTimeout: LONGEST_UPLOAD_MS,
+    requestTimeout: MAX_UPLOAD_MS,
     rewriteUrl: (request) => withoutRoot(request.url ?? '/', root),
     // Node's default is 60 s for headers, checked every 30 s.
     http: { headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2 },
@@ -65,17 +65,24 @@ export async function openWeb(
   server.addHook('preHandler', refuseOddValues)
   const pictures = await Promise.all(deps.features.map((feature) => feature.pictures?.(deps.app.config)))
   await registerSecurityHeaders(server, pictures)
-  if (root) redirectBelow(server, root)
+  // A redirect to a path of this site stays below the root.
+  if (root)
+    server.addHook('onSend', async (_request, reply) => {
+      const location = reply.getHeader('location')
+      if (typeof location === 'string' && location.startsWith('/')) reply.header('location', root + location)
+    })
   registerOriginChecks(server, { loopbackOnly: token === undefined })
   const auth =
     token === undefined ? undefined : await registerAuth(server, { log, endedSessions }, { token, root })
   requireAuth(server, auth)
   if (auth) await registerLogin(server, auth, root)
   registerHealth(server, deps)
-  const setNoSuchPage: WebParts['setNoSuchPage'] = (send) => {
-    sendNoSuchPage = send
+  const parts: WebParts = {
+    ...{ ...deps, root, signOut: token !== undefined },
+    setNoSuchPage(send) {
+      sendNoSuchPage = send
+    },
   }
-  const parts = { ...deps, root, signOut: token !== undefined, setNoSuchPage }
   for (const feature of deps.features) await feature.routes?.(server, parts)
   return listenOn(server, { host, port })
 }
@@ -101,14 +108,6 @@ function withoutRoot(url: string, root: string): string {
   if (root === '' || !url.startsWith(root) || !['/', '?', ''].includes(url.charAt(root.length))) return url
   const rest = url.slice(root.length)
   return rest.startsWith('/') ? rest : `/${rest}`
-}
-
-/** Moves every redirect to a path of this site below `root`. */
-function redirectBelow(server: FastifyInstance, root: string): void {
-  server.addHook('onSend', async (_request, reply) => {
-    const location = reply.getHeader('location')
-    if (typeof location === 'string' && location.startsWith('/')) reply.header('location', root + location)
-  })
 }
 
 /** Refuses an address that others can reach without a token, before anything is opened. */

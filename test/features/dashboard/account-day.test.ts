@@ -57,13 +57,13 @@ test('a page has the days of the rider, where UTC has others', async () => {
     const fitness = await findFitness({ store }, {})
     const [status] = await store.read(findAccountStatuses)
     const { calendar } = await findActivityCalendar({ store }, {})
-    const [signature, load] = [fitness?.signature.at.map(formatDay), fitness?.load.at.map(formatDay)]
+    const daysOf = (at: readonly number[] = []) => at.map((day) => formatDay(day))
     expect({
       zone,
-      signature,
-      load,
+      signature: daysOf(fitness?.signature.at),
+      load: daysOf(fitness?.load.at),
       newest: formatDay(status?.newest_activity_day ?? ''),
-      listed: calendar.days.map(formatDay),
+      listed: calendar.days.map((listed) => formatDay(listed.day)),
     }).toEqual({ zone, signature: [day], load: [day], newest: day, listed: [day] })
     // The last that was told on the day.
     expect(fitness?.signature.ftp).toEqual([251])

@@ -47,7 +47,7 @@ it('the recommended load of a day is the first one seen on it, and a ride of the
     `update training.activities set started_at = started_at - interval '7 days', started_at_local = started_at_local - interval '7 days'`,
   )
   const page = await findFitness({ store: scene.store }, { accountId })
-  expect(page?.weeks.recommended_xss).toEqual([180, 0])
+  expect(page?.weeks.map(({ recommended }) => recommended)).toEqual([180, 0])
   const [asked] = await scene.query(
     `select sum(r.xss) as recommended from training.daily_load d join training.recommended_load r using (account_id, day) where told_on = day`,
   )
@@ -80,7 +80,7 @@ it('loads and form have a value on each day, and the ramp in a week of rest', as
     [38, null, null],
   ])
   // The ends of the weeks are the 7th, the 14th, the 21st and the day that was told last.
-  expect(page?.weeks.training_load.slice(0, 4)).toEqual([54, 47, 40, 38])
+  expect(page?.weeks.slice(0, 4).map((week) => week.load)).toEqual([54, 47, 40, 38])
 })
 
 it('a run is not a best of the bicycle, on the page too, where all sports can be selected', async () => {
@@ -109,8 +109,8 @@ it('a run is not a best of the bicycle, on the page too, where all sports can be
     return [
       page?.best[0]?.all_time?.watts,
       page?.best[0]?.last_90_days?.watts,
-      page?.weeks.xss.at(-1),
-      page?.weeks.activities.at(-1),
+      page?.weeks.at(-1)?.xss,
+      page?.weeks.at(-1)?.activities,
     ]
   }
   expect(await best()).toEqual([250, 250, 50, 2])

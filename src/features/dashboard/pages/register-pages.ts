@@ -9,13 +9,11 @@ import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
 import { registerActivity } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
-import { makePageTokens } from './page-token.ts'
 import { registerRuns } from './runs/routes.ts'
 import { KEEP_MS } from './send-view.ts'
-import { registerDropZone } from './today/drop-routes.ts'
-import { registerHomeTimezone } from './today/home-routes.ts'
 import { collectProblems } from './today/problems.ts'
 import { registerToday, registerWorkoutOfDay } from './today/routes.ts'
+import { registerWrites } from './today/write-routes.ts'
 
 /** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
 const PAGES: readonly Page[] = [
@@ -30,7 +28,7 @@ const NO_SUCH_ACTIVITY: Page = {
   text: 'There is no activity of that number in the mirror.',
 }
 const NO_SUCH_PAGE: Page = { title: 'No such page', text: 'There is no page at this address.' }
-const LONGEST_ID = 2_147_483_647
+const MAX_ID = 2_147_483_647
 
 /**
  * Adds the pages of the dashboard, at `/`, at the addresses of its menu and at `/activities/<id>`, with their scripts and styles under
@@ -40,11 +38,9 @@ export async function registerPages(
   server: FastifyInstance,
   { app: opened, jobs, features, root, signOut, isWatched, setNoSuchPage }: WebParts,
 ): Promise<void> {
-  const listFormats = (of: 'activity' | 'workout') =>
-    features.flatMap(({ downloads }) => downloads?.[of] ?? [])
-  const downloads = { activity: listFormats('activity'), workout: listFormats('workout') }
+  const formatsOf = (of: 'activity' | 'workout') => features.flatMap(({ downloads }) => downloads?.[of] ?? [])
+  const downloads = { activity: formatsOf('activity'), workout: formatsOf('workout') }
   const app: PagesApp = { ...opened, queues: jobs.queues(), downloads }
-  const tokens = makePageTokens()
   const menu = { pages: PAGES, root, signOut }
   setNoSuchPage((reply) => sendPage(reply.code(404), NO_SUCH_PAGE, menu))
   await server.register(fastifyStatic, {
@@ -71,8 +67,7 @@ export async function registerPages(
   // Bookmarks name the page that the queues had.
   server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
   registerWorkoutOfDay(server, app)
-  await registerDropZone(server, app, { tokens, isWatched })
-  registerHomeTimezone(server, app, tokens)
+  await registerWrites(server, app, { isWatched })
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => {
@@ -96,7 +91,7 @@ export async function registerPages(
 
 /** Finds an activity; undefined for an unknown one, null while the database is unreachable: the page then says so and waits. */
 async function findFacts(app: PagesApp, activityId: number) {
-  if (activityId < 1 || activityId > LONGEST_ID) return undefined
+  if (activityId < 1 || activityId > MAX_ID) return undefined
   try {
     return await app.store.read((tx) => findActivityFacts(tx, activityId))
   } catch (error) {

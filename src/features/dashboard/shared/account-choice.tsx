@@ -7,10 +7,9 @@ type Choice = {
   shown: number | null
 }
 
-/** Reads the account in the page's address as a query of the API; empty without one. */
-export function readAccountQuery(): string {
-  const account = new URLSearchParams(location.search).get('account')
-  return account !== null && /^\d{1,9}$/.test(account) ? `?account=${account}` : ''
+/** Reads the account in the page's address; undefined without one. */
+export function readAccount(): string | undefined {
+  return new URLSearchParams(location.search).get('account')?.match(/^\d{1,9}$/)?.[0]
 }
 
 /** The choice of the account; nothing for a single one. */

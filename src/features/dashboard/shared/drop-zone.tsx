@@ -1,28 +1,27 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Dropped } from '../../../program/app/files/drop-file.ts'
-import type { findDroppedContents } from '../pages/today/drop-routes.ts'
+import type { findDroppedContents } from '../pages/today/write-routes.ts'
+import { formatQuery } from './address-query.tsx'
 import { formatName, formatNumber } from './format.ts'
-import { fetchJson, readReason } from './live.tsx'
+import { fetchJson, readReason, send } from './live.tsx'
 import { Badge, Link, type Mood, Select } from './parts.tsx'
-import { ROOT } from './root.ts'
 import type { Sent } from './sent.ts'
 
 type Content = Sent<typeof findDroppedContents>[number]
 type Accepted = Extract<Dropped, { accepted: true }>
+type Result = { mood: Mood; state: string; reason: string; contents: readonly Content[] }
 /** A dropped file and its result. */
-type Item = {
-  name: string
-  account: string
-  mood: Mood
-  state: string
-  reason: string
-  contents: readonly Content[]
-}
+type Item = Result & { file: File; account: string }
 
 const MAX_BYTES = 200 * 1_024 * 1_024
 const DROPPABLE = /\.(?:fit|fit\.gz|zip)$/i
 const FOLLOW_EVERY_MS = 2_000
+/** Before a file is sent again. */
+const PAUSE_MS = 5_000
+const MAX_ATTEMPTS = 11
+/** In one address. */
+const MAX_IDS = 50
 /** The final states. */
 const ENDED: readonly string[] = ['mirrored', 'attached', 'duplicate', 'refused']
 const MOODS: Readonly<Record<string, Mood>> = {
@@ -110,22 +109,17 @@ function useDrops(add: (files: Iterable<File>) => void): boolean {
 /** Sends the added files one after the other, and follows their results. */
 function useSending(account: string) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const { items, waiting, sending } = useRef({
-    items: [] as Item[],
-    waiting: [] as Array<{ file: File; item: Item }>,
-    sending: { now: false },
-  }).current
-  const change = (item: Item, changes: Partial<Item>) => {
+  const { items, sending } = useRef({ items: [] as Item[], sending: { now: false } }).current
+  const change = (item: Item, changes: Partial<Result>) => {
     Object.assign(item, changes)
     redraw(undefined)
   }
   const add = (files: Iterable<File>) => {
     for (const file of files) {
-      const item: Item = { name: file.name, account, mood: 'busy', state: 'waits', reason: '', contents: [] }
-      items.unshift(item)
       const problem = problemOf(file)
-      if (problem) change(item, { mood: 'bad', state: 'refused', reason: problem })
-      else waiting.push({ file, item })
+      const result =
+        problem === undefined ? makeResult('busy', 'waits', '') : makeResult('bad', 'refused', problem)
+      items.unshift({ ...result, file, account })
     }
     redraw(undefined)
     void sendAll()
@@ -133,10 +127,11 @@ function useSending(account: string) {
   const sendAll = async () => {
     if (sending.now) return
     sending.now = true
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { file, item } = next
+    for (;;) {
+      const item = items.findLast(({ state }) => state === 'waits')
+      if (!item) break
       change(item, { state: 'sending' })
-      change(item, await send(file, item.account))
+      change(item, await sendFile(item))
       void followContents(item, (contents) => change(item, { contents }))
     }
     sending.now = false
@@ -150,57 +145,42 @@ function problemOf({ name, size }: File): string | undefined {
   return undefined
 }
 
-type SentFile = Pick<Item, 'mood' | 'state' | 'reason' | 'contents'>
+function makeResult(mood: Mood, state: string, reason: string, contents: readonly Content[] = []): Result {
+  return { mood, state, reason, contents }
+}
 
-const failed = (reason: string, state = 'not sent'): SentFile => ({
-  mood: 'bad',
-  state,
-  reason,
-  contents: [],
-})
-const PAUSE_MS = 5_000
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Sends a file with the page's token, and with a new token after a restart of the daemon. */
-async function send(file: File, account: string): Promise<SentFile> {
-  for (let attempt = 0; ; attempt++) {
+async function sendFile({ file, account }: Item): Promise<Result> {
+  const failed = (reason: string, state = 'not sent') => makeResult('bad', state, reason)
+  for (let attempt = 1; ; attempt++) {
     const page = await fetchJson<{ token: string; closed: string | null }>('/api/drop')
     if (page.kind !== 'data') return failed('The daemon does not answer; choose the file again later.')
     if (page.data.closed !== null) return failed(page.data.closed)
-    try {
-      const query = new URLSearchParams({ account, name: file.name })
-      const response = await fetch(`${ROOT}/api/drop?${query}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/octet-stream', 'x-musette-page': page.data.token },
-        body: file,
-      })
-      if (response.status === 202) {
-        const { contents } = (await response.json()) as Accepted
-        const reason = 'it is safe in the drop folder'
-        return { mood: 'good', state: 'accepted', reason, contents: contents.map(makeUnknown) }
-      }
-      if ((response.status === 403 || response.status === 429) && attempt < 10) {
-        await sleep(PAUSE_MS)
-        continue
-      }
-      return failed(await readReason(response), response.status === 422 ? 'refused' : 'not sent')
-    } catch {
-      return failed('The connection was cut, and nothing of it was kept; choose the file again.')
+    const response = await send(
+      `/api/drop${formatQuery({ account, name: file.name })}`,
+      page.data.token,
+      file,
+    )
+    if (!response) return failed('The connection was cut, and nothing of it was kept; choose the file again.')
+    if (response.status === 202) {
+      const { contents } = (await response.json()) as Accepted
+      return makeResult('good', 'accepted', 'it is safe in the drop folder', contents.map(makeContent))
     }
+    const isBusy = response.status === 403 || response.status === 429
+    if (!isBusy || attempt === MAX_ATTEMPTS)
+      return failed(await readReason(response), response.status === 422 ? 'refused' : 'not sent')
+    await sleep(PAUSE_MS)
   }
 }
 
-const makeUnknown = ({ fileName, contentId, isKnown }: Accepted['contents'][number]): Content => ({
-  content_id: contentId,
-  file_name: fileName,
-  state: isKnown ? 'duplicate' : 'accepted',
-  reason: isKnown ? 'it was uploaded before' : null,
-  activity_id: null,
-  activity_name: null,
+const makeContent = ({ fileName, contentId, isKnown }: Accepted['contents'][number]): Content => ({
+  ...{ content_id: contentId, file_name: fileName, activity_id: null, activity_name: null },
+  ...(isKnown
+    ? { state: 'duplicate', reason: 'it was uploaded before' }
+    : { state: 'accepted', reason: null }),
 })
-
-/** The most ids in one address. */
-const IDS_AT_ONCE = 50
 
 /** Requests the results of a file's contents until they are final. */
 async function followContents(item: Item, onContents: (contents: readonly Content[]) => void): Promise<void> {
@@ -208,24 +188,24 @@ async function followContents(item: Item, onContents: (contents: readonly Conten
   while (item.contents.some(isOpen)) {
     await sleep(FOLLOW_EVERY_MS)
     if (document.hidden) continue
-    const open = item.contents.filter(isOpen).slice(0, IDS_AT_ONCE)
+    const open = item.contents.filter(isOpen).slice(0, MAX_IDS)
     const ids = open.map(({ content_id: id }) => id).join(',')
-    const query = new URLSearchParams({ account: item.account, ids })
-    const answer = await fetchJson<readonly Content[]>(`/api/drop/contents?${query}`)
+    const query = formatQuery({ account: item.account, ids })
+    const answer = await fetchJson<readonly Content[]>(`/api/drop/contents${query}`)
     if (answer.kind !== 'data') continue
     const known = new Map(answer.data.map((content) => [content.content_id, content]))
     onContents(item.contents.map((content) => ({ ...content, ...known.get(content.content_id) })))
   }
 }
 
-function ItemLine({ item: { name, mood, state, reason, contents } }: { item: Item }) {
+function ItemLine({ item: { file, mood, state, reason, contents } }: { item: Item }) {
+  const name = <strong>{formatName(file.name)}</strong>
   const [only] = contents
-  if (contents.length === 1 && only)
-    return <ContentLine name={<strong>{formatName(name)}</strong>} content={only} />
+  if (contents.length === 1 && only) return <ContentLine name={name} content={only} />
   const ended = contents.filter((content) => ENDED.includes(content.state)).length
   return (
     <li>
-      <strong>{formatName(name)}</strong> <Badge mood={mood}>{state}</Badge>{' '}
+      {name} <Badge mood={mood}>{state}</Badge>{' '}
       {contents.length > 0
         ? `${formatNumber(ended)} of ${formatNumber(contents.length)} files are through`
         : reason}

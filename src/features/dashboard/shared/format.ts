@@ -1,24 +1,28 @@
-import { readSettings } from './settings.ts'
+import { readSetting } from './settings.ts'
 
 const NONE = '–'
-const { distances, dates } = readSettings()
 /** The browser's own language, or English with the day first. */
-const LOCALE = dates === 'browser' ? undefined : 'en-GB'
-const inUtc = (parts: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(LOCALE, { timeZone: 'UTC', ...parts })
+const LOCALE = readSetting('dates') === 'browser' ? undefined : 'en-GB'
+const inUtc = (parts: Intl.DateTimeFormatOptions, locale = LOCALE) =>
+  new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...parts })
 const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const
 const WALL_CLOCK = inUtc({ ...DAY_PARTS, weekday: 'short', hour: '2-digit', minute: '2-digit' })
-const DAY = inUtc(DAY_PARTS)
-const WEEKDAY = inUtc({ weekday: 'long', day: 'numeric', month: 'long' })
-const WEEKDAY_LETTERS = inUtc({ weekday: 'short' })
-const DAY_AND_MONTH = inUtc({ day: 'numeric', month: 'short' })
+const DAYS = {
+  day: inUtc(DAY_PARTS),
+  'with weekday': inUtc({ weekday: 'long', day: 'numeric', month: 'long' }),
+  weekday: inUtc({ weekday: 'short' }),
+  'without year': inUtc({ day: 'numeric', month: 'short' }),
+  month: inUtc({ month: 'short' }, 'en-GB'),
+}
+
+type Known = number | null | undefined
 
 /**
  * Formats a number with separated thousands and its unit; a dash for none. A negative number has a minus, a rounded zero no sign.
  * `signDisplay`: `exceptZero` writes the plus of a change.
  */
 export function formatNumber(
-  value: number | null | undefined,
+  value: Known,
   unit = '',
   digits = 0,
   signDisplay: 'negative' | 'exceptZero' = 'negative',
@@ -30,13 +34,11 @@ export function formatNumber(
 
 /** The units of distances, speeds and heights, with their factors for a kilometre, a km/h and a metre. */
 export const UNITS =
-  distances === 'miles'
+  readSetting('distances') === 'miles'
     ? { distance: 'mi', speed: 'mph', aKm: 1 / 1.609344, height: 'ft', aMetre: 1 / 0.3048 }
     : { distance: 'km', speed: 'km/h', aKm: 1, height: 'm', aMetre: 1 }
 
-type Known = number | null | undefined
-const times = (value: Known, factor: number) =>
-  value === null || value === undefined ? value : value * factor
+const times = (value: Known, factor: number) => value && value * factor
 
 /** Says how many activities the sums and bests have while others are still to be fetched; empty when all are here. */
 export function describeMissing(all: number, toFetch: number): string {
@@ -65,6 +67,11 @@ export function formatHeight(m: Known): string {
   return formatNumber(times(m, UNITS.aMetre), UNITS.height)
 }
 
+/** Writes a note with values in it; empty when one of them is not known. */
+export function note(words: TemplateStringsArray, ...values: readonly string[]): string {
+  return values.some((value) => value === '' || value === NONE) ? '' : String.raw({ raw: words }, ...values)
+}
+
 /** The longest name on a list; an activity's own page shows all of it. */
 const MAX_NAME = 120
 
@@ -80,7 +87,7 @@ export function formatPerKg(watts: Known, kg: Known): string {
 }
 
 /** Formats seconds as a stop watch does: `1:02:03`, `2:03`. */
-export function formatStopwatch(seconds: number | null | undefined): string {
+export function formatStopwatch(seconds: Known): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE
   const whole = Math.max(0, Math.round(seconds))
   const minutes = Math.floor(whole / 60)
@@ -117,23 +124,8 @@ export function formatWallClock(local: string | null): string {
  * Formats a day of the daemon (`2026-11-18`, or seconds since 1970 at 0:00 UTC). The day of an instant depends on the rider's place, so an
  * instant throws.
  */
-export function formatDay(day: string | number): string {
-  return DAY.format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))
-}
-
-/** Formats a day (`2026-11-18`) with its weekday and without its year. */
-export function formatWeekday(day: string): string {
-  return WEEKDAY.format(new Date(`${day}T00:00:00Z`))
-}
-
-/** Formats the short weekday of a day (`2026-11-18`). */
-export function formatWeekdayLetters(day: string): string {
-  return WEEKDAY_LETTERS.format(new Date(`${day}T00:00:00Z`))
-}
-
-/** Formats a day, seconds since 1970 at 0:00 UTC, without its year. */
-export function formatDayOfYear(day: number): string {
-  return DAY_AND_MONTH.format(day * 1_000)
+export function formatDay(day: string | number, as: keyof typeof DAYS = 'day'): string {
+  return DAYS[as].format(typeof day === 'number' ? day * 1_000 : new Date(`${day}T00:00:00Z`))
 }
 
 /** Formats an instant in this machine's zone, which it names. */

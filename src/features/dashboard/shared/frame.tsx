@@ -2,7 +2,7 @@ import { type ComponentChild, render } from 'preact'
 import { fetchJson } from './live.tsx'
 import { Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
-import { readSettings, type Settings, storeSettings } from './settings.ts'
+import { readSetting, SETTINGS, storeSetting } from './settings.ts'
 
 /** Shows a page's contents in its frame, and the settings below them. */
 export function showPage(page: ComponentChild): void {
@@ -33,37 +33,16 @@ async function onDrag(event: DragEvent): Promise<void> {
 
 /** Shows the settings; a new choice draws the page again. */
 export function showSettings(): void {
-  render(
-    <>
-      <Choice name="distances" label="Distances" values={{ kilometres: 'kilometres', miles: 'miles' }} />
-      <Choice
-        name="dates"
-        label="Dates"
-        values={{ 'day first': '18 Nov 2026', browser: 'as this browser writes them' }}
-      />
-    </>,
-    find('#settings'),
-  )
-}
-
-type ChoiceProps<Name extends keyof Settings> = {
-  name: Name
-  label: string
-  values: Record<Settings[Name], string>
-}
-
-function Choice<Name extends keyof Settings>({ name, label, values }: ChoiceProps<Name>) {
-  return (
-    <label for={`setting-${name}`}>
-      {label}{' '}
+  const choices = (Object.keys(SETTINGS) as Array<keyof typeof SETTINGS>).map((name) => (
+    <label key={name} for={`setting-${name}`}>
+      {name.replace(/^./, (letter) => letter.toUpperCase())}{' '}
       <Select
         id={`setting-${name}`}
-        value={readSettings()[name]}
-        options={Object.entries<string>(values)}
-        onChoose={(value) => {
-          if (storeSettings({ ...readSettings(), [name]: value })) location.reload()
-        }}
+        value={readSetting(name)}
+        options={Object.entries<string>(SETTINGS[name])}
+        onChoose={(value) => storeSetting(name, value) && location.reload()}
       />
     </label>
-  )
+  ))
+  render(choices, find('#settings'))
 }

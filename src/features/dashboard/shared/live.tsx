@@ -4,7 +4,9 @@ import { Notice, type Problem } from './parts.tsx'
 import { find, ROOT } from './root.ts'
 
 /** While a problem lasts, requests slow down to one in this time. */
-const LONGEST_PAUSE_MS = 15_000
+const MAX_PAUSE_MS = 15_000
+/** A page that is shown ends the pause. */
+const HIDDEN_PAUSE_MS = 3_600_000
 
 /** Shows an answer. When it returns a problem, that is shown too, and the same answer is passed again. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most pages only draw
@@ -48,7 +50,7 @@ export async function follow<T>(
   let last: string | undefined
   let problems = 0
   for (;;) {
-    await untilVisible()
+    while (document.hidden) await pause(HIDDEN_PAUSE_MS)
     if (signal.aborted) return
     const now = path()
     const answer = await fetchJson<T>(now, now === last ? etag : undefined)
@@ -66,34 +68,21 @@ export async function follow<T>(
     // The same request would be refused again.
     if (answer.kind === 'problem' && answer.isFinal) return
     problems = problem ? problems + 1 : 0
-    await pause(Math.min(Math.max(everyMs, LONGEST_PAUSE_MS), everyMs * 1.5 ** problems))
+    await pause(Math.min(Math.max(everyMs, MAX_PAUSE_MS), everyMs * 1.5 ** problems))
   }
 }
 
-function untilVisible(): Promise<void> {
-  if (!document.hidden) return Promise.resolve()
-  return new Promise((resolve) => {
-    const onChange = () => {
-      if (document.hidden) return
-      document.removeEventListener('visibilitychange', onChange)
-      resolve()
-    }
-    document.addEventListener('visibilitychange', onChange)
-  })
-}
-
-/** Ends early when the page is shown again or the network is back. */
+/** Ends early when the page is hidden or shown, or the network is back. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
+    const ended = new AbortController()
     const end = () => {
-      clearTimeout(timer)
-      document.removeEventListener('visibilitychange', end)
-      removeEventListener('online', end)
+      ended.abort()
       resolve()
     }
-    const timer = setTimeout(end, ms)
-    document.addEventListener('visibilitychange', end)
-    addEventListener('online', end)
+    setTimeout(end, ms)
+    document.addEventListener('visibilitychange', end, { signal: ended.signal })
+    addEventListener('online', end, { signal: ended.signal })
   })
 }
 
@@ -160,6 +149,12 @@ async function readProblem(response: Response): Promise<Problem> {
       link: { to: location.pathname.slice(ROOT.length), text: 'Open the page without it' },
     }
   return { text: `The daemon could not answer (${reason}). This page tries again by itself.` }
+}
+
+/** Sends something to the daemon with the token of the page; undefined when the connection is cut. */
+export async function send(path: string, token: string, body?: Blob): Promise<Response | undefined> {
+  const headers = { 'x-musette-page': token, ...(body && { 'content-type': 'application/octet-stream' }) }
+  return await fetch(ROOT + path, { method: 'POST', headers, ...(body && { body }) }).catch(() => undefined)
 }
 
 /** Reads the sentence of an error. */

@@ -71,6 +71,13 @@ export function Select({ options, onChoose, ...rest }: SelectProps) {
   )
 }
 
+type ToggleProps = { pressed: boolean; onClick: () => void; disabled?: boolean; children: ComponentChildren }
+
+/** A button that stays pressed. */
+export function Toggle({ pressed, ...rest }: ToggleProps) {
+  return <button type="button" aria-pressed={pressed} {...rest} />
+}
+
 type SectionProps = { id: string; title: string; children: ComponentChildren }
 
 /** A section of a page with its heading. */
@@ -99,8 +106,8 @@ export function FoldedSection({ id, title, children }: SectionProps) {
   )
 }
 
-/** Hides a table until it is opened. */
-export function Details({ children, title = 'As a table' }: { children: ComponentChildren; title?: string }) {
+/** Hides its contents until it is opened. */
+export function Details({ children, title }: { children: ComponentChildren; title: string }) {
   return (
     <details>
       <summary>{title}</summary>
@@ -111,6 +118,11 @@ export function Details({ children, title = 'As a table' }: { children: Componen
 
 /** A number: its name, its value with the unit, and a note. */
 export type NamedNumber = readonly [name: string, value: string, note?: string]
+
+/** Selects the numbers that are known. */
+export function knownOf(numbers: readonly NamedNumber[]): readonly NamedNumber[] {
+  return numbers.filter(([, value]) => value !== '' && !value.startsWith('–'))
+}
 
 /** A list of numbers with their names. */
 export function Numbers({ numbers, wide }: { numbers: readonly NamedNumber[]; wide?: boolean }) {

@@ -1,42 +1,42 @@
-/** How a person wants numbers and dates formatted. Kept in the browser, because several people may use one mirror. */
-export type Settings = {
-  distances: 'kilometres' | 'miles'
-  /** `day first`: 18 Nov 2026; `browser`: as the browser's own language writes a date */
-  dates: 'day first' | 'browser'
-}
+/**
+ * How a person wants numbers and dates written: the values of each setting with their texts, its default first. Kept in the browser, because
+ * several people may use one mirror.
+ */
+export const SETTINGS = {
+  distances: { kilometres: 'kilometres', miles: 'miles' },
+  dates: { 'day first': '18 Nov 2026', browser: 'as this browser writes them' },
+} as const
+type Name = keyof typeof SETTINGS
 
 const KEY = 'musette settings'
-const DEFAULTS: Settings = { distances: 'kilometres', dates: 'day first' }
 
-/** Reads the settings of this browser, else the defaults. */
-export function readSettings(): Settings {
-  try {
-    const stored: unknown = JSON.parse(storage()?.getItem(KEY) ?? '{}')
-    const { distances, dates } = stored as Partial<Settings>
-    return {
-      distances: distances === 'miles' ? distances : DEFAULTS.distances,
-      dates: dates === 'browser' ? dates : DEFAULTS.dates,
-    }
-  } catch {
-    // A browser may forbid storage, or hold an extension's text.
-    return DEFAULTS
-  }
+/** Reads a setting of this browser, else its default. */
+export function readSetting(name: Name): string {
+  const values = Object.keys(SETTINGS[name])
+  return values.find((value) => value === readAll()[name]) ?? values[0] ?? ''
 }
 
-/** Stores the settings in this browser; returns whether the browser allows it. */
-export function storeSettings(settings: Settings): boolean {
+/** Stores a setting in this browser; returns whether the browser allows it. */
+export function storeSetting(name: Name, value: string): boolean {
   try {
-    const kept = storage()
-    kept?.setItem(KEY, JSON.stringify(settings))
-    return kept !== undefined
+    storage()?.setItem(KEY, JSON.stringify({ ...readAll(), [name]: value }))
+    return storage() !== undefined
   } catch {
     return false
   }
 }
 
-/** The used part of the browser's storage, which may be missing. */
-type Kept = { getItem(key: string): string | null; setItem(key: string, value: string): void }
+function readAll(): Partial<Record<Name, unknown>> {
+  try {
+    return JSON.parse(storage()?.getItem(KEY) ?? '{}') ?? {}
+  } catch {
+    // A browser may forbid storage, or hold an extension's text.
+    return {}
+  }
+}
 
-function storage(): Kept | undefined {
-  return (globalThis as { localStorage?: Kept }).localStorage
+/** The browser's storage, which may be missing. */
+function storage() {
+  type Storage = { getItem(key: string): string | null; setItem(key: string, value: string): void }
+  return (globalThis as { localStorage?: Storage }).localStorage
 }

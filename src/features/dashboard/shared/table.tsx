@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Details } from './parts.tsx'
 
 export type Column<Row> = {
   title: string
@@ -21,11 +22,13 @@ type Props<Row> = {
   rows: readonly Row[]
   /** keeps its rows on a narrow screen, where the rows of other tables become cards */
   narrow?: boolean
+  /** hides it until it is opened, under this title */
+  folded?: boolean | string
 }
 
 /** A table. On a narrow screen its style makes every row a card and removes the roles, so they are set here. */
-export function Table<Row>({ caption, columns, rows, narrow }: Props<Row>) {
-  return (
+export function Table<Row>({ caption, columns, rows, narrow, folded = false }: Props<Row>) {
+  const table = (
     <table role="table" class={narrow ? 'rows' : 'as-cards'}>
       <caption class="quiet">{caption}</caption>
       <thead role="rowgroup">
@@ -53,6 +56,8 @@ export function Table<Row>({ caption, columns, rows, narrow }: Props<Row>) {
       </tbody>
     </table>
   )
+  if (folded === false) return table
+  return <Details title={folded === true ? 'As a table' : folded}>{table}</Details>
 }
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {

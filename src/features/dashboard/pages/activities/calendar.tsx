@@ -1,50 +1,42 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
-import { Details, Section } from '../../shared/parts.tsx'
+import { Section } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table } from '../../shared/table.tsx'
-import {
-  type CalendarColumns,
-  type CalendarDay,
-  type CalendarMonth,
-  makeMonths,
-  makeWeeksOfYear,
-} from './calendar-grid.ts'
+import type { findActivityCalendar } from './queries.ts'
 
-const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
+type Sums = Sent<typeof findActivityCalendar>['calendar']
+type Day = Sums['days'][number]
+type Week = ReadonlyArray<Day | undefined>
+
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const DAY_MS = 86_400_000
 /** How many days each key moves. */
 const STEPS: Readonly<Record<string, number>> = {
-  ArrowLeft: -7,
-  ArrowRight: 7,
-  ArrowUp: -1,
-  ArrowDown: 1,
-  PageUp: -28,
-  PageDown: 28,
+  ...{ ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 },
+  ...{ PageUp: -28, PageDown: 28 },
 }
+const LEVELS = [0, 1, 2, 3, 4]
 
-const MONTHS: readonly Column<CalendarMonth>[] = [
-  { title: 'Month', names: true, cell: ({ month }) => formatMonth(`${month}-01`) },
+const MONTHS: readonly Column<Sums['months'][number]>[] = [
+  { title: 'Month', names: true, cell: ({ month }) => formatDay(`${month}-01`, 'month') },
   { title: 'Activities', number: true, cell: ({ activities }) => formatNumber(activities) },
-  {
-    title: 'Time',
-    number: true,
-    cell: ({ elapsed_s: s }) => (s === null ? '–' : formatNumber(s / 3_600, 'h', 1)),
-  },
+  { title: 'Time', number: true, cell: ({ elapsed_s: s }) => formatNumber(s && s / 3_600, 'h', 1) },
   { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },
 ]
 
 type Props = {
   year: number
-  columns: CalendarColumns
+  sums: Sums
   /** the chosen day */
   chosen: string | undefined
   onDay: (day: string) => void
 }
 
 /** The calendar of a year: a square for each day, darker with more load, which selects the day; and a table of the months. */
-export function Calendar({ year, columns, chosen, onDay }: Props) {
-  const { weeks, bounds } = useMemo(() => makeWeeksOfYear(year, columns), [year, columns])
+export function Calendar({ year, sums, chosen, onDay }: Props) {
+  const weeks = useMemo(() => makeWeeks(year, sums.days), [year, sums])
+  const bounds = useMemo(() => boundsOf(sums.days), [sums])
   const grid = useRef<HTMLDivElement>(null)
   const scroll = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState<string>()
@@ -63,12 +55,12 @@ export function Calendar({ year, columns, chosen, onDay }: Props) {
     const step = STEPS[event.key]
     if (step === undefined || reached === undefined) return
     event.preventDefault()
-    const target = new Date(Date.parse(`${reached}T00:00:00Z`) + step * DAY_MS).toISOString().slice(0, 10)
+    const target = formatKey(Date.parse(reached) + step * DAY_MS)
     if (!known(target)) return
     setFocused(target)
     grid.current?.querySelector<HTMLElement>(`[data-day="${target}"]`)?.focus()
   }
-  const count = columns.days.length
+  const count = sums.days.length
   return (
     <Section id="calendar-title" title={String(year)}>
       <figure class="year">
@@ -89,13 +81,11 @@ export function Calendar({ year, columns, chosen, onDay }: Props) {
                   <span class={weekday % 2 === 0 ? undefined : 'hidden'}>{name}</span>
                 </span>
                 {weeks.map((week, index) => (
-                  <Day
+                  <DayButton
                     key={index}
                     day={week[weekday]}
-                    chosen={chosen}
-                    reached={reached}
+                    {...{ bounds, chosen, reached, onDay }}
                     onFocus={setFocused}
-                    onDay={onDay}
                   />
                 ))}
               </div>
@@ -107,33 +97,61 @@ export function Calendar({ year, columns, chosen, onDay }: Props) {
           <span>{count === 1 ? '1 day with activities' : `${formatNumber(count)} days with activities`}</span>
         </figcaption>
       </figure>
-      {count > 0 && (
-        <Details>
-          <Table caption={`The months of ${year}`} columns={MONTHS} rows={makeMonths(columns)} />
-        </Details>
-      )}
+      {count > 0 && <Table folded caption={`The months of ${year}`} columns={MONTHS} rows={sums.months} />}
     </Section>
   )
 }
 
+/** Makes the weeks of a year, Monday first; days of other years are undefined. */
+function makeWeeks(year: number, days: readonly Day[]): Week[] {
+  const known = new Map(days.map((one) => [one.day, one]))
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; no activity is that old.
+  const [begin, end] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)]
+  const monday = begin - ((new Date(begin).getUTCDay() + 6) % 7) * DAY_MS
+  return Array.from({ length: Math.ceil((end - monday) / (7 * DAY_MS)) }, (_, week) =>
+    WEEKDAYS.map((_name, weekday) => {
+      const at = monday + (week * 7 + weekday) * DAY_MS
+      if (at < begin || at >= end) return undefined
+      const day = formatKey(at)
+      return known.get(day) ?? { day, activities: 0, elapsed_s: null, xss: null }
+    }),
+  )
+}
+
+const formatKey = (at: number) => new Date(at).toISOString().slice(0, 10)
+
+/** Computes where the levels 2, 3 and 4 begin: each level has a quarter of the days with a load. */
+function boundsOf(days: readonly Day[]): number[] {
+  const known = days.flatMap(({ xss }) => xss ?? []).toSorted((a, b) => a - b)
+  return [1, 2, 3].map((quarter) => known[Math.floor((known.length * quarter) / 4)] ?? 0)
+}
+
+/** Returns 0 without activities, 1 to 4 by load, undefined when the load is unknown. */
+function levelOf({ activities, xss }: Day, bounds: readonly number[]): number | undefined {
+  if (activities === 0) return 0
+  return xss === null ? undefined : 1 + bounds.filter((bound) => xss >= bound).length
+}
+
 type DayProps = {
-  day: CalendarDay | undefined
+  day: Day | undefined
+  bounds: readonly number[]
   chosen: string | undefined
   reached: string | undefined
   onFocus: (day: string) => void
   onDay: (day: string) => void
 }
 
-function Day({ day, chosen, reached, onFocus, onDay }: DayProps) {
+function DayButton({ day, bounds, chosen, reached, onFocus, onDay }: DayProps) {
   if (!day) return <span role="gridcell" class="outside" />
   const text = describe(day)
+  const level = levelOf(day, bounds)
   const ridden = day.activities > 0
   return (
     <div role="gridcell">
       <button
         type="button"
-        class={day.level === undefined ? 'calendar-day unknown' : 'calendar-day'}
-        style={{ '--level': day.level }}
+        class={level === undefined ? 'calendar-day unknown' : 'calendar-day'}
+        style={{ '--level': level }}
         tabIndex={day.day === reached ? 0 : -1}
         title={text}
         aria-label={text}
@@ -147,20 +165,20 @@ function Day({ day, chosen, reached, onFocus, onDay }: DayProps) {
   )
 }
 
-function describe({ day, activities, elapsed_s: s, xss }: CalendarDay): string {
+function describe({ day, activities, elapsed_s: s, xss }: Day): string {
   if (activities === 0) return `${formatDay(day)}: none`
   const load = xss === null ? 'load not known' : formatNumber(xss, 'XSS')
   const time = s === null ? '' : `, ${formatSpan(s)}`
   return `${formatDay(day)}: ${activities === 1 ? '1 activity' : `${activities} activities`}${time}, ${load}`
 }
 
-function MonthNames({ weeks }: { weeks: ReadonlyArray<ReadonlyArray<CalendarDay | undefined>> }) {
+function MonthNames({ weeks }: { weeks: readonly Week[] }) {
   return (
     <div class="months" aria-hidden="true">
       <span class="weekday" />
       {weeks.map((week, index) => {
         const first = week.find((day) => day?.day.endsWith('-01'))
-        return <span key={index}>{first && formatMonth(first.day)}</span>
+        return <span key={index}>{first && formatDay(first.day, 'month')}</span>
       })}
     </div>
   )
@@ -170,15 +188,10 @@ function Legend({ bounds }: { bounds: readonly number[] }) {
   const [, middle = 0, high = 0] = bounds
   return (
     <span class="legend" title={`half above ${formatNumber(middle)} XSS`}>
-      {[0, 1, 2, 3, 4].map((level) => (
+      {LEVELS.map((level) => (
         <span key={level} class="calendar-day" style={{ '--level': level }} />
       ))}
       {high > 0 ? `none to over ${formatNumber(high)} XSS a day` : 'load of a day'}
     </span>
   )
-}
-
-/** Writes the month of a day, `2026-11-18`. */
-function formatMonth(day: string): string {
-  return MONTH.format(new Date(`${day}T00:00:00Z`))
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { formatDay } from '../../shared/format.ts'
-import { Select } from '../../shared/parts.tsx'
+import { Select, Toggle } from '../../shared/parts.tsx'
 import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
 import { SORTS } from './rows.tsx'
 
@@ -18,16 +18,6 @@ type Props = { facets: Facets; state: ListState; onChange: OnChange }
 /** Letters within this time, ms, such as those of a dictation tool, are searched for together. */
 const TYPING_MS = 10
 
-const POWERS: readonly Option[] = [
-  ['', 'with or without'],
-  ['yes', 'with power'],
-  ['no', 'without power'],
-]
-const BREAKTHROUGHS: readonly Option[] = [
-  ['', 'all activities'],
-  ['yes', 'breakthroughs only'],
-]
-
 /** The search and the filters. */
 export function Filters({ facets, state, onChange }: Props) {
   const choice = (key: Key, title: string, options: readonly Option[]) => (
@@ -44,9 +34,16 @@ export function Filters({ facets, state, onChange }: Props) {
     <form class="filters" role="search" aria-label="Activities" onSubmit={(event) => event.preventDefault()}>
       <Search state={state} onChange={onChange} />
       {choice('type', 'Type', [['', 'all'], ...facets.types.map((type): Option => [type, type])])}
-      {choice('length', 'Length', [['', 'any'], ...LENGTHS])}
-      {choice('power', 'Power', POWERS)}
-      {choice('breakthrough', 'Breakthrough', BREAKTHROUGHS)}
+      {choice('length', 'Length', [['', 'any'], ...LENGTHS.map(({ name, text }): Option => [name, text])])}
+      {choice('power', 'Power', [
+        ['', 'with or without'],
+        ['yes', 'with power'],
+        ['no', 'without power'],
+      ])}
+      {choice('breakthrough', 'Breakthrough', [
+        ['', 'all activities'],
+        ['yes', 'breakthroughs only'],
+      ])}
       {accounts.length > 1 && choice('account', 'Account', [['', 'all'], ...accounts])}
       <Order state={state} onChange={onChange} />
     </form>
@@ -104,7 +101,7 @@ function Order({ state, onChange }: Omit<Props, 'facets'>) {
   ])
   const choose = (value: string) => {
     const [sort = '', order] = value.split(' ')
-    onChange({ sort: sort === 'started' ? '' : sort, order: order === 'asc' ? 'asc' : '' })
+    onChange({ sort: sort === 'started' ? '' : sort, order: order === 'asc' ? order : '' })
   }
   return (
     <Choice
@@ -124,14 +121,9 @@ export function Seasons({ facets, state, onChange }: Props) {
   return (
     <div class="choice seasons" role="group" aria-label="Season">
       {['', ...facets.years.toReversed().map(String)].map((year) => (
-        <button
-          key={year}
-          type="button"
-          aria-pressed={(state.year ?? '') === year}
-          onClick={() => onChange({ year })}
-        >
+        <Toggle key={year} pressed={(state.year ?? '') === year} onClick={() => onChange({ year })}>
           {year || 'All seasons'}
-        </button>
+        </Toggle>
       ))}
     </div>
   )
@@ -144,7 +136,7 @@ export function SetFilters({ facets, state, onChange }: Props) {
     ...(state.search && { search: `“${state.search}”` }),
     ...(state.type && { type: state.type }),
     ...(state.day && { day: formatDay(state.day) }),
-    ...(state.length && { length: LENGTHS.find(([value]) => value === state.length)?.[1] ?? state.length }),
+    ...(state.length && { length: LENGTHS.find(({ name }) => name === state.length)?.text ?? state.length }),
     ...(state.power && { power: state.power === 'yes' ? 'with power' : 'without power' }),
     ...(state.breakthrough && { breakthrough: 'breakthroughs' }),
     ...(state.absent && { absent: 'also no longer listed' }),

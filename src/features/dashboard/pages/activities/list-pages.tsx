@@ -1,7 +1,8 @@
+import { formatQuery } from '../../shared/address-query.tsx'
 import { fetchJson } from '../../shared/live.tsx'
 import type { Problem } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
-import { formatAddress, type ListState } from './address.ts'
+import type { ListState } from './address.ts'
 import type { findActivityPage } from './queries.ts'
 
 export type Page = Sent<typeof findActivityPage>
@@ -21,10 +22,8 @@ export function makeListPages(state: ListState) {
   let sums: string | undefined
   const pageOf = (index: number) => Math.floor(Math.max(0, index) / PAGE_LINES)
   /** Makes the address of the page that holds a row. */
-  const addressOf = (index: number) => {
-    const query = formatAddress(state)
-    return `/api/activities/list${query}${query ? '&' : '?'}offset=${pageOf(index) * PAGE_LINES}&limit=${PAGE_LINES}`
-  }
+  const addressOf = (index: number) =>
+    `/api/activities/list${formatQuery({ ...state, offset: pageOf(index) * PAGE_LINES, limit: PAGE_LINES })}`
   /** Stores a fetched page by its address; returns whether a line or sum has changed. */
   const accept = (page: Page, index: number) => {
     const { lines, ...rest } = page

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { formatQuery, useAddress } from '../../shared/address-query.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
 import { describeMissing, formatDistance, formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
@@ -6,7 +7,7 @@ import { fetchJson, follow, showState } from '../../shared/live.tsx'
 import { type Problem, Waiting } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
 import './activities.css'
-import { changeState, formatAddress, type ListState, parseAddress, sortBy } from './address.ts'
+import { changeState, KEYS, type ListState, sortBy } from './address.ts'
 import { Calendar } from './calendar.tsx'
 import { Filters, type OnChange, Seasons, SetFilters } from './filters.tsx'
 import { List } from './list.tsx'
@@ -24,22 +25,13 @@ const POLL_EVERY_MS = 5_000
 showPage(<Activities />)
 
 function Activities() {
-  const [state, setState] = useState(() => parseAddress(location.search))
+  const [state, setState] = useAddress(KEYS)
   const { shown, onRows } = useList(state)
-  useEffect(() => {
-    const onBack = () => setState(parseAddress(location.search))
-    addEventListener('popstate', onBack)
-    return () => removeEventListener('popstate', onBack)
-  }, [])
   if (!shown) return <Waiting />
   /** Shows another list, at its own address. */
   const change: OnChange = (changes, { typed } = { typed: false }) => {
     const next = changeState(state, changes)
-    if (formatAddress(next) === formatAddress(state)) return
-    const address = `${location.pathname}${formatAddress(next)}`
-    if (typed && state.search) history.replaceState(null, '', address)
-    else history.pushState(null, '', address)
-    setState(next)
+    if (formatQuery(next) !== formatQuery(state)) setState(next, { step: !typed || !state.search })
   }
   const { calendar, sums, pages } = shown
   if (calendar.accounts.length === 0)
@@ -57,7 +49,7 @@ function Activities() {
       <Filters facets={calendar} state={state} onChange={change} />
       <Seasons facets={calendar} state={state} onChange={change} />
       {calendar.year !== null && (
-        <Calendar year={calendar.year} columns={calendar.calendar} chosen={state.day} onDay={onDay} />
+        <Calendar year={calendar.year} sums={calendar.calendar} chosen={state.day} onDay={onDay} />
       )}
       <SetFilters facets={calendar} state={state} onChange={change} />
       <Sums sums={sums} state={state} onChange={change} />
@@ -66,7 +58,7 @@ function Activities() {
         pages={pages}
         total={sums.total}
         several={several}
-        onSort={(sort) => change({ sort: '', order: '', ...sortBy(state, sort) })}
+        onSort={(sort) => change(sortBy(state, sort))}
         onRows={onRows}
       />
     </>
@@ -81,7 +73,7 @@ function useList(state: ListState) {
   const [shown, setShown] = useState<Shown>()
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const onScreen = useRef({ first: 0, last: 0 })
-  const address = formatAddress(state)
+  const address = formatQuery(state)
 
   useEffect(() => {
     const left = new AbortController()
@@ -150,7 +142,7 @@ type SumsProps = { sums: Page; state: ListState; onChange: OnChange }
 /** The sentence about the whole list; for an empty list, what to do. */
 function Sums({ sums, state, onChange }: SumsProps) {
   const { total, absent } = sums
-  const isFiltered = formatAddress(changeState(state, { sort: '', order: '' })) !== ''
+  const isFiltered = formatQuery(changeState(state, { sort: '', order: '' })) !== ''
   const hidden = !state.absent && absent > 0 && (
     <button type="button" onClick={() => onChange({ absent: 'yes' })}>
       {absent === 1 ? '1 more is' : `${formatNumber(absent)} more are`} no longer listed by the service: show

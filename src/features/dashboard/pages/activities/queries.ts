@@ -2,43 +2,46 @@ import { makeFoldedSql } from '../../../../core/store/activities/fold-text.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import type { Query } from '../send-view.ts'
+import { LENGTHS } from './address.ts'
 
-export type SortKey = 'started' | 'name' | 'time' | 'distance' | 'power' | 'xss'
-
-const SORT_KEYS: Readonly<Record<Exclude<SortKey, 'name'>, string>> = {
+/** What a list is sorted by, of activities `v`. */
+export const SORT_KEYS = {
   started: 'v.started_at_local',
+  name: 'v.name',
   time: 'v.elapsed_s',
   distance: 'v.distance',
   power: 'v.avg_power',
   xss: 'v.xss',
-}
+} as const
+export type SortKey = keyof typeof SORT_KEYS
 
-/** The filters of a list of activities; undefined ones do not count. */
-export type ActivityFilter = {
+const YES = { type: 'string', enum: ['yes'] } as const
+/** The filters of a list of activities; missing ones do not count. */
+export const FILTER = {
   /** words that must each be in the name or the description */
-  search?: string | undefined
-  account?: number | undefined
-  type?: string | undefined
-  /** of the local start */
-  year?: number | undefined
-  /** of the local start, `2026-03-10` */
-  day?: string | undefined
-  leastS?: number | undefined
-  belowS?: number | undefined
-  breakthrough?: boolean | undefined
-  power?: boolean | undefined
+  search: { type: 'string', maxLength: 200 },
+  account: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
+  type: { type: 'string', maxLength: 200 },
+  /** of the local start, as is the day */
+  year: { type: 'integer', minimum: 1, maximum: 9_999 },
+  day: { type: 'string', format: 'date' },
+  length: { type: 'string', enum: LENGTHS.map(({ name }) => name) },
+  breakthrough: YES,
+  power: { type: 'string', enum: ['yes', 'no'] },
   /** also activities that the service no longer lists */
-  absent?: boolean | undefined
-}
+  absent: YES,
+} as const
+type ActivityFilter = Query<typeof FILTER>
 
 /**
  * The order of a list; an activity without the value is last in both directions. `language` of the rider, such as `sv`, decides the
  * alphabet.
  */
-export type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
+type ActivityOrder = { sort: SortKey; descending: boolean; language?: string | undefined }
 
 /** A part of a list of activities, and the sums of all of it. */
-export type ActivityPage = {
+type ActivityPage = {
   total: number
   /** matching activities that the service no longer lists */
   absent: number
@@ -59,17 +62,14 @@ export async function findActivityPage(
   const { filter, order, offset, limit } = input
   const { conditions, values } = makeConditions(filter)
   const direction = order.descending ? 'desc' : 'asc'
-  const key =
-    order.sort === 'name'
-      ? `v.name collate ${await findCollation(tx, order.language)}`
-      : SORT_KEYS[order.sort]
+  const collation = order.sort === 'name' ? `collate ${await findCollation(tx, order.language)}` : ''
   const { rows } = await tx.client.query<ActivityPage>(
     // The rows are wide: narrow ones are sorted, and only the page's are read again.
     `with matched as materialized (
-       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${key} as key, v.elapsed_s, v.distance, v.xss
+       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${SORT_KEYS[order.sort]} ${collation} as key, v.elapsed_s, v.distance, v.xss
        from training.activities v where ${conditions}
      ), shown as (
-       select * from matched where not gone or ${filter.absent === true}
+       select * from matched where not gone or ${filter.absent === 'yes'}
      ), page as (
        select activity_id, row_number() over (order by key ${direction} nulls last, activity_id ${direction}) as place
        from (
@@ -103,54 +103,6 @@ async function findCollation(tx: Tx, language: string | undefined): Promise<stri
   return rows[0]?.name ?? '"default"'
 }
 
-/** The choices of the filters. */
-export type ActivityFacets = {
-  accounts: Array<{ account_id: number; account: string }>
-  types: string[]
-  years: number[]
-}
-
-/** Finds the choices of the filters: accounts, types, and the years with their number of activities. */
-async function findActivityFacets(tx: Tx): Promise<ActivityFacets> {
-  const { rows } = await tx.client.query<ActivityFacets>(
-    `select
-       (select coalesce(json_agg(json_build_object('account_id', account_id, 'account', name) order by account_id), '[]')
-        from training.accounts) as accounts,
-       coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
-       coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
-     from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`,
-  )
-  return rows[0] ?? { accounts: [], types: [], years: [] }
-}
-
-/** The days of a year with activities, one array for each quantity. */
-export type CalendarColumns = {
-  days: string[]
-  activities: number[]
-  elapsed_s: Array<number | null>
-  xss: Array<number | null>
-}
-
-/** Finds the days of a year with activities of a filtered list, and their sums; `xss` is null where none has one. */
-async function findCalendar(
-  tx: Tx,
-  input: { filter: ActivityFilter; year: number },
-): Promise<CalendarColumns> {
-  const { conditions, values } = makeConditions({ ...input.filter, year: input.year, day: undefined })
-  const { rows } = await tx.client.query<CalendarColumns>(
-    `select coalesce(json_agg(day::text order by day), '[]') as days, coalesce(json_agg(activities order by day), '[]') as activities,
-       coalesce(json_agg(elapsed_s order by day), '[]') as elapsed_s, coalesce(json_agg(xss order by day), '[]') as xss
-     from (
-       select v.started_at_local::date as day, count(*)::int as activities, sum(v.elapsed_s) as elapsed_s, sum(v.xss) as xss
-       from training.activities v
-       where ${conditions} and (v.absent_since is null or ${input.filter.absent === true})
-       group by 1
-     ) d`,
-    values,
-  )
-  return rows[0] ?? { days: [], activities: [], elapsed_s: [], xss: [] }
-}
-
 const SEARCHED = makeFoldedSql(`concat_ws(' ', v.name, v.description)`)
 
 /** Makes the condition of a filter on activities `v`, and its values. Every word must be in the name or the description. */
@@ -170,21 +122,52 @@ function makeConditions(filter: ActivityFilter): { conditions: string; values: u
     and v.started_at_local < ${place}::date + interval '1 ${part}'`
   if (filter.year !== undefined) add(start('year'), `${filter.year}-01-01`)
   if (filter.day !== undefined) add(start('day'), filter.day)
-  if (filter.leastS !== undefined) add((place) => `v.elapsed_s >= ${place}`, filter.leastS)
-  if (filter.belowS !== undefined) add((place) => `v.elapsed_s < ${place}`, filter.belowS)
+  const { minS, maxS } = LENGTHS.find(({ name }) => name === filter.length) ?? {}
+  if (minS !== undefined) add((place) => `v.elapsed_s >= ${place}`, minS)
+  if (maxS !== undefined) add((place) => `v.elapsed_s < ${place}`, maxS)
   if (filter.breakthrough) conditions.push('v.breakthrough > 0')
-  if (filter.power === true) conditions.push('(v.avg_power > 0 or v.max_power > 0)')
-  if (filter.power === false)
+  if (filter.power === 'yes') conditions.push('(v.avg_power > 0 or v.max_power > 0)')
+  if (filter.power === 'no')
     conditions.push('coalesce(v.avg_power, 0) <= 0 and coalesce(v.max_power, 0) <= 0')
   return { conditions: conditions.join(' and '), values }
 }
 
-/** Finds the choices of the filters, and the days of the chosen or else the newest year. */
+/** The activities of a day or a month, and their sums; null where none has the number. */
+type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
+type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
+
+/** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
 export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
-  return await store.read(async (tx) => {
-    const facets = await findActivityFacets(tx)
-    const year = filter.year ?? facets.years.at(-1) ?? null
-    const none: CalendarColumns = { days: [], activities: [], elapsed_s: [], xss: [] }
-    return { ...facets, year, calendar: year === null ? none : await findCalendar(tx, { filter, year }) }
+  return await store.read(async ({ client }) => {
+    type Facets = {
+      accounts: Array<{ account_id: number; account: string }>
+      types: string[]
+      years: number[]
+    }
+    const { rows } = await client.query<Facets>(
+      `select
+         (select coalesce(json_agg(json_build_object('account_id', account_id, 'account', name) order by account_id), '[]')
+          from training.accounts) as accounts,
+         coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
+         coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
+       from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`,
+    )
+    const facets = rows[0] ?? { accounts: [], types: [], years: [] }
+    const year = filter.year ?? facets.years.at(-1)
+    const { conditions, values } = makeConditions({ ...filter, year, day: undefined })
+    const found = await client.query<Calendar>(
+      `with days as (
+         select v.started_at_local::date::text as day, count(*)::int as activities, sum(v.elapsed_s) as elapsed_s, sum(v.xss) as xss
+         from training.activities v
+         where ${conditions} and ${year !== undefined} and (v.absent_since is null or ${filter.absent === 'yes'})
+         group by 1
+       ), months as (
+         select left(day, 7) as month, sum(activities) as activities, sum(elapsed_s) as elapsed_s, sum(xss) as xss from days group by 1
+       )
+       select (select coalesce(json_agg(d order by day), '[]') from days d) as days,
+         (select coalesce(json_agg(m order by month), '[]') from months m) as months`,
+      values,
+    )
+    return { ...facets, year: year ?? null, calendar: found.rows[0] ?? { days: [], months: [] } }
   })
 }

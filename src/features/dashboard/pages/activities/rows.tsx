@@ -12,6 +12,7 @@ type Column = {
   cell: (line: Line) => ComponentChildren
 }
 
+const number = true
 const COLUMNS: readonly Column[] = [
   { title: 'Activity', sort: 'name', kind: 'name', cell: (line) => <Name line={line} /> },
   {
@@ -21,28 +22,16 @@ const COLUMNS: readonly Column[] = [
     cell: (line) => formatWallClock(line.started_at_local),
   },
   { title: 'Type', kind: 'type', cell: (line) => line.activity_type },
-  {
-    title: 'Time',
-    sort: 'time',
-    number: true,
-    kind: 'time',
-    cell: (line) => formatStopwatch(line.elapsed_s),
-  },
+  { title: 'Time', sort: 'time', number, kind: 'time', cell: (line) => formatStopwatch(line.elapsed_s) },
   {
     title: 'Distance',
     sort: 'distance',
-    number: true,
+    number,
     kind: 'distance',
     cell: (line) => formatDistance(line.distance_km),
   },
-  {
-    title: 'Power',
-    sort: 'power',
-    number: true,
-    kind: 'power',
-    cell: (line) => formatNumber(line.avg_power, 'W'),
-  },
-  { title: 'XSS', sort: 'xss', number: true, kind: 'xss', cell: (line) => formatNumber(line.xss) },
+  { title: 'Power', sort: 'power', number, kind: 'power', cell: (line) => formatNumber(line.avg_power, 'W') },
+  { title: 'XSS', sort: 'xss', number, kind: 'xss', cell: (line) => formatNumber(line.xss) },
 ]
 
 /** The columns to sort by, for screens without a table header. */

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { formatQuery } from '../../shared/address-query.tsx'
 import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
 import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
@@ -96,10 +97,9 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
   const compared = points.filter((point) => COMPARED_S.includes(point.duration_s))
   return (
     <>
-      <figure>
-        <Chart spec={spec} columns={columns} />
-        <figcaption>{describe(compared, label)}</figcaption>
-      </figure>
+      <Chart spec={spec} columns={columns}>
+        {describe(compared, label)}
+      </Chart>
       <Table
         caption="Best mean power; pauses count as zero watts"
         columns={columnsFor({ activityId, kg, label })}
@@ -179,9 +179,8 @@ function ActivityChoice({ own, onChoose }: ChoiceProps) {
   useEffect(() => {
     let isLeft = false
     const load = async () => {
-      const query = new URLSearchParams({ power: 'yes', limit: String(SHOWN + 1) })
-      if (words.trim()) query.set('search', words.trim())
-      const answer = await fetchOnce<Found>(`/api/activities/list?${query}`)
+      const query = formatQuery({ power: 'yes', limit: SHOWN + 1, search: words.trim() })
+      const answer = await fetchOnce<Found>(`/api/activities/list${query}`)
       if (answer && !isLeft) setFound(answer.lines.filter((line) => line.activity_id !== own).slice(0, SHOWN))
     }
     const timer = setTimeout(load, words ? TYPING_MS : 0)

@@ -7,8 +7,18 @@ import {
   formatSpeed,
   formatStopwatch,
   formatWallClock,
+  note,
 } from '../../shared/format.ts'
-import { Ago, Badge, Link, type NamedNumber, Notice, Numbers, type Problem } from '../../shared/parts.tsx'
+import {
+  Ago,
+  Badge,
+  knownOf,
+  Link,
+  type NamedNumber,
+  Notice,
+  Numbers,
+  type Problem,
+} from '../../shared/parts.tsx'
 import { ROOT } from '../../shared/root.ts'
 import type { View } from './queries.ts'
 import type { Summary } from './summarize.ts'
@@ -56,20 +66,12 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
 
 /** The notice about an activity that is gone, failed or incomplete; none when all is well. */
 export function StateNotice({ facts, command }: { facts: Facts; command: string }) {
-  const problem = problemOf(facts, command)
-  return problem ? <Notice {...problem} /> : null
-}
-
-function problemOf(
-  { absent_since: gone, detail_state: state, fetch_error: reason }: Facts,
-  command: string,
-): Problem | undefined {
-  if (gone !== null)
-    return {
-      text: 'The service does not list this activity any more. It stays here, and no sum or view counts it.',
-    }
+  const { absent_since: gone, detail_state: state, fetch_error: reason } = facts
   const why = reason ?? 'no reason is known'
-  const states: Readonly<Record<string, Problem>> = {
+  const problems: Readonly<Record<string, Problem>> = {
+    gone: {
+      text: 'The service does not list this activity any more. It stays here, and no sum or view counts it.',
+    },
     failed: {
       text: `The last answer could not be used: ${why}. It is fetched again by itself; to do it now, type:`,
       command,
@@ -80,7 +82,8 @@ function problemOf(
       text: 'The service has no samples of this activity yet. They are fetched by themselves when it has.',
     },
   }
-  return states[state]
+  const problem = problems[gone === null ? state : 'gone']
+  return problem ? <Notice {...problem} /> : null
 }
 
 /** The numbers of the activity and their origin; `summary` once its samples are here. */
@@ -89,10 +92,7 @@ export function FactsList({ facts, measures, summary }: Given) {
   return (
     <>
       <h2 class="hidden">Numbers</h2>
-      <Numbers
-        wide
-        numbers={numbersOf({ facts, measures, summary }).filter(([, value]) => value !== '–' && value !== '')}
-      />
+      <Numbers wide numbers={knownOf(numbersOf({ facts, measures, summary }))} />
       <p class="quiet">
         {fetchedAt && (
           <>
@@ -102,7 +102,7 @@ export function FactsList({ facts, measures, summary }: Given) {
         {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
         {file !== null && `It came from the file ${formatName(file)}. `}
       </p>
-      {measures?.weighted_power != null && <p class="quiet">{WEIGHTED}</p>}
+      {measures?.weightedPower != null && <p class="quiet">{WEIGHTED}</p>}
     </>
   )
 }
@@ -115,65 +115,67 @@ const WEIGHTED =
 type Given = { facts: Facts; measures: Measures | null; summary: Summary | undefined }
 
 function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] {
+  const {
+    weightedPower: weighted,
+    longestClimbLengthM: longestM,
+    longestClimbGainM: longestGain,
+    longestClimbVam: longestVam,
+    ascentM,
+    movingS,
+  } = measures ?? {}
+  const { weight_kg: kg } = facts
   const parts = [facts.xlss, facts.xhss, facts.xpss]
-  const known = parts.some((part) => part !== null)
   const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
-  const power = measures?.mean_power ?? facts.avg_power
+  const power = measures?.meanPower ?? facts.avg_power
+  const recorded = note`recorded ${formatStopwatch(summary?.recorded_s)}`
   return [
-    ['Time', formatStopwatch(facts.elapsed_s), movingOf(measures, summary)],
-    ['Distance', formatDistance(facts.distance_km), speedOf(facts, measures, summary)],
-    ['XSS', formatNumber(facts.xss, '', 1), known ? `low / high / peak ${split}` : ''],
-    ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
+    ['Time', formatStopwatch(facts.elapsed_s), note`moving ${formatStopwatch(movingS)}` || recorded],
+    ['Distance', formatDistance(facts.distance_km), speedOf(facts, movingS, summary)],
     [
-      'Weighted mean power',
-      formatNumber(measures?.weighted_power, 'W'),
-      formatPerKg(measures?.weighted_power, facts.weight_kg),
+      'XSS',
+      formatNumber(facts.xss, '', 1),
+      parts.some((part) => part !== null) ? `low / high / peak ${split}` : '',
     ],
+    ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
+    ['Weighted mean power', formatNumber(weighted, 'W'), formatPerKg(weighted, kg)],
     [
       'Intensity',
       formatNumber(measures?.intensity, '', 2),
-      noteOf(measures?.variability, (value) => `variability ${formatNumber(value, '', 2)}`),
+      note`variability ${formatNumber(measures?.variability, '', 2)}`,
     ],
-    [
-      'Per kilogram',
-      formatPerKg(power, facts.weight_kg),
-      noteOf(facts.weight_kg, (kg) => `of ${formatNumber(kg, 'kg', 1)}`),
-    ],
+    ['Per kilogram', formatPerKg(power, kg), note`of ${formatNumber(kg, 'kg', 1)}`],
     [
       'Work',
-      formatNumber(measures?.work_kj, 'kJ'),
-      noteOf(facts.total_calories, (kcal) => `${formatNumber(kcal, 'kcal')} by the service`),
+      formatNumber(measures?.workKj, 'kJ'),
+      note`${formatNumber(facts.total_calories, 'kcal')} by the service`,
     ],
     [
       'Best 20 min after 1,000 kJ',
-      formatNumber(measures?.best_20_min_after_1000_kj, 'W'),
-      noteOf(measures?.best_20_min_after_2000_kj, (watts) => `after 2,000 kJ ${formatNumber(watts, 'W')}`),
+      formatNumber(measures?.best20MinAfter1000Kj, 'W'),
+      note`after 2,000 kJ ${formatNumber(measures?.best20MinAfter2000Kj, 'W')}`,
     ],
     [
       'Climbed',
-      formatHeight(facts.total_elevation_gain ?? measures?.ascent_m),
-      noteOf(measures?.ascent_m, (metres) => `${formatHeight(metres)} by the samples`),
+      formatHeight(facts.total_elevation_gain ?? ascentM),
+      note`${formatHeight(ascentM)} by the samples`,
     ],
     [
       'Longest climb',
-      formatDistance(kmOf(measures?.longest_climb_length_m)),
-      noteOf(
-        measures?.longest_climb_vam,
-        (vam) => `${formatHeight(measures?.longest_climb_gain_m)}, ${formatNumber(vam, 'm/h')}`,
-      ),
+      formatDistance(longestM && longestM / 1_000),
+      note`${formatHeight(longestGain)}, ${formatNumber(longestVam, 'm/h')}`,
     ],
     [
       'Steepest climb',
-      formatNumber(measures?.steepest_climb_grade_pct, '%', 1),
-      noteOf(measures?.steepest_climb_gain_m, formatHeight),
+      formatNumber(measures?.steepestClimbGradePct, '%', 1),
+      note`${formatHeight(measures?.steepestClimbGainM)}`,
     ],
-    ['Coasting', formatNumber(measures?.coasting_pct, '%'), 'of the moving time'],
+    ['Coasting', formatNumber(measures?.coastingPct, '%'), 'of the moving time'],
     [
       'Heart rate',
-      formatNumber(measures?.mean_hr, '/min'),
+      formatNumber(measures?.meanHr, '/min'),
       [
-        extremeOf(summary?.hr.highest, '/min'),
-        noteOf(measures?.best_hr_20_min, (beats) => `20 min ${formatNumber(beats, '/min')}`),
+        note`highest ${formatNumber(summary?.hr.highest, '/min')}`,
+        note`20 min ${formatNumber(measures?.bestHr20Min, '/min')}`,
       ]
         .filter(Boolean)
         .join(', '),
@@ -181,20 +183,20 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
     ['Watts per heartbeat', formatNumber(measures?.efficiency, '', 2), 'of the weighted mean power'],
     [
       'Aerobic decoupling',
-      formatNumber(measures?.decoupling_pct, '%', 1),
-      noteOf(measures?.hr_drift_pct, (drift) => `heart rate ${formatNumber(drift, '%', 1, 'exceptZero')}`),
+      formatNumber(measures?.decouplingPct, '%', 1),
+      note`heart rate ${formatNumber(measures?.hrDriftPct, '%', 1, 'exceptZero')}`,
     ],
     [
       'Cadence',
       formatNumber(summary?.cad.mean, '/min'),
-      extremeOf(summary?.cad.highest ?? facts.max_cadence, '/min'),
+      note`highest ${formatNumber(summary?.cad.highest ?? facts.max_cadence, '/min')}`,
     ],
     ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
     ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
     [
       'Carbohydrate',
       formatNumber(facts.total_grams_carbs, 'g'),
-      noteOf(facts.total_grams_fat, (fat) => `fat ${formatNumber(fat, 'g')}`),
+      note`fat ${formatNumber(facts.total_grams_fat, 'g')}`,
     ],
     ['Difficulty', formatNumber(facts.difficulty), facts.difficulty_rating ?? ''],
     ['Focus', facts.focus ?? '', facts.specificity ?? ''],
@@ -202,34 +204,19 @@ function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] 
   ]
 }
 
-/** Writes the note about a number; none for an unknown one. */
-function noteOf(value: number | null | undefined, write: (value: number) => string): string {
-  return value === null || value === undefined ? '' : write(value)
-}
-
-const kmOf = (metres: number | null | undefined) => (metres == null ? null : metres / 1_000)
-
-function movingOf(measures: Measures | null, summary: Summary | undefined): string {
-  if (measures && measures.moving_s !== null) return `moving ${formatStopwatch(measures.moving_s)}`
-  return summary ? `recorded ${formatStopwatch(summary.recorded_s)}` : ''
-}
-
-function speedOf({ sport }: Facts, measures: Measures | null, summary: Summary | undefined): string {
-  if (!summary?.distance_m || !measures?.moving_s) return ''
-  const moving = (summary.distance_m / measures.moving_s) * 3.6
+function speedOf({ sport }: Facts, movingS: number | null | undefined, summary: Summary | undefined): string {
+  if (!summary?.distance_m || !movingS) return ''
+  const moving = (summary.distance_m / movingS) * 3.6
   return `${formatSpeed(moving, sport)} moving, highest ${formatSpeed(summary.speed_kmh.highest, sport)}`
 }
 
 /** The service smooths its highest power; the power curve of one second does not. */
 function highestOf(facts: Facts, summary: Summary | undefined): string {
   const own = summary?.power.highest ?? null
-  if (own === null) return extremeOf(facts.max_power, 'W')
+  const theirs = formatNumber(facts.max_power, 'W')
+  if (own === null) return note`highest ${theirs}`
   const differs = facts.max_power !== null && Math.abs(facts.max_power - own) >= 1
-  return `highest ${formatNumber(own, 'W')}${differs ? `, ${formatNumber(facts.max_power, 'W')} by the service` : ''}`
-}
-
-function extremeOf(highest: number | null | undefined, unit: string): string {
-  return noteOf(highest, (value) => `highest ${formatNumber(value, unit)}`)
+  return `highest ${formatNumber(own, 'W')}${differs ? `, ${theirs} by the service` : ''}`
 }
 
 const FORMAT_NAMES: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import { SECOND } from '../../../../kit/time.ts'
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
 const NAMES = Object.keys(PLOTTED) as ReadonlyArray<keyof typeof PLOTTED>
 /** A larger value is not a measurement and would flatten a plot. */
-const LARGEST = 1e9
+const MAX_VALUE = 1e9
 /** The columns of samples that a page plots on demand. */
 const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
 /** The samples of the main run of the activity `$1`. */
@@ -58,7 +58,7 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
 function plotValues(values: Float64Array, count: number, decimals: number): Array<number | null> {
   const factor = 10 ** decimals
   const plotted = Array.from(values.subarray(0, count), (value) =>
-    Math.abs(value) <= LARGEST ? Math.round(value * factor) / factor : null,
+    Math.abs(value) <= MAX_VALUE ? Math.round(value * factor) / factor : null,
   )
   return plotted.some((value) => value !== null) ? plotted : []
 }

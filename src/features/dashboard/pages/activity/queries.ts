@@ -1,6 +1,8 @@
+import { eq } from 'drizzle-orm'
 import { SUMMARY_FIELDS } from '../../../../core/fields/activity-fields.ts'
 import type { SqlRow } from '../../../../core/fields/field.ts'
 import { findAccounts } from '../../../../core/store/account-rows.ts'
+import { activityMeasures } from '../../../../core/store/schema/samples.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import type { App } from '../../../../program/app/app.ts'
@@ -23,13 +25,17 @@ export async function findActivity(
     const facts = await findActivityFacts(tx, activityId)
     if (!facts) return undefined
     const { account_id: accountId } = facts
+    const [measures] = await tx.db
+      .select()
+      .from(activityMeasures)
+      .where(eq(activityMeasures.activityId, activityId))
     return {
       facts,
       samples_path: samplesPathOf(facts),
       season: facts.started_at_local === null ? null : Number(facts.started_at_local.slice(0, 4)),
       seasons: await findSeasons(tx, accountId),
       curve: await findCurve(tx, activityId),
-      measures: (await findMeasures(tx, activityId)) ?? null,
+      measures: measures ?? null,
       zones: (await findZones(tx, { accountId, activityId })) ?? null,
       laps: await findLaps(tx, { accountId, activityId }),
       revisions: await findRevisions(tx, activityId),
@@ -54,47 +60,43 @@ export function samplesPathOf({
   return count ? `/api/activities/${id}/samples?of=${fetchedAt?.getTime()}` : null
 }
 
-/** The curves to compare an activity's power curve with. */
-export type Compared =
-  | { span: 'season'; season: number }
-  | { span: 'all time' }
-  | { span: 'last 90 days' }
-  | { span: 'activity'; other: number }
+type Compared = {
+  season?: number | undefined
+  span?: 'all' | 'recent' | undefined
+  activity?: number | undefined
+}
 
-/** Finds the curves to compare an activity's power curve with; undefined when it does not exist. */
+/**
+ * Finds what to compare an activity's power curve with: the curve of another activity, or the bests of a season, of 90 days or of all
+ * time; undefined when it does not exist.
+ */
 export async function findCompared(
   { store }: Pick<App, 'store'>,
-  { activityId, compared }: { activityId: number; compared: Compared },
+  { activityId, activity, season, span }: Compared & { activityId: number },
 ) {
   return await store.read(async (tx) => {
     const facts = await findActivityFacts(tx, activityId)
-    if (!facts) return undefined
-    if (compared.span !== 'activity') {
-      const season = compared.span === 'season' ? compared.season : null
-      return {
-        points: await findBestsOfSpan(tx, {
-          ...{ accountId: facts.account_id, sport: facts.sport },
-          ...{ span: compared.span, season },
-        }),
-      }
+    const other = activity === undefined ? undefined : await findActivityFacts(tx, activity)
+    if (!facts || (activity !== undefined && !other)) return undefined
+    if (other) {
+      const from = { activity_id: other.activity_id, day: other.started_at_local?.slice(0, 10) ?? null }
+      return { points: (await findCurve(tx, other.activity_id)).map((point) => ({ ...point, ...from })) }
     }
-    const other = await findActivityFacts(tx, compared.other)
-    if (!other) return undefined
-    const curve = await findCurve(tx, compared.other)
-    const day = other.started_at_local?.slice(0, 10) ?? null
-    return { points: curve.map((point) => ({ ...point, activity_id: compared.other, day })) }
+    const { account_id: accountId, sport } = facts
+    const period = season !== undefined ? 'season' : span === 'recent' ? 'last 90 days' : 'all time'
+    return { points: await findBestsOfSpan(tx, { accountId, sport, span: period, season: season ?? null }) }
   })
 }
 
 /** Everything about one activity besides its samples. */
 export type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
-  ActivityLine & {
+  ActivityLine &
+  Record<'started_at' | 'absent_since' | 'fetched_at', Date | null> & {
     account_id: number
     sport: string
     path: string
     description: string | null
     timezone: string | null
-    started_at: Date | null
     sample_count: number | null
     /** of the last training info before the start, else of the first after it */
     weight_kg: number | null
@@ -103,9 +105,6 @@ export type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
     /** whether its FIT file is kept */
     has_fit: boolean
     fetch_error: string | null
-    next_fetch_at: Date | null
-    absent_since: Date | null
-    fetched_at: Date | null
     /** how often the service has changed it */
     revisions: number
   }
@@ -116,7 +115,7 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
     `select ${Object.keys(SUMMARY_FIELDS)
       .map((column) => `v.${column}`)
       .join(', ')}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
-       v.timezone, v.started_at, v.sample_count, v.fetch_error, v.next_fetch_at, v.absent_since, v.fetched_at,
+       v.timezone, v.started_at, v.sample_count, v.fetch_error, v.absent_since, v.fetched_at,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
        (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
        exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)
@@ -131,8 +130,7 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
   return rows[0]
 }
 
-/** The listed activities of the same account just before and just after one. */
-export type Neighbours = { older_id: number | null; newer_id: number | null }
+type Neighbours = { older_id: number | null; newer_id: number | null }
 
 /** Finds the listed activities of the same account that started just before and just after one. */
 export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
@@ -149,8 +147,7 @@ export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighb
   return rows[0] ?? { older_id: null, newer_id: null }
 }
 
-/** One duration of an activity's power curve, W. */
-export type CurvePoint = { duration_s: number; watts: number }
+type CurvePoint = { duration_s: number; watts: number }
 
 /** Finds the power curve of an activity, W, by duration in s. */
 async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
@@ -161,13 +158,8 @@ async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
   return rows
 }
 
-/** The best mean powers of one duration for comparison, W, and their activities. */
-export type ComparedPoint = {
-  duration_s: number
-  watts: number
-  activity_id: number | null
-  day: string | null
-}
+/** A best mean power for comparison, and its activity. */
+export type ComparedPoint = CurvePoint & { activity_id: number | null; day: string | null }
 
 /** Finds the best mean powers of an account in a sport and a period of power_bests, W, by duration in s. */
 export async function findBestsOfSpan(
@@ -187,50 +179,9 @@ export async function findBestsOfSpan(
   return rows
 }
 
-/** Measures computed from the samples, by column name; null when not known. */
-export type Measures = Record<(typeof MEASURES)[number], number | null>
-
-const MEASURES = [
-  ...([
-    'moving_s',
-    'coasting_pct',
-    'work_kj',
-    'mean_power',
-    'weighted_power',
-    'variability',
-    'intensity',
-  ] as const),
-  ...(['mean_hr', 'efficiency', 'decoupling_pct', 'hr_drift_pct', 'ascent_m', 'descent_m'] as const),
-  ...([
-    'longest_climb_length_m',
-    'longest_climb_gain_m',
-    'longest_climb_vam',
-    'steepest_climb_grade_pct',
-  ] as const),
-  ...(['steepest_climb_gain_m', 'best_hr_20_min', 'best_speed_20_min'] as const),
-  ...(['best_20_min_after_1000_kj', 'best_20_min_after_2000_kj'] as const),
-] as const
-
-/** Finds the main measures of an activity; undefined without samples. */
-async function findMeasures(tx: Tx, activityId: number): Promise<Measures | undefined> {
-  const { rows } = await tx.client.query<Measures>(
-    `select ${MEASURES.join(', ')} from training.ride_measures where activity_id = $1`,
-    [activityId],
-  )
-  return rows[0]
-}
-
 /** The seconds of an activity in each zone; null where the quantity or its bounds are unknown. */
-export type Zones = {
-  ftp: number | null
-  /** seconds in each of the seven zones of power */
-  power_s: Array<number | null>
-  hr_max: number | null
-  /** seconds in each of the five zones of heart rate */
-  hr_s: Array<number | null>
-  above_ftp_s: number | null
-  near_mpa_s: number | null
-}
+type Zones = Record<'ftp' | 'hr_max' | 'above_ftp_s' | 'near_mpa_s', number | null> &
+  Record<'power_s' | 'hr_s', Array<number | null>>
 
 /** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
 async function findZones(
@@ -247,25 +198,16 @@ async function findZones(
 }
 
 /** A lap of the head unit; `from_s` counts from the first sample. */
-export type Lap = {
-  lap: number
-  from_s: number | null
-  elapsed_s: number | null
-  timer_s: number | null
-  distance_m: number | null
-  avg_power: number | null
-  max_power: number | null
-  avg_hr: number | null
-  max_hr: number | null
-  avg_cadence: number | null
-  trigger: string | null
-}
+type Lap = { lap: number } & Record<
+  'from_s' | 'elapsed_s' | 'distance_m' | 'avg_power' | 'max_power' | 'avg_hr' | 'avg_cadence',
+  number | null
+>
 
 /** Finds the laps of an activity's FIT file; none without the file. */
 async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
   const { rows } = await tx.client.query<Lap>(
-    `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.timer_s, l.distance_m, l.avg_power,
-       l.max_power, l.avg_hr, l.max_hr, l.avg_cadence, l.trigger
+    `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.distance_m, l.avg_power, l.max_power,
+       l.avg_hr, l.avg_cadence
      from training.ride_laps l
      left join lateral (select min(t) as first ${PLOTTED_SAMPLES}) s on true
      where l.account_id = $2 and l.activity_id = $1 order by l.lap`,
@@ -274,17 +216,16 @@ async function findLaps(tx: Tx, input: { accountId: number; activityId: number }
   return rows
 }
 
-/** The most changes on a page. */
-const REVISIONS_SHOWN = 20
+const MAX_REVISIONS = 20
 
 /** A change by the service: column names with the old and new value. */
-export type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
+type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly unknown[]>> }
 
 /** Finds the changes by the service since the activity was first fetched, newest first. */
 async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
   const { rows } = await tx.client.query<Revision>(
     `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
-     where activity_id = $1 order by observed_at desc limit ${REVISIONS_SHOWN}`,
+     where activity_id = $1 order by observed_at desc limit ${MAX_REVISIONS}`,
     [activityId],
   )
   return rows

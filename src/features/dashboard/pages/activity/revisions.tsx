@@ -1,5 +1,5 @@
 import { formatNumber } from '../../shared/format.ts'
-import { Ago, Details, FoldedSection } from '../../shared/parts.tsx'
+import { Ago, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
@@ -39,10 +39,9 @@ export function Revisions({ revisions }: { revisions: View['revisions'] }) {
     Object.entries(columns).map(([column, [before, after]]) => ({ at, column, before, after })),
   )
   if (changes.length === 0) return null
-  const table = <Table caption="Last change first" columns={COLUMNS} rows={changes} />
   return (
     <FoldedSection id="revisions-title" title="What the service changed">
-      {changes.length > FEW ? <Details>{table}</Details> : table}
+      <Table folded={changes.length > FEW} caption="Last change first" columns={COLUMNS} rows={changes} />
       <p class="quiet">In SQL: training.activity_revisions</p>
     </FoldedSection>
   )

@@ -21,7 +21,7 @@ const MARGIN = 40
 const MAX_POINTS = 2_500
 const EARTH_M = 40_075_016.7
 /** The limit of the Mercator map, degrees. */
-const HIGHEST_LAT = 85
+const MAX_LAT = 85
 
 /** Makes the picture of a route in the projection of map tiles (Web Mercator); undefined with fewer than two places. */
 export function makeRoute({ lat, lng }: Pick<Samples, 'lat' | 'lng'>): Route | undefined {
@@ -30,13 +30,14 @@ export function makeRoute({ lat, lng }: Pick<Samples, 'lat' | 'lng'>): Route | u
     const east = lng[index]
     if (degrees === null || east === null || east === undefined) return
     // Head units write 0, 0 before they know where they are.
-    if (Math.abs(degrees) > HIGHEST_LAT || (degrees === 0 && east === 0)) return
+    if (Math.abs(degrees) > MAX_LAT || (degrees === 0 && east === 0)) return
     places.push({ ...project(degrees, east), index })
   })
   const every = Math.max(1, Math.ceil(places.length / MAX_POINTS))
   const kept = places.filter((_, index) => index % every === 0 || index === places.length - 1)
-  const [left, right] = extentOf(kept.map(({ x }) => x))
-  const [top, bottom] = extentOf(kept.map(({ y }) => y))
+  const [xs, ys] = [kept.map(({ x }) => x), kept.map(({ y }) => y)]
+  const [left, right] = [Math.min(...xs), Math.max(...xs)]
+  const [top, bottom] = [Math.min(...ys), Math.max(...ys)]
   const extent = Math.max(right - left, bottom - top)
   if (kept.length < 2 || !(extent > 0)) return undefined
   const perUnit = extent / (SIDE - 2 * MARGIN)
@@ -59,22 +60,9 @@ function project(lat: number, lng: number): { x: number; y: number } {
   return { x: lng / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) }
 }
 
-function extentOf(values: readonly number[]): [number, number] {
-  return values.reduce<[number, number]>(
-    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-    [Infinity, -Infinity],
-  )
-}
-
 /** Finds the point of the route for a sample's index, usually the one before it. */
 export function pointAt({ points }: Route, index: number): RoutePoint | undefined {
-  let [low, high] = [0, points.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((points[middle]?.index ?? 0) <= index) low = middle
-    else high = middle - 1
-  }
-  return points[low]
+  return points.findLast((point) => point.index <= index) ?? points[0]
 }
 
 /** Finds the point of the route nearest to a place in the picture. */

@@ -7,8 +7,9 @@ import {
   formatPerKg,
   formatSpeed,
   formatStopwatch,
+  note,
 } from '../../shared/format.ts'
-import { type NamedNumber, Numbers } from '../../shared/parts.tsx'
+import { knownOf, type NamedNumber, Numbers } from '../../shared/parts.tsx'
 import { parseTime } from './recording.ts'
 import { indexAt, type Samples, type Summary, summarize } from './summarize.ts'
 
@@ -31,10 +32,11 @@ export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
     setFrom(formatStopwatch(range?.min ?? 0))
     setTo(formatStopwatch(range?.max ?? last))
   }, [range, last])
-  const numbers = useMemo(
-    () => range && numbersOf(summarizeRange(samples, range), weightKg, sport),
-    [samples, range, weightKg],
-  )
+  const numbers = useMemo(() => {
+    const at = samples.elapsed_s
+    const cut = range && summarize(samples, indexAt(at, range.min), indexAt(at, range.max + 0.001))
+    return cut && numbersOf(cut, weightKg, sport)
+  }, [samples, range, weightKg])
   const choose = (event: SubmitEvent) => {
     event.preventDefault()
     const [begin, end] = [parseTime(from), parseTime(to)]
@@ -59,10 +61,6 @@ export function Stretch({ samples, weightKg, sport, range, onChoose }: Props) {
       )}
     </section>
   )
-}
-
-function summarizeRange(samples: Samples, { min, max }: Range): Summary {
-  return summarize(samples, indexAt(samples.elapsed_s, min), indexAt(samples.elapsed_s, max + 0.001))
 }
 
 type FieldProps = {
@@ -90,37 +88,23 @@ function TimeField({ id, title, value, wrong, onInput }: FieldProps) {
   )
 }
 
-function numbersOf(summary: Summary, weightKg: number | null, sport: string): NamedNumber[] {
-  const { power, hr, cad, speed_kmh: speed, mpa } = summary
-  const perKg = formatPerKg(power.mean, weightKg)
-  const all: Array<NamedNumber | false> = [
+function numbersOf(summary: Summary, weightKg: number | null, sport: string): readonly NamedNumber[] {
+  const { power, hr, cad, speed_kmh: speed, distance_m: distance } = summary
+  return knownOf([
+    ['Time', formatStopwatch(summary.elapsed_s), note`moving ${formatStopwatch(summary.moving_s)}`],
+    ['Power', formatNumber(power.mean, 'W'), note`highest ${formatNumber(power.highest, 'W')}`],
+    ['Per kilogram', formatPerKg(power.mean, weightKg)],
+    ['Weighted mean power', formatNumber(summary.weighted_w, 'W')],
+    ['Work', formatNumber(summary.work_kj, 'kJ')],
+    ['Heart rate', formatNumber(hr.mean, '/min'), note`highest ${formatNumber(hr.highest, '/min')}`],
+    ['Cadence', formatNumber(cad.mean, '/min')],
+    ['Distance', formatDistance(distance && distance / 1_000, 2)],
     [
-      'Time',
-      formatStopwatch(summary.elapsed_s),
-      summary.moving_s === null ? '' : `moving ${formatStopwatch(summary.moving_s)}`,
-    ],
-    power.mean !== null && [
-      'Power',
-      formatNumber(power.mean, 'W'),
-      `highest ${formatNumber(power.highest, 'W')}`,
-    ],
-    perKg !== '' && ['Per kilogram', perKg],
-    summary.weighted_w !== null && ['Weighted mean power', formatNumber(summary.weighted_w, 'W')],
-    summary.work_kj !== null && ['Work', formatNumber(summary.work_kj, 'kJ')],
-    hr.mean !== null && [
-      'Heart rate',
-      formatNumber(hr.mean, '/min'),
-      `highest ${formatNumber(hr.highest, '/min')}`,
-    ],
-    cad.mean !== null && ['Cadence', formatNumber(cad.mean, '/min')],
-    summary.distance_m !== null && ['Distance', formatDistance(summary.distance_m / 1_000, 2)],
-    speed.mean !== null && [
       sport === 'running' ? 'Pace' : 'Speed',
       formatSpeed(speed.mean, sport),
-      `highest ${formatSpeed(speed.highest, sport)}`,
+      note`highest ${formatSpeed(speed.highest, sport)}`,
     ],
-    summary.climbed_m !== null && ['Climbed', formatHeight(summary.climbed_m)],
-    mpa.lowest !== null && ['Lowest MPA', formatNumber(mpa.lowest, 'W')],
-  ]
-  return all.filter((entry) => entry !== false)
+    ['Climbed', formatHeight(summary.climbed_m)],
+    ['Lowest MPA', formatNumber(summary.mpa.lowest, 'W')],
+  ])
 }

@@ -95,11 +95,6 @@ export function spreadOf(column: Column) {
 
 /** Finds the index of the first sample at or after a time in s, else the number of samples. */
 export function indexAt(at: readonly number[], moment: number): number {
-  let [low, high] = [0, at.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((at[middle] ?? 0) < moment) low = middle + 1
-    else high = middle
-  }
-  return low
+  const index = at.findIndex((one) => one >= moment)
+  return index < 0 ? at.length : index
 }

@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, type Line, makeLane, makeLine, type Range } from '../../shared/charts/lanes.ts'
 import { formatNumber, formatPace, formatStopwatch, UNITS } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
-import { Details, Section } from '../../shared/parts.tsx'
+import { Details, Section, Toggle } from '../../shared/parts.tsx'
 import type { Sent } from '../../shared/sent.ts'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { findSampleField } from './plotted-samples.ts'
@@ -81,35 +81,30 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
   }, [samples, more, started_at, started_at_local, timezone, sport])
   const steps = useMemo(
     () => (
-      <Details>
-        <Table
-          caption="The activity in equal steps, derived from its samples"
-          columns={STEPS}
-          rows={makeSteps(samples)}
-        />
-      </Details>
+      <Table
+        folded
+        caption="The activity in equal steps, derived from its samples"
+        columns={STEPS}
+        rows={makeSteps(samples)}
+      />
     ),
     [samples],
   )
   const text = useMemo(() => describe(samples), [samples])
   return (
     <Section id="time-title" title="Over time">
-      <figure class="timeline">
-        {spec.lanes.length === 0 ? (
-          <p>Nothing was recorded that can be plotted.</p>
-        ) : (
-          <Chart
-            spec={spec}
-            columns={columns}
-            range={range}
-            // A pause is a point in the chart, so chart and sample indexes differ.
-            pointed={pointed === undefined ? undefined : places.indexOf(pointed)}
-            onPoint={(place) => onPoint(place === undefined ? undefined : places[place])}
-            onZoom={onRange}
-          />
-        )}
-        <figcaption>{text}</figcaption>
-      </figure>
+      <Chart
+        class="timeline"
+        spec={spec}
+        columns={columns}
+        range={range}
+        // A pause is a point in the chart, so chart and sample indexes differ.
+        pointed={pointed === undefined ? undefined : places.indexOf(pointed)}
+        onPoint={(place) => onPoint(place === undefined ? undefined : places[place])}
+        onZoom={onRange}
+      >
+        {text}
+      </Chart>
       <FurtherFields fields={samples.fields} path={path} shown={more} onShow={setMore} />
       <Stretch samples={samples} weightKg={facts.weight_kg} sport={sport} range={range} onChoose={onRange} />
       {steps}
@@ -154,15 +149,14 @@ function FurtherFields({ fields, path, shown, onShow }: FieldsProps) {
     <Details title={`Further fields, as the service sends them: ${fields.length}`}>
       <div class="choice more-fields" role="group" aria-label="Further fields">
         {fields.map((field) => (
-          <button
+          <Toggle
             key={field}
-            type="button"
-            aria-pressed={shown.has(field)}
+            pressed={shown.has(field)}
             disabled={field === fetching}
             onClick={() => toggle(field)}
           >
             {field}
-          </button>
+          </Toggle>
         ))}
       </div>
     </Details>

@@ -28,13 +28,10 @@ export function Bests({ points, season, kg }: Props) {
   if (points.length === 0) return null
   return (
     <Section id="best-title" title="Best power">
-      <figure>
-        <Chart spec={spec} columns={columns} />
-        <figcaption>
-          Derived from the samples; pauses count as zero watts.
-          {kg ? ` W/kg are by the present weight, ${formatNumber(kg, 'kg', 1)}.` : ''}
-        </figcaption>
-      </figure>
+      <Chart spec={spec} columns={columns}>
+        Derived from the samples; pauses count as zero watts.
+        {kg ? ` W/kg are by the present weight, ${formatNumber(kg, 'kg', 1)}.` : ''}
+      </Chart>
       <Table
         caption="Best mean power, with the day it was ridden"
         columns={columnsOf(season, kg)}

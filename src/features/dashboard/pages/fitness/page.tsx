@@ -1,5 +1,6 @@
-import { useMemo, useState } from 'preact/hooks'
-import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
+import { useMemo } from 'preact/hooks'
+import { AccountChoice, readAccount } from '../../shared/account-choice.tsx'
+import { formatQuery, useAddress } from '../../shared/address-query.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
 import { describeMissing, formatNumber, formatPerKg } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
@@ -8,24 +9,26 @@ import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
 import { Bests } from './bests.tsx'
 import { Load, Signature } from './history.tsx'
 import type { View } from './queries.ts'
-import { RangeChoice, readRange, SportChoice } from './range.tsx'
+import { parseRange, RangeChoice, SportChoice } from './range.tsx'
 import { Weeks } from './weeks.tsx'
 
 /** Fitness changes with each activity, not with the seconds. */
 const POLL_EVERY_MS = 15_000
+const KEYS = ['account', 'span', 'season', 'sport'] as const
 
 showPage(<Fitness />)
 
 function Fitness() {
-  const [range, setRange] = useState(readRange)
-  const [sport, setSport] = useState(() => new URLSearchParams(location.search).get('sport'))
-  const view = useLive<View>(addressOf(readAccountQuery(), range.season, sport), POLL_EVERY_MS)
+  const [chosen, choose] = useAddress(KEYS)
+  const range = useMemo(() => parseRange(chosen), [chosen.span, chosen.season])
+  const query = formatQuery({ account: readAccount(), season: range.season, sport: chosen.sport })
+  const view = useLive<View>(`/api/fitness${query}`, POLL_EVERY_MS)
   const signature = useMemo(
     () => view && <Signature columns={view.signature} range={range} />,
     [view?.signature, range],
   )
   const load = useMemo(() => view && <Load columns={view.load} range={range} />, [view?.load, range])
-  const weeks = useMemo(() => view && <Weeks columns={view.weeks} range={range} />, [view?.weeks, range])
+  const weeks = useMemo(() => view && <Weeks weeks={view.weeks} range={range} />, [view?.weeks, range])
   const kg = view?.now?.weight_kg ?? null
   const bests = useMemo(
     () => view && <Bests points={view.best} season={view.season} kg={kg} />,
@@ -40,22 +43,26 @@ function Fitness() {
       {missing && <p class="notice calm">Charts and tables have the {missing}.</p>}
       <Now view={view} />
       {view.signature.at.length > 0 && (
-        <RangeChoice range={range} seasons={view.seasons} onChoose={setRange} />
+        <RangeChoice
+          range={range}
+          seasons={view.seasons}
+          // Another season is a step of the browser's history.
+          onChoose={(asked) =>
+            choose({ ...chosen, ...asked }, { step: asked.season !== (chosen.season ?? '') })
+          }
+        />
       )}
       {signature}
       {load}
-      <SportChoice sport={view.sport} sports={view.sports} onChoose={setSport} />
+      <SportChoice
+        sport={view.sport}
+        sports={view.sports}
+        onChoose={(sport) => choose({ ...chosen, sport }, { step: false })}
+      />
       {weeks}
       {bests}
     </>
   )
-}
-
-function addressOf(account: string, season: number | undefined, sport: string | null): string {
-  const query = new URLSearchParams(account)
-  if (season !== undefined) query.set('season', String(season))
-  if (sport !== null) query.set('sport', sport)
-  return query.size > 0 ? `/api/fitness?${query}` : '/api/fitness'
 }
 
 /** The last fitness numbers of the service. */

@@ -34,13 +34,15 @@ export async function findFitness(
       count: await countToFetch(tx, key),
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findColumns(tx, {
-        ...{ names: ['ftp', 'hie_kj', 'pp', 'ltp'], accountId: key, from: 'training.fitness_history' },
+        names: SIGNATURE,
+        accountId: key,
+        from: 'training.fitness_history',
       }),
       load,
       /** the account's sports, most frequent first; `sport` is the one of weeks and `best`, or all */
       sports,
       sport,
-      weeks: await findWeekColumns(tx, { accountId: key, sport, load }),
+      weeks: await findWeeks(tx, { accountId: key, sport, load }),
       seasons,
       /** the season of `best` */
       season,
@@ -50,20 +52,20 @@ export async function findFitness(
 }
 
 const DAY_S = 86_400
+const SIGNATURE = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
 /** One array for each quantity; `at` is a day of the rider, ascending, in seconds since 1970 at 0:00 UTC. */
-export type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
-
+type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 /** The service document names no units of these. */
-export type LoadColumns = TimeColumns<'training_load' | 'recovery_load' | 'form'>
+const LOADS = ['training_load', 'recovery_load', 'form'] as const
+type LoadColumns = TimeColumns<(typeof LOADS)[number]>
 
 /**
  * Finds an account's loads and form of each day as the service last told them on it, the training load with the training info too. A day
  * between two that were told is derived, by a straight line.
  */
 async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
-  const names = ['training_load', 'recovery_load', 'form'] as const
   const known = await findColumns(tx, {
-    names,
+    names: LOADS,
     accountId,
     from: `(select account_id, day, at, tl_total as training_load, rl_total as recovery_load, form from training.form_history
             union all
@@ -86,12 +88,8 @@ async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> 
     })
     return days
   }
-  return {
-    at,
-    training_load: everyDay(known.training_load),
-    recovery_load: everyDay(known.recovery_load),
-    form: everyDay(known.form),
-  }
+  const lines = LOADS.map((name) => [name, everyDay(known[name])])
+  return { ...Object.fromEntries(lines), at } as LoadColumns
 }
 
 /**
@@ -122,15 +120,9 @@ async function findColumns<Name extends string>(
 const lastOf = (name: string) => `(array_agg(${name} order by at desc) filter (where ${name} is not null))[1]`
 
 /** A best mean power, W, with the activity and its local day. */
-export type Best = { watts: number; activity_id: number; day: string | null }
-
+type Best = { watts: number; activity_id: number; day: string | null }
 /** The best mean powers of one duration: of all time, of a season (calendar year), and of 90 days. */
-export type BestPoint = {
-  duration_s: number
-  all_time: Best | null
-  season: Best | null
-  last_90_days: Best | null
-}
+type BestPoint = { duration_s: number } & Record<'all_time' | 'season' | 'last_90_days', Best | null>
 
 /** Finds an account's best mean powers of all time, a season and the last 90 days, by duration, in one or all sports. */
 export async function findBests(
@@ -148,38 +140,38 @@ export async function findBests(
   return rows
 }
 
+/** Sums of a week; `monday` is in seconds since 1970 at 0:00 UTC. */
+type Week = Record<'monday' | 'activities' | 'low' | 'high' | 'peak' | 'xss', number> & {
+  /** the sum of the daily recommendations; null unless all seven are known */
+  recommended: number | null
+}
+
 /**
- * Finds an account's weeks from the first activity to today without gaps, with sums of one or all sports; `monday` ascends, in seconds
- * since 1970 at 0:00 UTC. Recommendation and training load are those of all sports.
+ * Finds an account's weeks from the first activity to today without gaps, oldest first, with sums of one or all sports. `xss` is more than
+ * its parts where the service sends no parts. Recommendation and training load, at the end of the week or now, are those of all sports; the
+ * ramp needs the load of both weeks.
  */
-async function findWeekColumns(
+async function findWeeks(
   tx: Tx,
   { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
 ) {
-  const { rows } = await tx.client.query<[number, number, number, number, number, number, number | null]>({
-    text: `select extract(epoch from d.week)::float8, coalesce(sum(w.activities), 0)::int, coalesce(sum(w.low_xss), 0)::float8,
-        coalesce(sum(w.high_xss), 0)::float8, coalesce(sum(w.peak_xss), 0)::float8, coalesce(sum(w.xss), 0)::float8, min(r.xss)
-      from (select distinct training.week_of(day) as week from training.daily_load where account_id = $1) d
-      left join training.weekly_summary w on w.account_id = $1 and w.week = d.week and $2 in ('all', w.sport)
-      left join training.recommended_weeks r on r.account_id = $1 and r.week = d.week
-      group by d.week order by d.week`,
-    values: [accountId, sport],
-    rowMode: 'array',
-  })
-  return {
-    monday: rows.map(([monday]) => monday),
-    activities: rows.map((row) => row[1]),
-    low_xss: rows.map((row) => cut(row[2]) ?? 0),
-    high_xss: rows.map((row) => cut(row[3]) ?? 0),
-    peak_xss: rows.map((row) => cut(row[4]) ?? 0),
-    /** the whole score; more than its parts where the service sends no parts */
-    xss: rows.map((row) => cut(row[5]) ?? 0),
-    /** the sum of the daily recommendations; null unless all seven are known */
-    recommended_xss: rows.map((row) => cut(row[6])),
-    /** at the end of the week, or now */
-    training_load: rows.map(([monday]) => {
-      const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
-      return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null
-    }),
+  const { rows } = await tx.client.query<Week>(
+    `select extract(epoch from d.week)::float8 as monday, coalesce(sum(w.activities), 0)::int as activities,
+       coalesce(sum(w.low_xss), 0)::float8 as low, coalesce(sum(w.high_xss), 0)::float8 as high,
+       coalesce(sum(w.peak_xss), 0)::float8 as peak, coalesce(sum(w.xss), 0)::float8 as xss, min(r.xss) as recommended
+     from (select distinct training.week_of(day) as week from training.daily_load where account_id = $1) d
+     left join training.weekly_summary w on w.account_id = $1 and w.week = d.week and $2 in ('all', w.sport)
+     left join training.recommended_weeks r on r.account_id = $1 and r.week = d.week
+     group by d.week order by d.week`,
+    [accountId, sport],
+  )
+  const loadOf = (monday: number) => {
+    const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
+    return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null
   }
+  return rows.map((row, index) => {
+    const week = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, cut(value)])) as Week
+    const [now, before] = [loadOf(row.monday), index > 0 ? loadOf(rows[index - 1]?.monday ?? 0) : null]
+    return { ...week, load: now, ramp: now === null || before === null ? null : now - before }
+  })
 }

@@ -1,6 +1,5 @@
-import { useEffect } from 'preact/hooks'
 import type { Range } from '../../shared/charts/lanes.ts'
-import { Select } from '../../shared/parts.tsx'
+import { Select, Toggle } from '../../shared/parts.tsx'
 
 const DAY_S = 86_400
 /** The ranges by their name in the address, in days up to the last one. */
@@ -11,15 +10,15 @@ const SPANS: ReadonlyArray<[name: string, label: string, days: number | undefine
   ['all', 'Everything', undefined],
 ]
 
+/** The range in the address, empty for everything. */
+type Asked = { span?: string; season?: string }
 /** The range of the charts: a number of days or a season, which also selects the bests. */
-export type ChosenRange = { span: string; season?: undefined } | { season: number; span?: undefined }
+export type ChosenRange = { span: string | undefined; season: number | undefined }
 
-/** Reads the range from the address; everything without one. */
-export function readRange(): ChosenRange {
-  const query = new URLSearchParams(location.search)
-  const season = query.get('season') ?? ''
-  if (/^\d{4}$/.test(season)) return { season: Number(season) }
-  return { span: SPANS.find(([name]) => name === query.get('span'))?.[0] ?? 'all' }
+/** Parses the range of an address. */
+export function parseRange({ span, season = '' }: Asked): ChosenRange {
+  if (/^\d{4}$/.test(season)) return { span: undefined, season: Number(season) }
+  return { span: SPANS.find(([name]) => name === span)?.[0] ?? 'all', season: undefined }
 }
 
 /** Computes the part of a chart of days in a range; `latest`: its last day, s since 1970. Undefined: all. */
@@ -30,37 +29,26 @@ export function rangeOfDays({ span, season }: ChosenRange, latest: number): Rang
   return days === undefined ? undefined : { min: latest - days * DAY_S, max: latest }
 }
 
-type Props = { range: ChosenRange; seasons: readonly number[]; onChoose: (range: ChosenRange) => void }
+type Props = { range: ChosenRange; seasons: readonly number[]; onChoose: (asked: Required<Asked>) => void }
 
-/** The choice of the range of all charts by day, kept in the address; a season adds a step to the browser's history. */
+/** The choice of the range of all charts by day. */
 export function RangeChoice({ range, seasons, onChoose }: Props) {
-  const choose = (chosen: ChosenRange) => {
-    if (chosen.season === range.season) history.replaceState(null, '', addressOf(chosen))
-    else history.pushState(null, '', addressOf(chosen))
-    onChoose(chosen)
-  }
-  useEffect(() => {
-    const onBack = () => onChoose(readRange())
-    addEventListener('popstate', onBack)
-    return () => removeEventListener('popstate', onBack)
-  }, [])
   return (
     <div class="choice" role="group" aria-label="Range">
-      {SPANS.map(([name, label]) => (
-        <button
+      {SPANS.map(([name, label, days]) => (
+        <Toggle
           key={name}
-          type="button"
-          aria-pressed={range.span === name}
-          onClick={() => choose({ span: name })}
+          pressed={range.span === name}
+          onClick={() => onChoose({ span: days === undefined ? '' : name, season: '' })}
         >
           {label}
-        </button>
+        </Toggle>
       ))}
       <Select
         aria-label="Season"
         value={range.season ?? ''}
         options={[['', 'Season'], ...seasons.map((year) => [year, String(year)] as const)]}
-        onChoose={(value) => choose(value ? { season: Number(value) } : { span: 'all' })}
+        onChoose={(season) => onChoose({ span: '', season })}
       />
     </div>
   )
@@ -68,36 +56,18 @@ export function RangeChoice({ range, seasons, onChoose }: Props) {
 
 type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
 
-/** The choice of the sport of weeks and bests, if several; kept in the address. */
+/** The choice of the sport of weeks and bests, if several. */
 export function SportChoice({ sport, sports, onChoose }: SportProps) {
   if (sports.length < 2) return null
-  const choose = (chosen: string) => {
-    const query = new URLSearchParams(location.search)
-    query.set('sport', chosen)
-    history.replaceState(null, '', `${location.pathname}?${query}`)
-    onChoose(chosen)
-  }
+  const names = sports.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const)
   return (
     <div class="choice">
       <Select
         aria-label="Sport"
         value={sport}
-        options={[
-          ...sports.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const),
-          ['all', 'All sports'],
-        ]}
-        onChoose={choose}
+        options={[...names, ['all', 'All sports']]}
+        onChoose={onChoose}
       />
     </div>
   )
-}
-
-/** Makes the address of the page with another range; the rest stays. */
-function addressOf(range: ChosenRange): string {
-  const query = new URLSearchParams(location.search)
-  query.delete('span')
-  query.delete('season')
-  for (const [name, value] of Object.entries(range)) if (value !== 'all') query.set(name, String(value))
-  const text = query.toString()
-  return text ? `${location.pathname}?${text}` : location.pathname
 }

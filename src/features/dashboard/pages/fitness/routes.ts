@@ -2,28 +2,18 @@ import type { FastifyInstance } from 'fastify'
 import { SPORTS } from '../../../../core/store/schema/activities.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { KEY } from '../../../../program/frame/downloads.ts'
-import { sendView } from '../send-view.ts'
+import { addView } from '../send-view.ts'
 import { findFitness } from './queries.ts'
 
 const QUERY = {
-  querystring: {
-    type: 'object',
-    properties: {
-      account: KEY,
-      season: { type: 'integer', minimum: 1900, maximum: 9999 },
-      sport: { enum: [...SPORTS, 'all'] },
-    },
-  },
+  account: KEY,
+  season: { type: 'integer', minimum: 1900, maximum: 9999 },
+  sport: { enum: [...SPORTS, 'all'] },
 } as const
 
 /** Adds the fitness of one account, with the bests of one season. */
 export function registerFitness(scope: FastifyInstance, app: Pick<App, 'store'>): void {
-  scope.get<{ Querystring: { account?: number; season?: number; sport?: string } }>(
-    '/fitness',
-    { schema: QUERY },
-    async (request, reply) => {
-      const { account: accountId, ...chosen } = request.query
-      return sendView(request, reply, await findFitness(app, { accountId, ...chosen }))
-    },
+  addView(scope, '/fitness', { query: QUERY }, ({ account: accountId, ...chosen }) =>
+    findFitness(app, { accountId, ...chosen }),
   )
 }

@@ -25,7 +25,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
 const RUNS: readonly Column<Run>[] = [
   { title: 'Run', names: true, cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
   { title: 'Outcome', cell: ({ outcome }) => <Badge mood={MOODS[outcome] ?? 'plain'}>{outcome}</Badge> },
-  { title: 'Started', cell: (run) => <Ago at={run.started_at} /> },
+  { title: 'Started', cell: (run) => <Ago at={run.startedAt} /> },
   { title: 'Brought', wide: true, cell: describe },
   { title: 'Reason', wide: true, cell: ({ error }) => error },
 ]

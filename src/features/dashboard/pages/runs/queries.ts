@@ -25,20 +25,7 @@ export async function findRuns(
   const read = await readQueues().catch((error) => `the queues cannot be read: ${errorLine(error)}`)
   return {
     accounts: accounts.length,
-    runs: runs.map((run) => ({
-      account: run.accountId === null ? null : (names.get(run.accountId) ?? null),
-      resource: run.resource,
-      kind: run.kind,
-      started_at: run.startedAt,
-      finished_at: run.finishedAt,
-      outcome: run.outcome,
-      listed: run.listed,
-      changed: run.changed,
-      fetched: run.fetched,
-      absent: run.absent,
-      failed: run.failed,
-      error: run.error,
-    })),
+    runs: runs.map((run) => ({ ...run, account: names.get(run.accountId ?? 0) ?? null })),
     queues: typeof read === 'string' ? [] : read,
     queue_problem: typeof read === 'string' ? read : null,
   }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { SECOND } from '../../../../kit/time.ts'
 import { makeCachedProbe } from '../../../../program/frame/cached-probe.ts'
 import type { PagesApp } from '../page-frame.ts'
-import { KEEP_MS, sendView } from '../send-view.ts'
+import { addView, KEEP_MS } from '../send-view.ts'
 import { findQueues, findRuns } from './queries.ts'
 
 /** The client of Redis waits for a server that is away. */
@@ -14,6 +14,10 @@ export function registerRuns(scope: FastifyInstance, app: PagesApp): void {
     keepMs: KEEP_MS,
     timeoutMs: QUEUES_WITHIN_MS,
   })
-  const find = makeCachedProbe(() => findRuns(app, readQueues), { keepMs: KEEP_MS })
-  scope.get('/runs', async (request, reply) => sendView(request, reply, await find()))
+  addView(
+    scope,
+    '/runs',
+    {},
+    makeCachedProbe(() => findRuns(app, readQueues), { keepMs: KEEP_MS }),
+  )
 }

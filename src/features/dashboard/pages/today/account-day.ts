@@ -1,13 +1,10 @@
 import { QUIET_KEPT_DAYS } from '../../../../core/store/runs.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 
-/** An account's present day, `YYYY-MM-DD`, and for how many days in a row it has had a good poll; 90 days are known at most. */
-export type TodayOfAccount = { day: string; days_mirrored: number }
-
-/** Finds an account's present day in its own time zone, and for how many days in a row it has had a good poll. */
-export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAccount | undefined> {
+/** Finds an account's present day in its own time zone, and for how many days in a row, 90 at most, it has had a good poll. */
+export async function findTodayOf(tx: Tx, accountId: number) {
   // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
-  const { rows } = await tx.client.query<TodayOfAccount>(
+  const { rows } = await tx.client.query<{ day: string; days_mirrored: number }>(
     `select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
        - (count(*) filter (where not p.was and p.ago = 0))::int as days_mirrored
      from training.today t cross join lateral (
@@ -24,7 +21,7 @@ export async function findTodayOf(tx: Tx, accountId: number): Promise<TodayOfAcc
 }
 
 /** A day of the week: the load, and the recommended one, see the view this_week. */
-export type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
+type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number> & {
   day: string
   /** null before the first training info */
   recommended_xss: number | null
@@ -41,7 +38,7 @@ export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]
 }
 
 /** The form after the last activity; the service sends loads and form without units. */
-export type FormNow = {
+type FormNow = {
   day: string
   form: number
   training_load: number | null
@@ -59,32 +56,31 @@ export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | 
   return rows[0]
 }
 
-/** Finds an account's form after each activity of the last 90 days, oldest first; `at` is seconds since 1970. */
-export async function findFormTrend(tx: Tx, accountId: number) {
-  const { rows } = await tx.client.query<{ at: number; form: number }>(
-    `select extract(epoch from h.at)::float8 as at, h.form
+/** A value at an instant, seconds since 1970. */
+type Point = { at: number; value: number }
+
+/** Finds an account's form after each activity of the last 90 days, oldest first. */
+export async function findFormTrend(tx: Tx, accountId: number): Promise<Point[]> {
+  const { rows } = await tx.client.query<Point>(
+    `select extract(epoch from h.at)::float8 as at, h.form as value
      from training.form_history h join training.today t using (account_id)
      where h.account_id = $1 and h.form is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
      order by h.at`,
     [accountId],
   )
-  return { at: rows.map((row) => row.at), form: rows.map((row) => row.form) }
+  return rows
 }
 
-/** Finds an account's FTP of the last 90 days and of six weeks before, W, oldest first; `at` is seconds since 1970. */
+/** Finds an account's FTP of the last 90 days and of six weeks before, W, oldest first. */
 export async function findSignatureTrend(tx: Tx, accountId: number) {
-  const { rows } = await tx.client.query<{ at: number; ftp: number; days_ago: number }>(
-    `select extract(epoch from h.at)::float8 as at, h.ftp, t.day - h.day as days_ago
+  const { rows } = await tx.client.query<Point & { days_ago: number }>(
+    `select extract(epoch from h.at)::float8 as at, h.ftp as value, t.day - h.day as days_ago
      from training.fitness_history h join training.today t using (account_id)
      where h.account_id = $1 and h.ftp is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
      order by h.at`,
     [accountId],
   )
-  return {
-    at: rows.map((row) => row.at),
-    ftp: rows.map((row) => row.ftp),
-    ftp_six_weeks_ago: rows.findLast((row) => row.days_ago >= 42)?.ftp ?? null,
-  }
+  return { ftp: rows, ftp_six_weeks_ago: rows.findLast((row) => row.days_ago >= 42)?.value ?? null }
 }
 
 /** The workout of the day, and its files by format (`erg`, `zwo`). */
@@ -110,7 +106,7 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
 }
 
 /** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
-export type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
+type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
 /** Counts the runs of all accounts in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
 export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {

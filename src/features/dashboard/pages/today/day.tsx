@@ -5,9 +5,9 @@ import {
   formatNumber,
   formatPerKg,
   formatSpan,
-  formatWeekday,
+  note,
 } from '../../shared/format.ts'
-import { Details, Link, Numbers } from '../../shared/parts.tsx'
+import { Link, Numbers } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import { Profile, Sparkline, WeekBars } from './drawings.tsx'
 import type { View } from './queries.ts'
@@ -21,7 +21,7 @@ type Props = { today: Today }
 
 /** The cards of the day: form, signature, week and workout. */
 export function Day({ today }: Props) {
-  if (today.fitness === null && today.signature.at.length === 0)
+  if (today.fitness === null && today.signature.ftp.length === 0)
     return (
       <p class="quiet">
         Form, signature and workout appear here with the first training info. The daemon fetches it by itself;
@@ -66,12 +66,7 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
         value={now ?? form?.freshness ?? '–'}
         note={now !== null && load !== null ? `now, at a training load of ${formatNumber(load, '', 1)}` : ''}
       />
-      <Sparkline
-        label="Form after each ride of the last 90 days"
-        at={trend.at}
-        values={trend.form}
-        least={10}
-      />
+      <Sparkline label="Form after each ride of the last 90 days" points={trend} />
       {form && (
         <>
           <p class="quiet">After the ride of {formatDay(form.day)}:</p>
@@ -93,7 +88,7 @@ function Signature({ today: { fitness, signature } }: Props) {
   return (
     <Card title="Signature" name="signature">
       <Value value={formatNumber(ftp, 'W')} note={['FTP', formatPerKg(ftp, kg)].filter(Boolean).join(', ')} />
-      <Sparkline label="FTP of the last 90 days, W" at={signature.at} values={signature.ftp} least={10} />
+      <Sparkline label="FTP of the last 90 days, W" points={signature.ftp} />
       <p class="quiet">{trendOf(signature)}</p>
       <Numbers
         numbers={[
@@ -107,7 +102,7 @@ function Signature({ today: { fitness, signature } }: Props) {
 }
 
 function trendOf({ ftp, ftp_six_weeks_ago: before }: Today['signature']): string {
-  const now = ftp.at(-1)
+  const now = ftp.at(-1)?.value
   if (now === undefined || before === null) return 'No FTP of six weeks ago to compare with.'
   const change = now - before
   if (Math.abs(change) < 0.5) return 'As six weeks ago; the line is the FTP of 90 days.'
@@ -116,7 +111,7 @@ function trendOf({ ftp, ftp_six_weeks_ago: before }: Today['signature']): string
 }
 
 const WEEK: readonly Column<WeekDay>[] = [
-  { title: 'Day', names: true, cell: ({ day }) => formatWeekday(day) },
+  { title: 'Day', names: true, cell: ({ day }) => formatDay(day, 'with weekday') },
   { title: 'Done', number: true, cell: ({ xss }) => formatNumber(xss, 'XSS') },
   { title: 'Recommended', number: true, cell: ({ recommended_xss }) => formatNumber(recommended_xss, 'XSS') },
   { title: 'Time', number: true, cell: ({ elapsed_s }) => (elapsed_s > 0 ? formatSpan(elapsed_s) : '') },
@@ -140,13 +135,12 @@ function Week({ today: { week, day } }: Props) {
           ['Activities', formatNumber(sum(({ activities }) => activities))],
         ]}
       />
-      <Details>
-        <Table
-          caption="Load of each day; the recommendation of days to come is that of today"
-          columns={WEEK}
-          rows={week}
-        />
-      </Details>
+      <Table
+        folded
+        caption="Load of each day; the recommendation of days to come is that of today"
+        columns={WEEK}
+        rows={week}
+      />
     </Card>
   )
 }
@@ -162,33 +156,19 @@ function powerOf({ from_watts: from, to_watts: to }: Step): string {
 }
 
 function Workout({ today }: Props) {
-  const { workout } = today
   return (
     <Card title="Workout of the day" name="workout">
-      {workout === null ? (
-        <p class="quiet">The service names no workout for today.</p>
-      ) : (
-        <WorkoutOfDay workout={workout} today={today} />
-      )}
+      <WorkoutOfDay today={today} />
       <SavedWorkouts today={today} />
     </Card>
   )
 }
 
-function WorkoutOfDay({
-  workout,
-  today: { fitness, account_id: id },
-}: {
-  workout: NonNullable<Today['workout']>
-  today: Today
-}) {
-  const { profile, formats } = workout
+function WorkoutOfDay({ today: { workout, fitness, account_id: id } }: Props) {
+  if (workout === null) return <p class="quiet">The service names no workout for today.</p>
+  const { profile, formats, difficulty } = workout
   const length = profile.at(-1)?.to_s ?? 0
-  const facts = [
-    workout.type,
-    workout.difficulty !== null && `difficulty ${formatNumber(workout.difficulty)}`,
-    length > 0 && formatSpan(length),
-  ]
+  const facts = [workout.type, note`difficulty ${formatNumber(difficulty)}`, length > 0 && formatSpan(length)]
   return (
     <>
       <Value value={workout.name || 'Without a name'} />
@@ -207,9 +187,7 @@ function WorkoutOfDay({
         <p class="quiet">Its file has not been fetched yet.</p>
       )}
       {profile.length > 0 && (
-        <Details>
-          <Table caption="The steps of the workout" columns={STEPS} rows={profile} />
-        </Details>
+        <Table folded caption="The steps of the workout" columns={STEPS} rows={profile} />
       )}
     </>
   )
@@ -236,13 +214,12 @@ function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id
       )),
   }
   return (
-    <Details title="Saved workouts">
-      <Table
-        caption="The workouts of your own list"
-        columns={formats.length > 0 ? [...WORKOUTS, files] : WORKOUTS}
-        rows={workouts}
-      />
-    </Details>
+    <Table
+      folded="Saved workouts"
+      caption="The workouts of your own list"
+      columns={formats.length > 0 ? [...WORKOUTS, files] : WORKOUTS}
+      rows={workouts}
+    />
   )
 }
 

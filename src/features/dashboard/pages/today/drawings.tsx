@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber, formatSpan, formatWeekdayLetters } from '../../shared/format.ts'
+import { formatDay, formatNumber, formatSpan } from '../../shared/format.ts'
 import type { View } from './queries.ts'
 
 type Today = NonNullable<View['today']>
@@ -9,9 +9,7 @@ type Step = NonNullable<Today['workout']>['profile'][number]
 const WIDTH = 280
 const HEIGHT = 80
 
-type DrawingProps = { name: string; label: string; children: ComponentChildren }
-
-function Drawing({ name, label, children }: DrawingProps) {
+function Drawing({ name, label, children }: { name: string; label: string; children: ComponentChildren }) {
   return (
     <svg
       class={`drawing ${name}`}
@@ -25,32 +23,26 @@ function Drawing({ name, label, children }: DrawingProps) {
   )
 }
 
-type Trend = {
-  label: string
-  /** seconds since 1970, ascending */
-  at: readonly number[]
-  values: readonly number[]
-  /** the smallest span of the scale, so that a quiet line looks quiet */
-  least: number
-}
+/** The smallest span of a scale, so that a quiet line looks quiet. */
+const MIN_SPAN = 10
+type Trend = { label: string; points: Today['form_trend'] }
 
 /** A line of values over time; nothing for fewer than two. */
-export function Sparkline({ label, at, values, least }: Trend) {
-  const first = at[0]
-  const last = at.at(-1)
-  if (first === undefined || last === undefined || last <= first) return null
-  const low = Math.min(...values)
-  const high = Math.max(...values)
-  const span = Math.max(high - low, least)
-  const points = at.map((time, index) => {
-    const x = ((time - first) / (last - first)) * WIDTH
-    const y = HEIGHT - 4 - (((values[index] ?? low) - (high + low - span) / 2) / span) * (HEIGHT - 8)
+export function Sparkline({ label, points }: Trend) {
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last || last.at <= first.at) return null
+  const values = points.map(({ value }) => value)
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const span = Math.max(high - low, MIN_SPAN)
+  const line = points.map(({ at, value }) => {
+    const x = ((at - first.at) / (last.at - first.at)) * WIDTH
+    const y = HEIGHT - 4 - ((value - (high + low - span) / 2) / span) * (HEIGHT - 8)
     return `${x.toFixed(1)},${y.toFixed(1)}`
   })
-  const text = `${label}: from ${formatNumber(values[0], '', 1)} to ${formatNumber(values.at(-1), '', 1)}`
+  const range = `from ${formatNumber(first.value, '', 1)} to ${formatNumber(last.value, '', 1)}`
   return (
-    <Drawing name="sparkline" label={text}>
-      <polyline points={points.join(' ')} class="line" />
+    <Drawing name="sparkline" label={`${label}: ${range}`}>
+      <polyline points={line.join(' ')} class="line" />
     </Drawing>
   )
 }
@@ -81,7 +73,7 @@ export function WeekBars({ week, today }: { week: Today['week']; today: string }
       <div class="days" aria-hidden="true">
         {week.map(({ day }) => (
           <span key={day} class={day === today ? 'now' : undefined}>
-            {formatWeekdayLetters(day)}
+            {formatDay(day, 'weekday')}
           </span>
         ))}
       </div>

@@ -1,5 +1,5 @@
 import { FirstSteps } from '../../shared/first-steps.tsx'
-import { formatDay, formatNumber, formatWeekday } from '../../shared/format.ts'
+import { formatDay, formatNumber } from '../../shared/format.ts'
 import { Ago, Badge, Link, type NamedNumber, Numbers } from '../../shared/parts.tsx'
 import type { View } from './queries.ts'
 import { describeProgress, describeRuns } from './sentences.ts'
@@ -11,7 +11,7 @@ const MAX_DAYS = 90
 
 /** The top of the page: the day, and the state of the mirror in one line. */
 export function Health({ view: { accounts, runs, today, is_well: isWell } }: { view: View }) {
-  const heading = <h1>{today ? `Today, ${formatWeekday(today.day)}` : 'Today'}</h1>
+  const heading = <h1>{today ? `Today, ${formatDay(today.day, 'with weekday')}` : 'Today'}</h1>
   if (accounts.length === 0) return heading
   const polls = accounts.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
   const oldest = polls.sort()[0]
@@ -95,7 +95,9 @@ function countsOf(account: Account): NamedNumber[] {
   return [
     ['activities', formatNumber(account.activities)],
     ['seconds of samples', formatNumber(account.samples)],
-    ...others.flatMap(([name, number]): NamedNumber[] => (number > 0 ? [[name, formatNumber(number)]] : [])),
+    ...others
+      .filter(([, number]) => number > 0)
+      .map(([name, number]) => [name, formatNumber(number)] as const),
   ]
 }
 

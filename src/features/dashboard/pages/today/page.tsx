@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
-import { AccountChoice, readAccountQuery } from '../../shared/account-choice.tsx'
+import { AccountChoice, readAccount } from '../../shared/account-choice.tsx'
+import { formatQuery } from '../../shared/address-query.tsx'
 import { DropZone } from '../../shared/drop-zone.tsx'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
@@ -17,7 +18,7 @@ const POLL_EVERY_MS = 3_000
 showPage(<Today />)
 
 function Today() {
-  const view = useLive<View>(`/api/today${readAccountQuery()}`, POLL_EVERY_MS)
+  const view = useLive<View>(`/api/today${formatQuery({ account: readAccount() })}`, POLL_EVERY_MS)
   const day = useMemo(() => view?.today && <Day today={view.today} />, [view?.today])
   if (!view) return <Waiting />
   const { accounts, today } = view

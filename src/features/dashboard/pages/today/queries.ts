@@ -21,6 +21,7 @@ import {
   findTodayOf,
   findWeekDays,
   findWorkoutOfDay,
+  type WorkoutOfDay,
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'
 import { collectProblems } from './problems.ts'
@@ -30,10 +31,11 @@ export type View = Sent<ReturnType<typeof makeFindToday>>
 
 type AccountStatus = Status['accounts'][number]
 
-/** The files of one list, enough for a screen. */
-const LINES_SHOWN = 15
+/** Of one list, enough for a screen. */
+const MAX_FILES = 15
 /** About two weeks; the page of all activities has the others. */
-const ACTIVITIES_SHOWN = 8
+const MAX_ACTIVITIES = 8
+
 /**
  * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
  * it does not exist. The parts, about 20 queries, are found at the same time.
@@ -61,8 +63,8 @@ async function findSharedPart(app: FactsApp) {
     findStatus(app, facts),
     app.store.read(async (tx) => ({
       accounts: await findAccounts(tx),
-      uploads: await findUploadLines(tx, { limit: LINES_SHOWN }),
-      activities: await findActivityLines(tx, { limit: ACTIVITIES_SHOWN }),
+      uploads: await findUploadLines(tx, { limit: MAX_FILES }),
+      activities: await findActivityLines(tx, { limit: MAX_ACTIVITIES }),
       runs: await findRunsOfDay(tx),
     })),
   ])
@@ -80,15 +82,12 @@ async function findSharedPart(app: FactsApp) {
       resync_command: commandFor('resync', failed.account, failed.path),
     })),
     uploads: lines.uploads,
-    waiting: status.waiting_files.slice(0, LINES_SHOWN).map(({ path, account, reason, waiting_since }) => ({
-      path,
-      account,
-      reason,
-      waiting_since,
-    })),
+    // Without the path of the folder, which the page must not show, as of the backup.
+    waiting: status.waiting_files
+      .slice(0, MAX_FILES)
+      .map(({ path, reason, waiting_since }) => ({ path, reason, waiting_since })),
     activities: lines.activities,
     runs: lines.runs,
-    // Without the path of the folder, which the page must not show.
     backup: await findBackup(facts),
   }
 }
@@ -116,20 +115,15 @@ async function findAccountToday(tx: Tx, account: Account) {
     form_trend: await findFormTrend(tx, accountId),
     signature: await findSignatureTrend(tx, accountId),
     week: await findWeekDays(tx, accountId),
-    workout: workout
-      ? {
-          name: workout.name,
-          type: workout.type,
-          description: workout.description,
-          difficulty: workout.difficulty,
-          formats: Object.keys(workout.files).sort(),
-          profile: parseErgProfile(workout.files.erg ?? ''),
-        }
-      : null,
+    workout: workout ? viewOfWorkout(workout) : null,
     workouts: makeWorkoutLines(saved.filter(({ isOwn }) => isOwn)).map(
       ({ name, path, seconds, problem }) => ({ name, path, seconds, problem }),
     ),
   }
+}
+
+function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
+  return { ...about, formats: Object.keys(files).sort(), profile: parseErgProfile(files.erg ?? '') }
 }
 
 /** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
@@ -158,7 +152,7 @@ function viewOf(
 }
 
 /** A file of the drop folder and its result. */
-export type UploadLine = {
+type UploadLine = {
   account: string
   file_name: string
   state: string

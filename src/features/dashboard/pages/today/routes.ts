@@ -2,17 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { App } from '../../../../program/app/app.ts'
 import { KEY, sendFile } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
-import { sendView } from '../send-view.ts'
+import { addView } from '../send-view.ts'
 import { findWorkoutFile, makeFindToday } from './queries.ts'
-
-const QUERY = { querystring: { type: 'object', properties: { account: KEY } } } as const
 
 /** Adds the content of the first page. */
 export function registerToday(scope: FastifyInstance, app: PagesApp): void {
   const find = makeFindToday(app, app.downloads.workout)
-  scope.get<{ Querystring: { account?: number } }>('/today', { schema: QUERY }, async (request, reply) =>
-    sendView(request, reply, await find({ accountId: request.query.account })),
-  )
+  addView(scope, '/today', { query: { account: KEY } }, ({ account: accountId }) => find({ accountId }))
 }
 
 /** Adds the file of the workout of the day of each account for other programs, as `/workouts-of-the-day/1.erg`. */

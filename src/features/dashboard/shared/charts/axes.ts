@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { formatDay, formatDayOfYear, formatSpan, formatStopwatch } from '../format.ts'
+import { formatDay, formatSpan, formatStopwatch } from '../format.ts'
 
 const DAY_S = 86_400
 /** The usual steps of time, s. */
@@ -8,7 +8,6 @@ const ELAPSED_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_6
 export const COMPARED_S: readonly number[] = [1, 5, 15, 60, 300, 1_200, 3_600]
 /** The durations that an axis names, s. */
 const DURATIONS_S = [1, 5, 15, 60, 300, 1_200, 3_600, 10_800, 21_600, 43_200]
-const MONTH = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'short' })
 
 /** The form of the x axis and its values. */
 export type XAxis = {
@@ -76,7 +75,7 @@ export function makeDayAxis(): XAxis {
   const write = (splits: readonly number[], index: number, step: number) => {
     const x = splits[index] ?? 0
     if (step >= 360 * DAY_S) return String(yearOf(x))
-    const day = step < 28 * DAY_S ? formatDayOfYear(x) : MONTH.format(x * 1_000)
+    const day = formatDay(x, step < 28 * DAY_S ? 'without year' : 'month')
     return yearOf(x) === yearOf(splits[index - 1]) ? day : `${day}\n${yearOf(x)}`
   }
   return {

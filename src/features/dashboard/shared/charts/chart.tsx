@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatNumber } from '../format.ts'
+import { Toggle } from '../parts.tsx'
 import { type Columns, type Lanes, type Line, makeLanes, type Range, type Spec } from './lanes.ts'
 
 const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
@@ -11,6 +13,9 @@ type Props = {
   spec: Spec
   /** its numbers: a new object draws the chart again */
   columns: Columns
+  class?: string
+  /** the caption */
+  children: ComponentChildren
   /** the part of x to show: a new object zooms to it; undefined: all */
   range?: Range | undefined
   /** the index of the value to point at */
@@ -21,8 +26,17 @@ type Props = {
   onZoom?: (range: Range | undefined) => void
 }
 
-/** A chart: legend, lanes, and the values under the pointer in words; drawn once its width is known. */
-export function Chart(props: Props) {
+/** A chart with its caption: legend, lanes, and the values under the pointer in words; drawn once its width is known. */
+export function Chart({ class: className, children, ...props }: Props) {
+  return (
+    <figure class={className}>
+      {props.spec.lanes.length > 0 ? <Plot {...props} /> : <p>Nothing was recorded that can be plotted.</p>}
+      <figcaption>{children}</figcaption>
+    </figure>
+  )
+}
+
+function Plot(props: Omit<Props, 'class' | 'children'>) {
   const { spec, columns, range, pointed } = props
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [place, setPlace] = useState<number>()
@@ -34,20 +48,16 @@ export function Chart(props: Props) {
 
   useLayoutEffect(() => {
     const hosts = [...(stage.current?.children ?? [])] as HTMLElement[]
-    const made = makeLanes(
-      hosts,
-      { spec, columns },
-      {
-        point(index) {
-          setPlace(index)
-          events.current.onPoint?.(index)
-        },
-        zoom(shown) {
-          setZoomed(shown !== undefined)
-          events.current.onZoom?.(shown)
-        },
+    const made = makeLanes(hosts, spec, columns, {
+      point(index) {
+        setPlace(index)
+        events.current.onPoint?.(index)
       },
-    )
+      zoom(shown) {
+        setZoomed(shown !== undefined)
+        events.current.onZoom?.(shown)
+      },
+    })
     lanes.current = made
     made.hide(hidden)
     made.zoom(range)
@@ -83,13 +93,11 @@ export function Chart(props: Props) {
     <div class="chart">
       <div class="chart-head">
         <div class="toggles" role="group" aria-label={`Lines of ${spec.label}`}>
-          {lines.map((line) => (
-            <Toggle
-              key={line.key}
-              line={line}
-              pressed={!hidden.has(line.key)}
-              onClick={() => toggle(line.key)}
-            />
+          {lines.map(({ key, label, look, colour }) => (
+            <Toggle key={key} pressed={!hidden.has(key)} onClick={() => toggle(key)}>
+              <span class={`swatch ${look}`} aria-hidden="true" style={{ '--swatch': `var(--${colour})` }} />
+              {label}
+            </Toggle>
           ))}
         </div>
         <button
@@ -137,20 +145,6 @@ function say({ lines }: Columns, shown: readonly Line[], index: number): string 
       return `${label} ${write ? `${write(value)} ${unit}` : formatNumber(value, unit, digits)}`
     })
     .join(' · ')
-}
-
-/** A button of the legend, which hides and shows its line. */
-function Toggle({ line, pressed, onClick }: { line: Line; pressed: boolean; onClick: () => void }) {
-  return (
-    <button type="button" aria-pressed={pressed} onClick={onClick}>
-      <span
-        class={`swatch ${line.look}`}
-        aria-hidden="true"
-        style={{ '--swatch': `var(--${line.colour})` }}
-      />
-      {line.label}
-    </button>
-  )
 }
 
 /** An arrow key crosses the chart in 100 steps, with Shift in 10. */

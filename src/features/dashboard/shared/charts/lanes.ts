@@ -59,16 +59,13 @@ export type Range = { min: number; max: number }
 
 /** The lanes of one chart, which zoom together. */
 export type Lanes = ReturnType<typeof makeLanes>
+type Listeners = { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void }
 
 /**
  * Makes the lanes of a chart, each in its element of `hosts`, which `fit` draws once the width is known. `on` is called with the pointed
  * index, and with the shown part of x (undefined: all).
  */
-export function makeLanes(
-  hosts: readonly HTMLElement[],
-  { spec, columns }: { spec: Spec; columns: Columns },
-  on: { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void },
-) {
+export function makeLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   let hidden: ReadonlySet<string> = new Set()
@@ -94,13 +91,30 @@ export function makeLanes(
     last = shown
     on.zoom(shown)
   }
-  const draw = () => {
-    spec.lanes.forEach((lane, index) => {
-      const host = hosts[index]
-      const place = { first: index === 0, last: index === spec.lanes.length - 1 }
-      if (host) charts.push(drawLane(host, { lane, x: spec.x, place, columns, hidden, onPoint, onZoom }))
-    })
-    if (wished !== whole) charts[0]?.setScale('x', wished)
+  const drawLane = (host: HTMLElement, lane: Lane): uPlot => {
+    const place = { first: lane === spec.lanes[0], last: lane === spec.lanes.at(-1) }
+    const [below, ...above] = spec.x.axes(place)
+    const series = drawOrderOf(lane).map((line) => ({
+      ...seriesOf(lane, line, columns.x.length),
+      show: !hidden.has(line.key),
+    }))
+    return new uPlot(
+      {
+        width: Math.max(1, host.clientWidth),
+        height: lane.height,
+        tzDate: DAY_OF_UTC,
+        padding: [8, 12, 0, 0],
+        legend: { show: false },
+        cursor: { y: false, drag: { x: true, y: false }, points: { size: 8, width: 2 } },
+        scales: { x: spec.x.scale, y: { range: (_chart, min, max) => rangeOf(lane, min, max) } },
+        axes: [below ?? {}, yAxisOf(lane), ...above],
+        series: [{}, ...series],
+        hooks: { setCursor: [onPoint], setScale: [(chart, key) => key === 'x' && onZoom(chart)] },
+      },
+      // In the order of the library: x, then the lines as drawn.
+      [[...columns.x], ...drawOrderOf(lane).map((line) => valuesOf(lane, line, columns))],
+      host,
+    )
   }
 
   return {
@@ -110,7 +124,14 @@ export function makeLanes(
     fit() {
       const width = hosts[0]?.parentElement?.clientWidth ?? 0
       if (width === 0) return
-      if (charts.length === 0) return draw()
+      if (charts.length === 0) {
+        for (const [index, host] of hosts.entries()) {
+          const lane = spec.lanes[index]
+          if (lane) charts.push(drawLane(host, lane))
+        }
+        if (wished !== whole) charts[0]?.setScale('x', wished)
+        return
+      }
       for (const chart of charts) if (chart.width !== width) chart.setSize({ width, height: chart.height })
     },
     redraw() {
@@ -121,7 +142,8 @@ export function makeLanes(
       spec.lanes.forEach((lane, index) => {
         for (const line of lane.lines)
           if (keys.has(line.key) !== hidden.has(line.key))
-            charts[index]?.setSeries(seriesOf(lane, line), { show: !keys.has(line.key) })
+            // The first series is x.
+            charts[index]?.setSeries(drawOrderOf(lane).indexOf(line) + 1, { show: !keys.has(line.key) })
       })
       hidden = keys
     },
@@ -149,60 +171,11 @@ const Y_AXIS_WIDTH = 46
 const FEW_VALUES = 12
 const DAY_OF_UTC = (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC')
 
-type LaneInput = {
-  lane: Lane
-  x: XAxis
-  place: { first: boolean; last: boolean }
-  columns: Columns
-  hidden: ReadonlySet<string>
-  onPoint: (chart: uPlot) => void
-  onZoom: (chart: uPlot) => void
-}
-
-/** Draws a lane into `host`. */
-function drawLane(host: HTMLElement, input: LaneInput): uPlot {
-  const { lane, x, place, columns, hidden } = input
-  const [below, ...above] = x.axes(place)
-  return new uPlot(
-    {
-      width: Math.max(1, host.clientWidth),
-      height: lane.height,
-      tzDate: DAY_OF_UTC,
-      padding: [8, 12, 0, 0],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: true, y: false }, points: { size: 8, width: 2 } },
-      scales: { x: x.scale, y: { range: (_chart, min, max) => rangeOf(lane, min, max) } },
-      axes: [below ?? {}, makeYAxis(lane), ...above],
-      series: [
-        {},
-        ...drawOrderOf(lane).map((line) => ({
-          ...makeSeries({ lane, line, values: columns.x.length }),
-          show: !hidden.has(line.key),
-        })),
-      ],
-      hooks: {
-        setCursor: [input.onPoint],
-        setScale: [(chart, key) => key === 'x' && input.onZoom(chart)],
-      },
-    },
-    makeRows(lane, columns),
-    host,
-  )
-}
-
-/** Finds a line among the library's series of its lane, the first of which is x. */
-function seriesOf(lane: Lane, line: Line): number {
-  return drawOrderOf(lane).indexOf(line) + 1
-}
-
-/** Makes a lane's numbers in the order of the library: x, then the lines as drawn. */
-function makeRows(lane: Lane, { x, lines }: Columns): uPlot.AlignedData {
-  const drawn = drawOrderOf(lane).map((line) => {
-    if (!lane.stacked) return [...(lines[line.key] ?? [])]
-    const below = lane.lines.slice(0, lane.lines.indexOf(line) + 1)
-    return x.map((_, index) => below.reduce((sum, part) => sum + (lines[part.key]?.[index] ?? 0), 0))
-  })
-  return [[...x], ...drawn]
+/** Returns the values of a line; one of parts of a sum has those below it too. */
+function valuesOf(lane: Lane, line: Line, { x, lines }: Columns): Array<number | null> {
+  if (!lane.stacked) return [...(lines[line.key] ?? [])]
+  const below = lane.lines.slice(0, lane.lines.indexOf(line) + 1)
+  return x.map((_, index) => below.reduce((sum, part) => sum + (lines[part.key]?.[index] ?? 0), 0))
 }
 
 /** Sums are drawn from the highest down, so that every part is visible. */
@@ -210,28 +183,23 @@ function drawOrderOf(lane: Lane): readonly Line[] {
   return lane.stacked ? lane.lines.toReversed() : lane.lines
 }
 
-function makeSeries({ lane, line, values }: { lane: Lane; line: Line; values: number }): uPlot.Series {
-  const stroke = () => colour(line.colour)
-  const filled = line.look === 'area' || line.look === 'bars'
+function seriesOf(lane: Lane, { label, look, colour: name }: Line, values: number): uPlot.Series {
+  const [isBars, isArea] = [look === 'bars', look === 'area']
+  const paths = isBars ? uPlot.paths.bars?.({ size: [0.8, 40], align: 1 }) : undefined
   return {
-    label: line.label,
-    stroke,
-    width: line.look === 'bars' ? 0 : line.look === 'area' ? 1 : 2,
+    label,
+    stroke: () => colour(name),
+    width: isBars ? 0 : isArea ? 1 : 2,
     spanGaps: lane.spanGaps ?? false,
-    ...(line.look === 'dashed' && { dash: [6, 4] }),
-    ...(filled && { fill: () => colour(line.look === 'bars' ? line.colour : `${line.colour}-fill`) }),
-    ...(line.look === 'bars' && makeBars()),
+    ...(look === 'dashed' && { dash: [6, 4] }),
+    ...((isBars || isArea) && { fill: () => colour(isBars ? name : `${name}-fill`) }),
+    ...(paths && { paths }),
     // One value makes no line; many need no points.
-    points: { show: line.look !== 'bars' && values <= FEW_VALUES },
+    points: { show: !isBars && values <= FEW_VALUES },
   }
 }
 
-function makeBars(): uPlot.Series {
-  const paths = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 })
-  return paths ? { paths } : {}
-}
-
-function makeYAxis({ lines }: Lane): uPlot.Axis {
+function yAxisOf({ lines }: Lane): uPlot.Axis {
   const write = lines[0]?.write ?? ((value: number) => formatNumber(value, '', 2))
   return {
     ...baseAxis(),

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tx } from '../../../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
-import { SECOND } from '../../../../kit/time.ts'
-import type { App } from '../../../../program/app/app.ts'
+import { isTimeZone, SECOND } from '../../../../kit/time.ts'
 import { dropFile } from '../../../../program/app/files/drop-file.ts'
-import { PAGE_TOKEN_HEADER, type PageTokens } from '../page-token.ts'
+import { setHomeTimezone } from '../../../../program/app/sign-in.ts'
+import type { PagesApp } from '../page-frame.ts'
+import { makePageTokens } from '../page-token.ts'
 
 const MIB = 1_024 * 1_024
 /** The largest file that the page accepts. */
@@ -14,18 +15,31 @@ const NOT_WATCHED =
 const TOO_LARGE = 'it is larger than 200 MiB; put it into the drop folder'
 /** A sender that pauses for longer is gone. */
 const IDLE_MS = 30 * SECOND
-/** The most senders at a time, because together they could fill a small disk; a page sends one file at a time. */
+/** Of senders at a time, because together they could fill a small disk; a page sends one file at a time. */
 const MAX_AT_ONCE = 4
 
+const ofText = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength })
+/** At most 50 ids, because an address has room for no more. */
+const IDS = { type: 'string', pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}$' }
+/** Makes the schema of a query about an account. */
+const makeSchema = (properties: Readonly<Record<string, object>>) => ({
+  querystring: {
+    type: 'object',
+    properties: { account: ofText(200), ...properties },
+    required: ['account', ...Object.keys(properties)],
+  },
+})
+
 /**
- * Adds the drop zone: `GET /api/drop` returns the page's token, `POST /api/drop` accepts a file, `GET /api/drop/contents` returns the
- * results.
+ * Adds what a page may write, each with the page's token: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets the time zone of a
+ * rider's home. `GET /api/drop` returns the token, `GET /api/drop/contents` the results of files.
  */
-export async function registerDropZone(
+export async function registerWrites(
   server: FastifyInstance,
-  app: Pick<App, 'config' | 'store'>,
-  { tokens, isWatched }: { tokens: PageTokens; isWatched: boolean },
+  app: PagesApp,
+  { isWatched }: { isWatched: boolean },
 ): Promise<void> {
+  const tokens = makePageTokens()
   // Without a watcher in this process the files would never be sent.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
@@ -35,31 +49,26 @@ export async function registerDropZone(
       scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
       scope.setErrorHandler((error, _request, reply) => sendReason(error, reply))
 
-      scope.get('/', async (request) => ({ token: tokens.of(request), closed: closed ?? null }))
+      scope.get('/drop', async (request) => ({ token: tokens.of(request), closed: closed ?? null }))
 
       scope.get<{ Querystring: { account: string; ids: string } }>(
-        '/contents',
-        { schema: CONTENTS },
+        '/drop/contents',
+        { schema: makeSchema({ ids: IDS }) },
         async ({ query: { account, ids } }) =>
           app.store.read((tx) => findDroppedContents(tx, { account, contentIds: ids.split(',') })),
       )
 
       scope.post<{ Querystring: { account: string; name: string } }>(
-        '/',
+        '/drop',
         {
-          schema: { querystring: FILE },
+          schema: makeSchema({ name: ofText(1_000) }),
           config: { isSlow: true },
           bodyLimit: MAX_BYTES,
-          onRequest: async (request, reply) => {
-            if (tokens.isFrom(request)) return
-            const error = `send the page's own token as ${PAGE_TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
-            await reply.code(403).send({ error, code: 'page_token' })
-          },
+          onRequest: tokens.require,
         },
         async (request, reply) => {
           if (closed !== undefined) return reply.code(503).send({ error: closed })
-          if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES)
-            return reply.code(413).header('connection', 'close').send({ error: TOO_LARGE })
+          if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw new TooLarge(TOO_LARGE)
           if (arriving >= MAX_AT_ONCE)
             return reply
               .code(429)
@@ -77,28 +86,23 @@ export async function registerDropZone(
           }
         },
       )
+
+      scope.post<{ Querystring: { account: string; timezone: string } }>(
+        '/home-timezone',
+        { schema: makeSchema({ timezone: ofText(100) }), onRequest: tokens.require },
+        async ({ query: { account: name, timezone } }, reply) => {
+          if (!isTimeZone(timezone)) {
+            const error = `"${timezone}" is not a time zone; write an IANA name such as Europe/Berlin`
+            return reply.code(400).send({ error })
+          }
+          await setHomeTimezone(app, { name, timezone })
+          return reply.code(204).send()
+        },
+      )
     },
-    { prefix: '/api/drop' },
+    { prefix: '/api' },
   )
 }
-
-const ACCOUNT = { type: 'string', minLength: 1, maxLength: 200 } as const
-const FILE = {
-  type: 'object',
-  properties: { account: ACCOUNT, name: { type: 'string', minLength: 1, maxLength: 1_000 } },
-  required: ['account', 'name'],
-} as const
-/** At most 50 ids, because an address has room for no more. */
-const CONTENTS = {
-  querystring: {
-    type: 'object',
-    properties: {
-      account: ACCOUNT,
-      ids: { type: 'string', pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}$' },
-    },
-    required: ['account', 'ids'],
-  },
-} as const
 
 class TooLarge extends Error {}
 
