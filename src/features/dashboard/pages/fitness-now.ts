@@ -1,7 +1,7 @@
 import type { Tx } from '../../../core/store/store.ts'
 
 /** The newest training info (service document, endpoint 3). */
-export type FitnessNow = {
+type FitnessNow = {
   seen_at: Date
   status: string | null
   weight_kg: number | null

@@ -28,7 +28,7 @@ export type Query<S extends Schemas> = { [K in Defaulted<S>]: Value<S[K]> } & {
   [K in Exclude<keyof S, Defaulted<S>>]?: Value<S[K]> | undefined
 }
 type Given<P extends Schemas, Q extends Schemas> = { [K in keyof P]: Value<P[K]> } & Query<Q>
-type Asked<P, Q> = { params?: P; query?: Q; minProperties?: number; maxProperties?: number }
+type Shape<P, Q> = { params?: P; query?: Q; minProperties?: number; maxProperties?: number }
 
 /**
  * Adds a read-only route for what `find` returns for the parameters in path and query: JSON with an ETag, gzipped if accepted; 304 when
@@ -40,7 +40,7 @@ export function addView<
 >(
   scope: FastifyInstance,
   path: string,
-  { params, query, ...rules }: Asked<P, Q>,
+  { params, query, ...rules }: Shape<P, Q>,
   find: (given: Given<P, Q>, headers: IncomingHttpHeaders) => Promise<object | undefined>,
 ): void {
   const schema = {

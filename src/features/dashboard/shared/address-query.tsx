@@ -11,23 +11,14 @@ export function formatQuery(values: Values): string {
   return given.length > 0 ? `?${query}` : ''
 }
 
-/** Parses these keys of the part of an address from `?` on; an empty one is missing. */
-export function parseQuery<Key extends string>(
-  query: string,
-  keys: readonly Key[],
-): Partial<Record<Key, string>> {
-  const given = new URLSearchParams(query)
-  return Object.fromEntries(keys.map((key) => [key, given.get(key)]).filter(([, value]) => value))
-}
-
 /**
  * Returns these values of the page's address, and a function that changes the address: with `step` Back returns to the one before. The same
  * address gives the same object.
  */
 export function useAddress<Key extends string>(keys: readonly Key[]) {
-  const [values, setValues] = useState(() => parseQuery(location.search, keys))
+  const [values, setValues] = useState(() => readQuery(keys))
   useEffect(() => {
-    const onBack = () => setValues(parseQuery(location.search, keys))
+    const onBack = () => setValues(readQuery(keys))
     addEventListener('popstate', onBack)
     return () => removeEventListener('popstate', onBack)
   }, [])
@@ -38,4 +29,10 @@ export function useAddress<Key extends string>(keys: readonly Key[]) {
     setValues(next)
   }
   return [values, change] as const
+}
+
+/** Reads these keys of the page's address; an empty one is missing. */
+function readQuery<Key extends string>(keys: readonly Key[]): Partial<Record<Key, string>> {
+  const given = new URLSearchParams(location.search)
+  return Object.fromEntries(keys.map((key) => [key, given.get(key)]).filter(([, value]) => value))
 }

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatQuery } from '../../shared/address-query.tsx'
 import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
+import { makeLine, makePowerSpec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatSpan, formatWallClock } from '../../shared/format.ts'
 import { fetchOnce } from '../../shared/live.tsx'
 import { FoldedSection, Link, Select } from '../../shared/parts.tsx'
@@ -78,22 +78,24 @@ type ComparisonProps = {
 }
 
 function Comparison({ curve, activityId, kg, label, points: others }: ComparisonProps) {
-  const spec = useMemo(() => makeSpec(label), [label])
+  const spec = useMemo(
+    () =>
+      makePowerSpec(`Power curve of this activity and: ${label}`, [
+        makeLine('best', label, 'W', 'best', { look: 'dashed' }),
+        makeLine('activity', 'This activity', 'W', 'power'),
+      ]),
+    [label],
+  )
   // Values longer than this activity have no counterpart.
   const points = useMemo(() => {
     const byDuration = new Map(others.map((point) => [point.duration_s, point]))
     return curve.map((point): Point => ({ ...point, other: byDuration.get(point.duration_s) }))
   }, [curve, others])
-  const columns = useMemo(
-    () => ({
-      x: points.map((point) => point.duration_s),
-      lines: {
-        best: points.map(({ other }) => other?.watts ?? null),
-        activity: points.map(({ watts }) => watts),
-      },
-    }),
-    [points],
-  )
+  const columns = useMemo(() => {
+    const best = points.map(({ other }) => other?.watts ?? null)
+    const lines = { best, activity: points.map(({ watts }) => watts) }
+    return { x: points.map((point) => point.duration_s), lines }
+  }, [points])
   const compared = points.filter((point) => COMPARED_S.includes(point.duration_s))
   return (
     <>
@@ -108,13 +110,6 @@ function Comparison({ curve, activityId, kg, label, points: others }: Comparison
       />
     </>
   )
-}
-
-function makeSpec(label: string): Spec {
-  return makePowerSpec(`Power curve of this activity and: ${label}`, [
-    makeLine('best', label, 'W', 'best', { look: 'dashed' }),
-    makeLine('activity', 'This activity', 'W', 'power'),
-  ])
 }
 
 function columnsFor(of: { activityId: number; kg: number | null; label: string }): readonly Column<Point>[] {

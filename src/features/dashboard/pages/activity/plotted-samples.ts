@@ -14,11 +14,11 @@ const ON_DEMAND = ['spd', 'tgt', 'tws', 'xds', 'lws', 'hws', 'pws'] as const
 export const PLOTTED_SAMPLES = `from training.samples s join training.activities a using (activity_id)
   where activity_id = $1 and ${IN_MAIN_RUN}`
 
-export type SampledColumn = keyof typeof PLOTTED
+type SampledColumn = keyof typeof PLOTTED
 
 /** The columns of the FIT file's records that a page plots where they were recorded; units as in training.fit_records. */
 const RECORDED = ['temperature', 'core_temperature', 'respiration_rate', 'right_power_pct'] as const
-export type RecordedColumn = (typeof RECORDED)[number]
+type RecordedColumn = (typeof RECORDED)[number]
 /** An older record belongs to another moment than the sample. */
 const RECORD_REACH_S = 5
 
@@ -26,7 +26,7 @@ const RECORD_REACH_S = 5
  * One array for each quantity, of equal length, or empty when nothing was recorded. `elapsed_s` counts from the first sample and ascends;
  * watts and beats are whole. Units as in training.samples.
  */
-export type SampleColumns = Record<SampledColumn, Array<number | null>> & {
+type SampleColumns = Record<SampledColumn, Array<number | null>> & {
   elapsed_s: number[]
   /** the names of further fields, which are fetched separately */
   fields: string[]
@@ -42,13 +42,17 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   const { count, t, columns } = await findStoredSamples(tx, activityId, { withoutStrays: true })
   const first = t[0] ?? 0
   const elapsed = Array.from(t.subarray(0, count), (moment) => (moment - first) / SECOND)
+  const extras = await tx.client.query<{ field: string }>(
+    'select field from training.sample_extras where activity_id = $1 order by field',
+    [activityId],
+  )
   const plotted = NAMES.map((name) => [name, plotValues(columns[name], count, PLOTTED[name])] as const)
   return {
     elapsed_s: elapsed,
     ...(Object.fromEntries(plotted) as Record<SampledColumn, Array<number | null>>),
     fields: [
       ...ON_DEMAND.filter((name) => hasValue(columns[name], count)),
-      ...(await findExtraNames(tx, activityId)),
+      ...extras.rows.map(({ field }) => field),
     ],
     recorded: await findRecorded(tx, activityId, elapsed),
   }
@@ -87,14 +91,6 @@ async function findRecorded(
     (name, index) => [name, places.map((row) => row?.[index + 1] ?? null)] as const,
   )
   return Object.fromEntries(columns.filter(([, column]) => column.some((value) => value !== null)))
-}
-
-async function findExtraNames(tx: Tx, activityId: number): Promise<string[]> {
-  const { rows } = await tx.client.query<{ field: string }>(
-    'select field from training.sample_extras where activity_id = $1 order by field',
-    [activityId],
-  )
-  return rows.map(({ field }) => field)
 }
 
 /** Finds one further field of an activity, in the order of findSampleColumns; undefined when it does not exist. */

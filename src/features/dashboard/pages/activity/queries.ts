@@ -89,7 +89,7 @@ export async function findCompared(
 }
 
 /** Everything about one activity besides its samples. */
-export type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
+type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
   ActivityLine &
   Record<'started_at' | 'absent_since' | 'fetched_at', Date | null> & {
     account_id: number

@@ -106,7 +106,7 @@ function Picture({ route, samples, tiles, pointed, range, onPoint }: Props & { r
             </span>
           ) : (
             <span>
-              Map tiles of {hostOf(tiles)},{' '}
+              Map tiles of {URL.canParse(tiles) ? new URL(tiles).host : ''},{' '}
               <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>
             </span>
           )}
@@ -150,8 +150,4 @@ function pathOf(points: Route['points']): string {
 
 function round(value: number): string {
   return value.toFixed(1)
-}
-
-function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : ''
 }

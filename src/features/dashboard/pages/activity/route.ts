@@ -1,7 +1,7 @@
 import type { Samples } from './summarize.ts'
 
 /** A point of the route in the picture's units, and the index of its sample. */
-export type RoutePoint = { x: number; y: number; index: number }
+type RoutePoint = { x: number; y: number; index: number }
 
 /** A route as a picture: its points, its size and its scale. */
 export type Route = {

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { COMPARED_S } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import { makeLine, makePowerSpec, type Spec } from '../../shared/charts/lanes.ts'
+import { makeLine, makePowerSpec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatPerKg, formatSpan } from '../../shared/format.ts'
 import { Link, Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
@@ -13,7 +13,15 @@ type Props = { points: View['best']; season: number | null; kg: number | null }
 
 /** The plot of the best mean powers, and a table of the usual durations with their activities. */
 export function Bests({ points, season, kg }: Props) {
-  const spec = useMemo(() => makeSpec(season), [season])
+  const spec = useMemo(
+    () =>
+      makePowerSpec(`Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`, [
+        makeLine('all_time', 'All time', 'W', 'muted'),
+        makeLine('season', `Season ${season ?? ''}`, 'W', 'best', { look: 'dashed' }),
+        makeLine('recent', 'Last 90 days', 'W', 'power'),
+      ]),
+    [season],
+  )
   const columns = useMemo(
     () => ({
       x: points.map((point) => point.duration_s),
@@ -39,14 +47,6 @@ export function Bests({ points, season, kg }: Props) {
       />
     </Section>
   )
-}
-
-function makeSpec(season: number | null): Spec {
-  return makePowerSpec(`Best mean power by duration: all time, ${season ?? 'season'}, last 90 days`, [
-    makeLine('all_time', 'All time', 'W', 'muted'),
-    makeLine('season', `Season ${season ?? ''}`, 'W', 'best', { look: 'dashed' }),
-    makeLine('recent', 'Last 90 days', 'W', 'power'),
-  ])
 }
 
 function columnsOf(season: number | null, kg: number | null): readonly Column<BestPoint>[] {

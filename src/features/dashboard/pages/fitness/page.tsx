@@ -47,8 +47,8 @@ function Fitness() {
           range={range}
           seasons={view.seasons}
           // Another season is a step of the browser's history.
-          onChoose={(asked) =>
-            choose({ ...chosen, ...asked }, { step: asked.season !== (chosen.season ?? '') })
+          onChoose={(query) =>
+            choose({ ...chosen, ...query }, { step: query.season !== (chosen.season ?? '') })
           }
         />
       )}

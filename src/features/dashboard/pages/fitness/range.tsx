@@ -11,12 +11,12 @@ const SPANS: ReadonlyArray<[name: string, label: string, days: number | undefine
 ]
 
 /** The range in the address, empty for everything. */
-type Asked = { span?: string; season?: string }
+type RangeQuery = { span?: string; season?: string }
 /** The range of the charts: a number of days or a season, which also selects the bests. */
 export type ChosenRange = { span: string | undefined; season: number | undefined }
 
 /** Parses the range of an address. */
-export function parseRange({ span, season = '' }: Asked): ChosenRange {
+export function parseRange({ span, season = '' }: RangeQuery): ChosenRange {
   if (/^\d{4}$/.test(season)) return { span: undefined, season: Number(season) }
   return { span: SPANS.find(([name]) => name === span)?.[0] ?? 'all', season: undefined }
 }
@@ -29,7 +29,11 @@ export function rangeOfDays({ span, season }: ChosenRange, latest: number): Rang
   return days === undefined ? undefined : { min: latest - days * DAY_S, max: latest }
 }
 
-type Props = { range: ChosenRange; seasons: readonly number[]; onChoose: (asked: Required<Asked>) => void }
+type Props = {
+  range: ChosenRange
+  seasons: readonly number[]
+  onChoose: (query: Required<RangeQuery>) => void
+}
 
 /** The choice of the range of all charts by day. */
 export function RangeChoice({ range, seasons, onChoose }: Props) {

@@ -1,5 +1,5 @@
 /** A part of a workout, W, from `from_s` to `to_s`, with constant power or a ramp. */
-export type ProfileStep = { from_s: number; to_s: number; from_watts: number; to_watts: number }
+type ProfileStep = { from_s: number; to_s: number; from_watts: number; to_watts: number }
 
 const LINE = /^\s*(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*$/
 /** The most lines, more than any workout has. */

@@ -139,7 +139,7 @@ function sendReason(error: unknown, reply: FastifyReply) {
 }
 
 /** The result of a dropped content. */
-export type DroppedContent = {
+type DroppedContent = {
   content_id: string
   file_name: string
   state: string

@@ -124,7 +124,7 @@ export function makeDurationAxis(): XAxis {
 }
 
 /** The font of canvas text: the page's own at its smallest size. */
-export const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
+const CHART_FONT = '12px system-ui, -apple-system, "Segoe UI", sans-serif'
 
 /** Finds the present colour of the style sheet, light or dark. */
 export function colour(name: string): string {
