@@ -1,10 +1,10 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { distPath, startNode } from '../kit/processes.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
 import { memoryOf } from './process.ts'
-import { type Bench, openBench, psql, type Row, timed } from './rig.ts'
+import { type Bench, openBench, openFolder, psql, type Row, seconds, timed } from './rig.ts'
 
 const RIDES = 600
 const SECONDS = 5_400
@@ -28,18 +28,13 @@ type Round = {
  * Measures `musette backup` of 600 rides of 5,400 samples, and `musette restore` of it on a bare machine, which creates the
  * embedded Postgres too, against psql's own binary COPY of the samples in the same round.
  */
-export async function benchBackup(): Promise<Row[]> {
-  const bench = await openBench({ rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
-  const folder = await openTempDir('bench-backup')
-  try {
-    await bench.musette(['sync'])
-    const rounds: Round[] = []
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench, folder.path))
-    return rowsOf(rounds)
-  } finally {
-    await folder.close()
-    await bench.close()
-  }
+export async function benchBackup(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
+  const folder = await openFolder(release)
+  await bench.musette(['sync'])
+  const rounds: Round[] = []
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench, folder))
+  return rowsOf(rounds)
 }
 
 async function measureRound(bench: Bench, folder: string): Promise<Round> {
@@ -85,34 +80,23 @@ async function run(
 
 function rowsOf(rounds: readonly Round[]): Row[] {
   const each = (write: (round: Round) => string) => rounds.map(write).join('  ')
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const size = (rounds[0]?.bytes ?? Number.NaN) / 1e6
   return [
-    {
-      what: `${SAMPLES.toLocaleString('en')} samples and all the rest out: musette backup`,
-      value: each(({ backup }) => seconds(backup)),
-      goal: 'seconds',
-    },
-    {
-      what: 'in again on a bare machine: musette restore',
-      value: each(({ restore }) => seconds(restore)),
-      goal: 'seconds',
-    },
-    { what: "psql's binary COPY of the samples alone, out", value: each(({ copyOut }) => seconds(copyOut)) },
-    { what: 'the same, in', value: each(({ copyIn }) => seconds(copyIn)) },
-    {
-      what: 'backup / COPY out, each round',
-      value: each(({ backup, copyOut }) => (backup / copyOut).toFixed(2)),
-    },
-    {
-      what: 'restore / COPY in, each round',
-      value: each(({ restore, copyIn }) => (restore / copyIn).toFixed(2)),
-    },
-    { what: 'the file', value: `${size.toFixed(0)} MB` },
-    {
-      what: 'the most memory that backup and restore held',
-      value: `${Math.max(...rounds.map(({ backupMb }) => backupMb)).toFixed(0)} MB, ${Math.max(...rounds.map(({ restoreMb }) => restoreMb)).toFixed(0)} MB`,
-      goal: '< 300 MB',
-    },
+    [
+      `${SAMPLES.toLocaleString('en')} samples and all the rest out: musette backup`,
+      each(({ backup }) => seconds(backup)),
+      'seconds',
+    ],
+    ['in again on a bare machine: musette restore', each(({ restore }) => seconds(restore)), 'seconds'],
+    ["psql's binary COPY of the samples alone, out", each(({ copyOut }) => seconds(copyOut))],
+    ['the same, in', each(({ copyIn }) => seconds(copyIn))],
+    ['backup / COPY out, each round', each(({ backup, copyOut }) => (backup / copyOut).toFixed(2))],
+    ['restore / COPY in, each round', each(({ restore, copyIn }) => (restore / copyIn).toFixed(2))],
+    ['the file', `${size.toFixed(0)} MB`],
+    [
+      'the most memory that backup and restore held',
+      `${Math.max(...rounds.map(({ backupMb }) => backupMb)).toFixed(0)} MB, ${Math.max(...rounds.map(({ restoreMb }) => restoreMb)).toFixed(0)} MB`,
+      '< 300 MB',
+    ],
   ]
 }

@@ -1,16 +1,14 @@
 import { type BackendChoice, fetchRedisFacts } from '../../src/core/jobs/backend.ts'
 import { makeCoreCatalog } from '../../src/core/jobs/catalog.ts'
 import { type Jobs, openJobs } from '../../src/core/jobs/jobs.ts'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { openApp } from '../../src/program/app/app.ts'
 import { makeHandlers } from '../../src/program/daemon/handlers.ts'
 import { handlersOf } from '../core/jobs/handlers.ts'
-import { findRedisBinary } from '../kit/binaries.ts'
 import { readConfig } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { openRedisServer } from '../kit/redis-server.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
-import { type Row, timed } from './rig.ts'
+import { openFolder, openRedis, type Row, seconds, timed, within } from './rig.ts'
 
 const CLUBS = [1_000, 10_000] as const
 const CATALOG = makeCoreCatalog(readConfig({}))
@@ -18,52 +16,42 @@ const CATALOG = makeCoreCatalog(readConfig({}))
 /** Measures what a club costs the daemon before anybody rides: schedules and sweeps of 1,000 and 10,000 accounts. */
 export async function benchClub(): Promise<Row[]> {
   const rows: Row[] = []
-  const binary = findRedisBinary()
   for (const accounts of CLUBS) {
-    rows.push(...(await measureClub(accounts)))
-    if (!binary) continue
-    const redis = await openRedisServer(binary)
-    const memory = async () => (await fetchRedisFacts(redis.url)).usedMemory / 1_000_000
-    const before = await memory()
-    rows.push(
-      ...(await measureSchedules({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' }, accounts)),
-    )
-    rows.push({ what: `memory of Redis for them`, value: `${((await memory()) - before).toFixed(1)} MB` })
-    await redis.close()
+    rows.push(...(await within((release) => measureClub(release, accounts))))
+    rows.push(...(await within((release) => measureRedis(release, accounts))))
   }
   return rows
 }
 
-async function measureClub(accounts: number): Promise<Row[]> {
+async function measureRedis(release: ReleaseStack, accounts: number): Promise<Row[]> {
+  const redis = await openRedis(release)
+  if (!redis) return []
+  const memory = async () => (await fetchRedisFacts(redis.url)).usedMemory / 1_000_000
+  const before = await memory()
+  const rows = await measureSchedules({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' }, accounts)
+  return [...rows, ['memory of Redis for them', `${((await memory()) - before).toFixed(1)} MB`]]
+}
+
+async function measureClub(release: ReleaseStack, accounts: number): Promise<Row[]> {
   const log = makeSilentLog()
-  const folder = await openTempDir('bench-club')
-  const app = await openApp(readConfig({ MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' }), log, {
-    features: [],
-  })
-  try {
-    await queryOnce(
-      app.databaseUrl,
-      `insert into training.accounts (name, base_url, needs_login)
-       select 'rider-' || n, 'http://127.0.0.1:1', false from generate_series(1, ${accounts}) as n`,
-    )
-    const jobs = await openIdleJobs({ kind: 'postgres', url: app.databaseUrl }, [])
-    const handlers = makeHandlers(app, () => jobs)
-    const sweep = () => handlers.sweep({}, { signal: new AbortController().signal, log })
-    await sweep()
-    const swept = await timed(sweep)
-    await jobs.close()
-    return [
-      {
-        what: `one sweep of ${count(accounts)} accounts with nothing to do`,
-        value: seconds(swept),
-        goal: 'far below 10 s',
-      },
-      ...(await measureSchedules({ kind: 'postgres', url: app.databaseUrl }, accounts)),
-    ]
-  } finally {
-    await app.close()
-    await folder.close()
-  }
+  const env = { MUSETTE_DATA_DIR: await openFolder(release), MUSETTE_HTTP: 'off' }
+  const app = await openApp(readConfig(env), log, { features: [] })
+  release.defer('app', () => app.close())
+  await queryOnce(
+    app.databaseUrl,
+    `insert into training.accounts (name, base_url, needs_login)
+     select 'rider-' || n, 'http://127.0.0.1:1', false from generate_series(1, ${accounts}) as n`,
+  )
+  const jobs = await openIdleJobs({ kind: 'postgres', url: app.databaseUrl }, [])
+  const handlers = makeHandlers(app, () => jobs)
+  const sweep = () => handlers.sweep({}, { signal: new AbortController().signal, log })
+  await sweep()
+  const swept = await timed(sweep)
+  await jobs.close()
+  return [
+    [`one sweep of ${count(accounts)} accounts with nothing to do`, seconds(swept), 'far below 10 s'],
+    ...(await measureSchedules({ kind: 'postgres', url: app.databaseUrl }, accounts)),
+  ]
 }
 
 async function measureSchedules(backend: BackendChoice, accounts: number): Promise<Row[]> {
@@ -74,8 +62,8 @@ async function measureSchedules(backend: BackendChoice, accounts: number): Promi
   await jobs.close()
   const on = `${count(accounts)} accounts, ${backend.kind === 'redis' ? 'Redis' : 'Postgres'}`
   return [
-    { what: `schedules made and run once, ${on}`, value: seconds(made) },
-    { what: `the same compared, as once a minute, ${on}`, value: seconds(compared), goal: 'seconds' },
+    [`schedules made and run once, ${on}`, seconds(made)],
+    [`the same compared, as once a minute, ${on}`, seconds(compared), 'seconds'],
   ]
 }
 
@@ -95,8 +83,4 @@ function openIdleJobs(backend: BackendChoice, ids: number[]): Promise<Jobs> {
 
 function count(value: number): string {
   return value.toLocaleString('en')
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(2)} s`
 }

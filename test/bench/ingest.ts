@@ -8,9 +8,19 @@ import { replaceDerived } from '../../src/core/store/samples/content.ts'
 import { SAMPLE_FIELDS } from '../../src/core/store/samples/encode-samples.ts'
 import { samples as samplesTable } from '../../src/core/store/schema/samples.ts'
 import { openStore } from '../../src/core/store/store.ts'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { makeAnswer } from './answers.ts'
-import { type Bench, type BenchInput, keepSamples, median, openBench, type Row, timed } from './rig.ts'
+import {
+  type Bench,
+  type BenchInput,
+  keepSamples,
+  median,
+  openBench,
+  type Row,
+  timed,
+  within,
+} from './rig.ts'
 
 const RIDES = 100
 const SECONDS = 5_400
@@ -31,67 +41,60 @@ type Round = { pass: number; verb: number; process: number; copy: number }
  * same with the fields of a live service, without gzip, with rounded numbers, and with 600 rides.
  */
 export async function benchIngest(): Promise<Row[]> {
-  return [
-    ...(await measureFullAndLive()),
-    ...(await measureOther('when the service sends no gzip', {
-      rides: RIDES,
-      seconds: SECONDS,
-      plain: true,
-    })),
-    ...(await measureOther('with rounded numbers', { rides: RIDES, seconds: SECONDS, kind: 'rounded' })),
-    ...(await measureOther('for 600 rides', { rides: 600, seconds: SECONDS, distinct: RIDES }, '>= 0.5')),
+  const rides = { rides: RIDES, seconds: SECONDS }
+  const others: Array<[condition: string, input: BenchInput, goal?: string]> = [
+    ['when the service sends no gzip', { ...rides, plain: true }],
+    ['with rounded numbers', { ...rides, kind: 'rounded' }],
+    ['for 600 rides', { ...rides, rides: 600, distinct: RIDES }, '>= 0.5'],
   ]
+  const rows = await within(measureFullAndLive)
+  for (const [condition, input, goal] of others)
+    rows.push(...(await within((release) => measureOther(release, condition, input, goal))))
+  return rows
 }
 
 /** Both in turn, so that each round has a ratio between them. */
-async function measureFullAndLive(): Promise<Row[]> {
-  const full = await openBench({ rides: RIDES, seconds: SECONDS })
-  try {
-    const live = await openBench({ rides: RIDES, seconds: SECONDS, kind: 'live' })
-    try {
-      const rounds: Array<{ full: Round; live: Round; inserts: number }> = []
-      const [measureFull, measureLive] = [await openRounds(full, RIDES), await openRounds(live, RIDES)]
-      for (let round = 0; round < ROUNDS; round++)
-        rounds.push({
-          full: await measureFull(),
-          inserts: (await measureInserts(full)) * (RIDES / INSERTED_RIDES),
-          live: await measureLive(),
-        })
-      const requests = (await full.ask<number[]>('_requests')).length
-      return [
-        ...rowsOf(rounds.map((round) => ({ ...round.full, inserts: round.inserts }))),
-        ...ratiosOf(
-          rounds.map((round) => round.live),
-          'with the fields of a live service',
-        ),
-        {
-          what: 'time of the pass with the fields of a live service, to without',
-          value: eachRound(rounds, (round) => round.live.pass / round.full.pass),
-          goal: '<= 1.5',
-        },
-        ...(await measureZones(full, median(rounds.map((round) => round.full.pass)))),
-        ...(await measureMeasures(full, median(rounds.map((round) => round.full.pass)))),
-        ...(await measureSize(full)),
-        { what: 'requests a ride, all in', value: (requests / (ROUNDS + 1) / RIDES).toFixed(2) },
-      ]
-    } finally {
-      await live.close()
-    }
-  } finally {
-    await full.close()
-  }
+async function measureFullAndLive(release: ReleaseStack): Promise<Row[]> {
+  const full = await openBench(release, { rides: RIDES, seconds: SECONDS })
+  const live = await openBench(release, { rides: RIDES, seconds: SECONDS, kind: 'live' })
+  const rounds: Array<{ full: Round; live: Round; inserts: number }> = []
+  const [measureFull, measureLive] = [await openRounds(full, RIDES), await openRounds(live, RIDES)]
+  for (let round = 0; round < ROUNDS; round++)
+    rounds.push({
+      full: await measureFull(),
+      inserts: (await measureInserts(full)) * (RIDES / INSERTED_RIDES),
+      live: await measureLive(),
+    })
+  const requests = (await full.ask<number[]>('_requests')).length
+  return [
+    ...rowsOf(rounds.map((round) => ({ ...round.full, inserts: round.inserts }))),
+    ...ratiosOf(
+      rounds.map((round) => round.live),
+      'with the fields of a live service',
+    ),
+    [
+      'time of the pass with the fields of a live service, to without',
+      eachRound(rounds, (round) => round.live.pass / round.full.pass),
+      '<= 1.5',
+    ],
+    ...(await measureZones(full, median(rounds.map((round) => round.full.pass)))),
+    ...(await measureMeasures(full, median(rounds.map((round) => round.full.pass)))),
+    ...(await measureSize(full)),
+    ['requests a ride, all in', (requests / (ROUNDS + 1) / RIDES).toFixed(2)],
+  ]
 }
 
-async function measureOther(condition: string, input: BenchInput, goal?: string): Promise<Row[]> {
-  const bench = await openBench(input)
-  try {
-    const rounds: Round[] = []
-    const measure = await openRounds(bench, input.rides)
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await measure())
-    return ratiosOf(rounds, condition, goal)
-  } finally {
-    await bench.close()
-  }
+async function measureOther(
+  release: ReleaseStack,
+  condition: string,
+  input: BenchInput,
+  goal?: string,
+): Promise<Row[]> {
+  const bench = await openBench(release, input)
+  const rounds: Round[] = []
+  const measure = await openRounds(bench, input.rides)
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measure())
+  return ratiosOf(rounds, condition, goal)
 }
 
 /** Makes the rows of all rides once, for COPY, and returns what measures a round. */
@@ -165,43 +168,22 @@ function rowsOf(rounds: ReadonlyArray<Round & { inserts: number }>): Row[] {
   const rate = (ms: number) => `${Math.round(SAMPLES / ms).toLocaleString('en')} k samples/s`
   const of = (pick: (round: Round & { inserts: number }) => number) => median(rounds.map(pick))
   return [
-    { what: "psql's binary COPY", value: rate(of(({ copy }) => copy)) },
-    {
-      what: 'the pass of `musette sync`: first request to last commit',
-      value: rate(of(({ pass }) => pass)),
-    },
-    {
-      what: 'all of it: first connection to the end of the maintenance',
-      value: rate(of(({ verb }) => verb)),
-    },
-    { what: 'the same with the start of its process', value: rate(of(({ process }) => process)) },
-    { what: `inserts of ${INSERT_BATCH} rows through drizzle`, value: rate(of(({ inserts }) => inserts)) },
-    { what: 'pass / COPY', value: eachRound(rounds, ({ copy, pass }) => copy / pass), goal: '>= 0.45' },
-    { what: 'all of it / COPY', value: eachRound(rounds, ({ copy, verb }) => copy / verb) },
-    {
-      what: 'process / COPY',
-      value: eachRound(rounds, ({ copy, process }) => copy / process),
-      goal: '>= 0.38',
-    },
-    {
-      what: 'pass / inserts',
-      value: eachRound(rounds, ({ inserts, pass }) => inserts / pass),
-      goal: '>= 15',
-    },
+    ["psql's binary COPY", rate(of(({ copy }) => copy))],
+    ['the pass of `musette sync`: first request to last commit', rate(of(({ pass }) => pass))],
+    ['all of it: first connection to the end of the maintenance', rate(of(({ verb }) => verb))],
+    ['the same with the start of its process', rate(of(({ process }) => process))],
+    [`inserts of ${INSERT_BATCH} rows through drizzle`, rate(of(({ inserts }) => inserts))],
+    ['pass / COPY', eachRound(rounds, ({ copy, pass }) => copy / pass), '>= 0.45'],
+    ['all of it / COPY', eachRound(rounds, ({ copy, verb }) => copy / verb)],
+    ['process / COPY', eachRound(rounds, ({ copy, process }) => copy / process), '>= 0.38'],
+    ['pass / inserts', eachRound(rounds, ({ inserts, pass }) => inserts / pass), '>= 15'],
   ]
 }
 
 function ratiosOf(rounds: readonly Round[], condition: string, goal?: string): Row[] {
   return [
-    {
-      what: `pass / COPY ${condition}`,
-      value: eachRound(rounds, ({ copy, pass }) => copy / pass),
-      ...(goal && { goal }),
-    },
-    {
-      what: `process / COPY ${condition}`,
-      value: eachRound(rounds, ({ copy, process }) => copy / process),
-    },
+    [`pass / COPY ${condition}`, eachRound(rounds, ({ copy, pass }) => copy / pass), goal],
+    [`process / COPY ${condition}`, eachRound(rounds, ({ copy, process }) => copy / process)],
   ]
 }
 
@@ -223,8 +205,8 @@ async function measureZones(bench: Bench, pass: number): Promise<Row[]> {
   })
   await store.close()
   return [
-    { what: 'time zones of all rides, to the pass', value: (taken / pass).toFixed(4), goal: '<= 0.01' },
-    { what: 'the first time zone of a process', value: `${first.toFixed(0)} ms` },
+    ['time zones of all rides, to the pass', (taken / pass).toFixed(4), '<= 0.01'],
+    ['the first time zone of a process', `${first.toFixed(0)} ms`],
   ]
 }
 
@@ -256,12 +238,8 @@ async function measureMeasures(bench: Bench, pass: number): Promise<Row[]> {
   })
   await store.close()
   return [
-    {
-      what: 'measures of all rides, to the pass',
-      value: ((computed + written) / pass).toFixed(3),
-      goal: '<= 0.1',
-    },
-    { what: 'of that, to compute them', value: (computed / pass).toFixed(3) },
+    ['measures of all rides, to the pass', ((computed + written) / pass).toFixed(3), '<= 0.1'],
+    ['of that, to compute them', (computed / pass).toFixed(3)],
   ]
 }
 
@@ -287,18 +265,14 @@ async function measureSize(bench: Bench): Promise<Row[]> {
     `explain (analyze, format json) select * from training.samples where activity_id = ${rows[50]?.id}`,
   )
   return [
-    { what: 'bytes a sample, with index', value: (fresh / SAMPLES).toFixed(1), goal: '<= 105' },
-    {
-      what: 'size of the table after every ride was replaced, to before',
-      value: (worn / fresh).toFixed(2),
-      goal: '< 2',
-    },
-    {
-      what: 'one ride read after that, in Postgres',
-      value: `${plan.rows[0]?.['QUERY PLAN'][0]['Execution Time'].toFixed(1)} ms`,
-      goal: '< 10 ms',
-    },
-    { what: 'the same, with its 5,400 rows as JavaScript objects', value: `${median(reads).toFixed(1)} ms` },
+    ['bytes a sample, with index', (fresh / SAMPLES).toFixed(1), '<= 105'],
+    ['size of the table after every ride was replaced, to before', (worn / fresh).toFixed(2), '< 2'],
+    [
+      'one ride read after that, in Postgres',
+      `${plan.rows[0]?.['QUERY PLAN'][0]['Execution Time'].toFixed(1)} ms`,
+      '< 10 ms',
+    ],
+    ['the same, with its 5,400 rows as JavaScript objects', `${median(reads).toFixed(1)} ms`],
   ]
 }
 

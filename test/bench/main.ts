@@ -10,7 +10,7 @@ import { benchMemory } from './memory.ts'
 import { benchMessages } from './messages.ts'
 import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
-import type { Row } from './rig.ts'
+import { type Part, within } from './rig.ts'
 import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
 import { benchWeb } from './web.ts'
@@ -18,7 +18,7 @@ import { benchWorkers } from './workers.ts'
 
 // Prints one table of what a run on this machine shows; docs/performance.md says how to read it. `npm run bench -- ingest`
 // runs one part.
-const PARTS: Readonly<Record<string, () => Promise<Row[]>>> = {
+const PARTS: Readonly<Record<string, Part>> = {
   ingest: benchIngest,
   rebuild: benchRebuild,
   export: benchExport,
@@ -43,6 +43,6 @@ if (unknown.length > 0)
 
 for (const [name, part] of Object.entries(PARTS)) {
   if (asked.length > 0 && !asked.includes(name)) continue
-  for (const { what, value, goal } of await part())
+  for (const [what, value, goal] of await within(part))
     process.stdout.write(`${name.padEnd(9)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
 }

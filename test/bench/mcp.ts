@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { distPath } from '../kit/processes.ts'
 import { openBench, quantile, type Row, timed } from './rig.ts'
 
@@ -7,38 +8,31 @@ const ACTIVITIES = 3_000
 const ROUNDS = 15
 
 /** Measures how long an assistant waits for each tool of `musette mcp`, over a history of 3,000 activities. */
-export async function benchMcp(): Promise<Row[]> {
-  const bench = await openBench({ rides: ACTIVITIES, seconds: 600, distinct: 10 })
-  try {
-    await bench.musette(['sync'])
-    const [one] = (await bench.client.query('select path from training.activities limit 1')).rows
-    const calls: Array<[tool: string, input: Record<string, unknown>]> = [
-      ['what_is_here', {}],
-      ['state_today', {}],
-      ['find_activities', { words: 'tempo', sort: 'hardest' }],
-      ['get_activity', { activity: one.path }],
-      ['power_bests', {}],
-      ['recent_changes', {}],
-      ['run_query', { sql: 'select week, xss from training.weekly_summary order by week desc limit 52' }],
-    ]
-    const client = new Client({ name: 'bench', version: '1' })
-    const { env } = bench
-    const path = { PATH: process.env.PATH ?? '' }
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [distPath('main.js'), 'mcp'],
-        env: { ...env, ...path },
-      }),
-    )
-    try {
-      return await measure(client, calls)
-    } finally {
-      await client.close()
-    }
-  } finally {
-    await bench.close()
-  }
+export async function benchMcp(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: ACTIVITIES, seconds: 600, distinct: 10 })
+  await bench.musette(['sync'])
+  const [one] = (await bench.client.query('select path from training.activities limit 1')).rows
+  const calls: Array<[tool: string, input: Record<string, unknown>]> = [
+    ['what_is_here', {}],
+    ['state_today', {}],
+    ['find_activities', { words: 'tempo', sort: 'hardest' }],
+    ['get_activity', { activity: one.path }],
+    ['power_bests', {}],
+    ['recent_changes', {}],
+    ['run_query', { sql: 'select week, xss from training.weekly_summary order by week desc limit 52' }],
+  ]
+  const client = new Client({ name: 'bench', version: '1' })
+  release.defer('client', () => client.close())
+  const { env } = bench
+  const path = { PATH: process.env.PATH ?? '' }
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [distPath('main.js'), 'mcp'],
+      env: { ...env, ...path },
+    }),
+  )
+  return await measure(client, calls)
 }
 
 async function measure(
@@ -57,11 +51,8 @@ async function measure(
         }),
       )
     all.push(...took)
-    rows.push({ what: `${name}, median of ${ROUNDS}`, value: `${quantile(took, 0.5).toFixed(0)} ms` })
+    rows.push([`${name}, median of ${ROUNDS}`, `${quantile(took, 0.5).toFixed(0)} ms`])
   }
   const p95 = `${quantile(all, 0.95).toFixed(0)} ms`
-  return [
-    ...rows,
-    { what: `all of them over ${ACTIVITIES} activities, p95`, value: p95, goal: 'under 300 ms' },
-  ]
+  return [...rows, [`all of them over ${ACTIVITIES} activities, p95`, p95, 'under 300 ms']]
 }

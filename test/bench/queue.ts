@@ -4,37 +4,28 @@ import { makeCoreCatalog } from '../../src/core/jobs/catalog.ts'
 import { type Jobs, openJobs } from '../../src/core/jobs/jobs.ts'
 import { wantedSchedules } from '../../src/core/jobs/schedules.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { MINUTE } from '../../src/kit/time.ts'
 import { handlersOf } from '../core/jobs/handlers.ts'
-import { findRedisBinary } from '../kit/binaries.ts'
 import { readConfig } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { openRedisServer } from '../kit/redis-server.ts'
-import { openTempDir } from '../kit/temp-dir.ts'
-import { type Row, timed } from './rig.ts'
+import { openFolder, openRedis, type Row, seconds, timed } from './rig.ts'
 
 const JOBS = 10_000
 const ACCOUNTS = 1_000
 const CATALOG = makeCoreCatalog(readConfig({}))
 
 /** Measures what the queue costs on both backends, and how evenly the polls of many accounts are spread. */
-export async function benchQueue(): Promise<Row[]> {
+export async function benchQueue(release: ReleaseStack): Promise<Row[]> {
   const log = makeSilentLog()
-  const folder = await openTempDir('bench-queue')
   const rows = [measureSpread()]
-  try {
-    const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
-    rows.push(...(await measure({ kind: 'postgres', url: postgres.url })))
-    await postgres.close()
-    const binary = findRedisBinary()
-    if (!binary) return [...rows, { what: 'the same on Redis', value: 'no redis-server here' }]
-    const redis = await openRedisServer(binary)
-    rows.push(...(await measure({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' })))
-    await redis.close()
-    return rows
-  } finally {
-    await folder.close()
-  }
+  const postgres = await openEmbeddedPostgres({ log }, { dataDir: await openFolder(release) })
+  release.defer('Postgres', () => postgres.close())
+  rows.push(...(await measure({ kind: 'postgres', url: postgres.url })))
+  const redis = await openRedis(release)
+  if (!redis) return [...rows, ['the same on Redis', 'no redis-server here']]
+  rows.push(...(await measure({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' })))
+  return rows
 }
 
 async function measure(backend: BackendChoice): Promise<Row[]> {
@@ -67,13 +58,13 @@ async function measure(backend: BackendChoice): Promise<Row[]> {
   await producer.close()
   const on = backend.kind === 'redis' ? 'Redis' : 'Postgres'
   return [
-    { what: `10,000 wanted activities enqueued, ${on}`, value: seconds(first), goal: 'seconds' },
-    { what: `the same again, all of them there already, ${on}`, value: seconds(again) },
-    { what: `jobs that do nothing, ${on}`, value: `${Math.round((JOBS / taken) * 1_000)} a second` },
-    {
-      what: `processor time of the daemon for one of them, ${on}`,
-      value: `${((user + system) / 1_000 / JOBS).toFixed(2)} ms`,
-    },
+    [`10,000 wanted activities enqueued, ${on}`, seconds(first), 'seconds'],
+    [`the same again, all of them there already, ${on}`, seconds(again)],
+    [`jobs that do nothing, ${on}`, `${Math.round((JOBS / taken) * 1_000)} a second`],
+    [
+      `processor time of the daemon for one of them, ${on}`,
+      `${((user + system) / 1_000 / JOBS).toFixed(2)} ms`,
+    ],
   ]
 }
 
@@ -85,13 +76,9 @@ function measureSpread(): Row {
     const minute = Math.floor(offset / MINUTE)
     if (name === 'poll-activities') minutes[minute] = (minutes[minute] ?? 0) + 1
   }
-  return {
-    what: 'polls of 1,000 accounts in each of 15 minutes, least and most',
-    value: `${Math.min(...minutes)} to ${Math.max(...minutes)}`,
-    goal: 'about 67',
-  }
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(2)} s`
+  return [
+    'polls of 1,000 accounts in each of 15 minutes, least and most',
+    `${Math.min(...minutes)} to ${Math.max(...minutes)}`,
+    'about 67',
+  ]
 }

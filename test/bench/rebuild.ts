@@ -1,3 +1,4 @@
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { type Bench, keepSamples, median, openBench, type Row } from './rig.ts'
 
 const RIDES = 200
@@ -13,16 +14,12 @@ type Round = { right: number; wrong: number; copy: number }
  * Measures `musette rebuild` of 200 rides of 5,400 samples, with every digit, as its own process, against psql's own binary COPY of
  * the same rows into the emptied table.
  */
-export async function benchRebuild(): Promise<Row[]> {
-  const bench = await openBench({ rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
-  try {
-    await bench.musette(['sync'])
-    const rounds: Round[] = []
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
-    return rowsOf(rounds)
-  } finally {
-    await bench.close()
-  }
+export async function benchRebuild(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: RIDES, seconds: SECONDS, distinct: DISTINCT })
+  await bench.musette(['sync'])
+  const rounds: Round[] = []
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(bench))
+  return rowsOf(rounds)
 }
 
 async function measureRound(bench: Bench): Promise<Round> {
@@ -47,15 +44,15 @@ function rowsOf(rounds: readonly Round[]): Row[] {
   const each = (pick: (round: Round) => number) => rounds.map((round) => pick(round).toFixed(2)).join('  ')
   const [right, wrong] = [median(rounds.map((one) => one.right)), median(rounds.map((one) => one.wrong))]
   return [
-    { what: "psql's binary COPY", value: rate(median(rounds.map(({ copy }) => copy))) },
-    { what: 'musette rebuild where the samples are right', value: rate(right) },
-    { what: 'musette rebuild where every sample is wrong', value: rate(wrong) },
-    {
-      what: '3,000 activities of 5,400 samples that are right, at that rate',
-      value: `${((right * 3_000) / RIDES / 1_000).toFixed(0)} s`,
-      goal: 'about 60 s',
-    },
-    { what: 'rebuild where they are right / COPY', value: each((one) => one.copy / one.right) },
-    { what: 'rebuild where they are wrong / COPY', value: each((one) => one.copy / one.wrong) },
+    ["psql's binary COPY", rate(median(rounds.map(({ copy }) => copy)))],
+    ['musette rebuild where the samples are right', rate(right)],
+    ['musette rebuild where every sample is wrong', rate(wrong)],
+    [
+      '3,000 activities of 5,400 samples that are right, at that rate',
+      `${((right * 3_000) / RIDES / 1_000).toFixed(0)} s`,
+      'about 60 s',
+    ],
+    ['rebuild where they are right / COPY', each((one) => one.copy / one.right)],
+    ['rebuild where they are wrong / COPY', each((one) => one.copy / one.wrong)],
   ]
 }

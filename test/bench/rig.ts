@@ -4,113 +4,99 @@ import pg from 'pg'
 import { migrate } from '../../src/core/store/migrate.ts'
 import { SAMPLE_FIELDS } from '../../src/core/store/samples/encode-samples.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
-import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { findRedisBinary } from '../kit/binaries.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
+import { openRedisServer } from '../kit/redis-server.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import type { Kind } from './answers.ts'
 
 /** One line of the table: what was measured, the figure, and what it should be at least or at most. */
-export type Row = { what: string; value: string; goal?: string }
+export type Row = readonly [what: string, value: string, goal?: string | undefined]
 
-export type Bench = {
-  databaseUrl: string
-  client: pg.Client
-  env: Record<string, string>
-  /** runs a verb of the compiled program to its end; throws when it fails */
-  musette(args: readonly string[], input?: string): Promise<string>
-  /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
-  ask<T>(path: string): Promise<T>
-  /** of the database, and for what is compared with it */
-  folder: string
-  close(): Promise<void>
+/** A part of the table. What it opens is closed when it ends, the last first. */
+export type Part = (release: ReleaseStack) => Promise<Row[]>
+
+/** Runs work, and then closes what it left to the stack. */
+export async function within<T>(work: (release: ReleaseStack) => Promise<T>): Promise<T> {
+  const release = makeReleaseStack()
+  try {
+    return await work(release)
+  } finally {
+    await release.release()
+  }
 }
+
+export type Bench = Awaited<ReturnType<typeof openBench>>
 
 /** How many rides of how many seconds, how many different ones, what their numbers are like, and whether the service sends no gzip. */
 export type BenchInput = { rides: number; seconds: number; distinct?: number; kind?: Kind; plain?: boolean }
 
 /** Opens a Postgres with all its safety on, a service with prepared answers, and an account that is signed in. */
-export async function openBench(input: BenchInput): Promise<Bench> {
-  const release = makeReleaseStack()
-  try {
-    const service = startNode(['--import', 'tsx', 'test/bench/service.ts', JSON.stringify(input)])
-    release.defer('service', () => service.kill('SIGKILL'))
-    const listening = await service.waitForLine(/^listening/, 120_000)
-    const baseUrl = listening.replace('listening ', '').trim()
-    const account = await openAccount(baseUrl)
-    release.defer('account', () => account.close())
-    return {
-      ...account,
-      ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
-      close: () => release.release(),
-    }
-  } catch (error) {
-    await release.release()
-    throw error
+export async function openBench(release: ReleaseStack, input: BenchInput) {
+  const service = startNode(['--import', 'tsx', 'test/bench/service.ts', JSON.stringify(input)])
+  release.defer('service', () => service.kill('SIGKILL'))
+  const listening = await service.waitForLine(/^listening/, 120_000)
+  const baseUrl = listening.replace('listening ', '').trim()
+  return {
+    ...(await openAccount(release, baseUrl)),
+    /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
+    ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
   }
 }
 
-export type SandboxBench = Omit<Bench, 'ask'> & { sandbox: Sandbox; signIn(): Promise<void> }
-
 /** Opens the same with the sandbox as the service, with 10 activities. */
-export async function openSandboxBench(input = { activities: 10 }): Promise<SandboxBench> {
-  const release = makeReleaseStack()
-  try {
-    const sandbox = await startSandbox({ ...input, sampleDelayMs: 0 })
-    release.defer('sandbox', () => sandbox.close())
-    const account = await openAccount(sandbox.url)
-    release.defer('account', () => account.close())
-    return { ...account, sandbox, close: () => release.release() }
-  } catch (error) {
-    await release.release()
-    throw error
-  }
+export async function openSandboxBench(release: ReleaseStack) {
+  const sandbox = await startSandbox({ activities: 10, sampleDelayMs: 0 })
+  release.defer('sandbox', () => sandbox.close())
+  return { ...(await openAccount(release, sandbox.url)), sandbox }
 }
 
 /** Opens a Postgres in a new folder, with an account that is signed in at the service. */
-async function openAccount(baseUrl: string) {
-  const release = makeReleaseStack()
-  try {
-    const folder = await openTempDir('bench')
-    release.defer('folder', () => folder.close())
-    const log = makeSilentLog()
-    const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
-    release.defer('Postgres', () => postgres.close())
-    await migrate({ connectionString: postgres.url, log })
-    const client = new pg.Client({ connectionString: postgres.url })
-    client.on('error', () => undefined)
-    await client.connect()
-    release.defer('client', () => client.end())
-    const env = {
-      MUSETTE_BASE_URL: baseUrl,
-      DATABASE_URL: postgres.url,
-      MUSETTE_DATA_DIR: `${folder.path}/data`,
-      MUSETTE_REQUESTS_PER_MINUTE: '1000000',
-      MUSETTE_HTTP: '127.0.0.1:0',
-    }
-    const musette = async (args: readonly string[], text = '') => {
-      const end = await runNode([distPath('main.js'), ...args], { env, input: text, timeoutMs: 900_000 })
-      if (end.code !== 0) throw new Error(`musette ${args[0]}: ${end.stderr.slice(0, 500)}`)
-      return end.stdout
-    }
-    const signIn = async () => {
-      await musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
-    }
-    await signIn()
-    return {
-      databaseUrl: postgres.url,
-      folder: folder.path,
-      client,
-      env,
-      musette,
-      signIn,
-      close: () => release.release(),
-    }
-  } catch (error) {
-    await release.release()
-    throw error
+async function openAccount(release: ReleaseStack, baseUrl: string) {
+  const folder = await openFolder(release)
+  const log = makeSilentLog()
+  const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder })
+  release.defer('Postgres', () => postgres.close())
+  await migrate({ connectionString: postgres.url, log })
+  const client = new pg.Client({ connectionString: postgres.url })
+  client.on('error', () => undefined)
+  await client.connect()
+  release.defer('client', () => client.end())
+  const env: Record<string, string> = {
+    MUSETTE_BASE_URL: baseUrl,
+    DATABASE_URL: postgres.url,
+    MUSETTE_DATA_DIR: `${folder}/data`,
+    MUSETTE_REQUESTS_PER_MINUTE: '1000000',
+    MUSETTE_HTTP: '127.0.0.1:0',
   }
+  /** Runs a verb of the compiled program to its end; throws when it fails. */
+  const musette = async (args: readonly string[], text = '') => {
+    const end = await runNode([distPath('main.js'), ...args], { env, input: text, timeoutMs: 900_000 })
+    if (end.code !== 0) throw new Error(`musette ${args[0]}: ${end.stderr.slice(0, 500)}`)
+    return end.stdout
+  }
+  const signIn = () => musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
+  await signIn()
+  return { databaseUrl: postgres.url, folder, client, env, musette, signIn }
+}
+
+/** Opens a folder, and returns its path. */
+export async function openFolder(release: ReleaseStack): Promise<string> {
+  const folder = await openTempDir('bench')
+  release.defer('folder', () => folder.close())
+  return folder.path
+}
+
+/** Opens a Redis; undefined where there is none. */
+export async function openRedis(release: ReleaseStack) {
+  const binary = findRedisBinary()
+  if (!binary) return undefined
+  const redis = await openRedisServer(binary)
+  release.defer('Redis', () => redis.close())
+  return redis
 }
 
 /** Runs `work` and returns how long it took, in ms. */
@@ -124,6 +110,11 @@ export async function timed(work: () => Promise<unknown> | unknown): Promise<num
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Formats a time, ms, in seconds. */
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(2)} s`
 }
 
 export const median = (values: readonly number[]) => quantile(values, 0.5)

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { distPath, startNode } from '../kit/processes.ts'
 import { median, openBench, type Row, timed } from './rig.ts'
 
@@ -16,37 +17,31 @@ const COMMANDS: ReadonlyArray<{ args: readonly string[]; goal: number }> = [
  * Measures the processor time of short commands, without Postgres, against that of Node with nothing to do, in alternation; and the
  * start of a daemon.
  */
-export async function benchStart(): Promise<Row[]> {
-  const bench = await openBench({ rides: 20, seconds: 600 })
-  try {
-    await bench.musette(['sync'])
-    const lines = [['--eval', '0'], ...COMMANDS.map(({ args }) => [distPath('main.js'), ...args])]
-    const rounds: number[][] = []
-    for (let round = 0; round < ROUNDS; round++) {
-      const times: number[] = []
-      for (const line of lines) times.push(await measure(line, bench.env))
-      rounds.push(times)
-    }
-    const starts: number[] = []
-    for (let start = 0; start < STARTS; start++) starts.push(await startDaemon(bench.env))
-    const medianOf = (index: number) => median(rounds.map((times) => times[index] ?? Number.NaN))
-    const bare = medianOf(0)
-    return [
-      { what: 'processor time of node --eval 0', value: `${bare.toFixed(0)} ms` },
-      ...COMMANDS.map(({ args, goal }, index) => ({
-        what: `musette ${args.join(' ')}, as a multiple of that`,
-        value: (medianOf(index + 1) / bare).toFixed(1),
-        goal: `<= ${goal}`,
-      })),
-      {
-        what: 'from the start of the daemon to ready',
-        value: `${median(starts).toFixed(0)} ms`,
-        goal: '<= 500 ms',
-      },
-    ]
-  } finally {
-    await bench.close()
+export async function benchStart(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: 20, seconds: 600 })
+  await bench.musette(['sync'])
+  const lines = [['--eval', '0'], ...COMMANDS.map(({ args }) => [distPath('main.js'), ...args])]
+  const rounds: number[][] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const times: number[] = []
+    for (const line of lines) times.push(await measure(line, bench.env))
+    rounds.push(times)
   }
+  const starts: number[] = []
+  for (let start = 0; start < STARTS; start++) starts.push(await startDaemon(bench.env))
+  const medianOf = (index: number) => median(rounds.map((times) => times[index] ?? Number.NaN))
+  const bare = medianOf(0)
+  return [
+    ['processor time of node --eval 0', `${bare.toFixed(0)} ms`],
+    ...COMMANDS.map(
+      ({ args, goal }, index): Row => [
+        `musette ${args.join(' ')}, as a multiple of that`,
+        (medianOf(index + 1) / bare).toFixed(1),
+        `<= ${goal}`,
+      ],
+    ),
+    ['from the start of the daemon to ready', `${median(starts).toFixed(0)} ms`, '<= 500 ms'],
+  ]
 }
 
 /** Starts a daemon, stops it, and returns how long it took until it was open, in ms. */

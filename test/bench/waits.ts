@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { openBrowser } from '../kit/chromium.ts'
-import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
+import { type Bench, median, openBench, quantile, type Row, read, seconds, startWeb, timed } from './rig.ts'
 
 const RIDES = 3_000
 const SECONDS = 3_334
@@ -50,24 +51,20 @@ const LONGEST = `with ride as (update training.activities set sample_count = ${L
  * Measures what a person waits for, over 3,000 activities and ten million samples that were recalculated three times in random
  * order while autovacuum was off, with 90 days of polls.
  */
-export async function benchWaits(): Promise<Row[]> {
-  const bench = await openBench({ rides: RIDES, seconds: SECONDS, distinct: 40, kind: 'live' })
-  try {
-    await bench.client.query('alter system set autovacuum = off')
-    await bench.client.query('select pg_reload_conf()')
-    await bench.musette(['sync'])
-    await bench.client.query(POLLS)
-    const rewritten = await rewriteInRandomOrder(bench)
-    await bench.client.query(ONE_A_DAY)
-    return [
-      ...rewritten,
-      ...(await measureQueries(bench)),
-      ...(await measureVerbs(bench)),
-      ...(await measurePages(bench)),
-    ]
-  } finally {
-    await bench.close()
-  }
+export async function benchWaits(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: RIDES, seconds: SECONDS, distinct: 40, kind: 'live' })
+  await bench.client.query('alter system set autovacuum = off')
+  await bench.client.query('select pg_reload_conf()')
+  await bench.musette(['sync'])
+  await bench.client.query(POLLS)
+  const rewritten = await rewriteInRandomOrder(bench)
+  await bench.client.query(ONE_A_DAY)
+  return [
+    ...rewritten,
+    ...(await measureQueries(bench)),
+    ...(await measureVerbs(bench)),
+    ...(await measurePages(bench)),
+  ]
 }
 
 async function rewriteInRandomOrder(bench: Bench): Promise<Row[]> {
@@ -89,12 +86,12 @@ async function rewriteInRandomOrder(bench: Bench): Promise<Row[]> {
   const { rows } = await bench.client.query<{ 'QUERY PLAN': string }>(`explain ${TEN_RIDES}`)
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
   return [
-    { what: 'three recalculations in random order, each', value: took.map(seconds).join('  ') },
-    {
-      what: 'the samples of ten activities after that are found by',
-      value: plan.includes('Seq Scan on samples') ? 'reading all' : 'the index',
-      goal: 'the index',
-    },
+    ['three recalculations in random order, each', took.map(seconds).join('  ')],
+    [
+      'the samples of ten activities after that are found by',
+      plan.includes('Seq Scan on samples') ? 'reading all' : 'the index',
+      'the index',
+    ],
   ]
 }
 
@@ -140,11 +137,11 @@ async function measurePages(bench: Bench): Promise<Row[]> {
   const rows = [await p95('the answer of / (/api/today)', '50 ms', () => read(`${url}/api/today`), KEPT_MS)]
   for (const text of [COPIES, SIGNATURES, LONGEST]) await bench.client.query(text)
   await bench.client.query('analyze training.activities')
-  rows.push({
-    what: `weight of /api/fitness with ${MANY} activities, in gzip`,
-    value: `${((await read(`${url}/api/fitness`)) / 1_000).toFixed(0)} kB`,
-    goal: '200 kB',
-  })
+  rows.push([
+    `weight of /api/fitness with ${MANY} activities, in gzip`,
+    `${((await read(`${url}/api/fitness`)) / 1_000).toFixed(0)} kB`,
+    '200 kB',
+  ])
   const [long] = (
     await bench.client.query(`select activity_id from training.activities where path = 'copy1'`)
   ).rows
@@ -166,16 +163,16 @@ async function measurePages(bench: Bench): Promise<Row[]> {
   await kill()
   return [
     ...rows,
-    {
-      what: `an activity of ${LONG_RIDE} samples until its charts are drawn, median / p95`,
-      value: `${median(opened).toFixed(0)} / ${quantile(opened, 0.95).toFixed(0)} ms`,
-      goal: '300 ms',
-    },
-    {
-      what: `from a letter of a search to its rows, ${MANY} activities, median / p95`,
-      value: `${median(typed).toFixed(0)} / ${quantile(typed, 0.95).toFixed(0)} ms`,
-      goal: '100 ms',
-    },
+    [
+      `an activity of ${LONG_RIDE} samples until its charts are drawn, median / p95`,
+      `${median(opened).toFixed(0)} / ${quantile(opened, 0.95).toFixed(0)} ms`,
+      '300 ms',
+    ],
+    [
+      `from a letter of a search to its rows, ${MANY} activities, median / p95`,
+      `${median(typed).toFixed(0)} / ${quantile(typed, 0.95).toFixed(0)} ms`,
+      '100 ms',
+    ],
   ]
 }
 
@@ -225,9 +222,5 @@ async function p95(what: string, goal: string, work: () => Promise<unknown>, eve
     took.push(await timed(work))
   }
   const ms = quantile(took, 0.95)
-  return { what: `${what}, p95`, value: ms < 1_000 ? `${ms.toFixed(1)} ms` : `${seconds(ms)}`, goal }
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`
+  return [`${what}, p95`, ms < 1_000 ? `${ms.toFixed(1)} ms` : `${seconds(ms)}`, goal]
 }

@@ -1,4 +1,5 @@
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
+import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { openBrowser } from '../kit/chromium.ts'
 import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 
@@ -29,28 +30,24 @@ const PLACES = `update training.activities set start_lng = lng, start_lat = lat,
     from training.activities) place where place.activity_id = activities.activity_id`
 
 /** Measures what a browser without a cache waits for, and how many bytes it gets, when it opens a page of the dashboard. */
-export async function benchWeb(): Promise<Row[]> {
-  const bench = await openBench({ rides: 200, seconds: 600, distinct: 10 })
-  try {
-    await bench.musette(['sync'])
-    const { url, kill } = await startWeb(bench)
-    const rows: Row[] = []
-    const [one] = (await bench.client.query('select min(activity_id) as id from training.activities')).rows
-    for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
-    rows.push(...(await visit(`${url}/activities/${one.id}`, 'an activity')))
-    await bench.client.query(COPIES)
-    await bench.client.query(PLACES)
-    await bench.client.query('vacuum analyze training.activities')
-    rows.push(
-      await findNear(bench),
-      await listMany(url),
-      await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`),
-    )
-    await kill()
-    return rows
-  } finally {
-    await bench.close()
-  }
+export async function benchWeb(release: ReleaseStack): Promise<Row[]> {
+  const bench = await openBench(release, { rides: 200, seconds: 600, distinct: 10 })
+  await bench.musette(['sync'])
+  const { url, kill } = await startWeb(bench)
+  const rows: Row[] = []
+  const [one] = (await bench.client.query('select min(activity_id) as id from training.activities')).rows
+  for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
+  rows.push(...(await visit(`${url}/activities/${one.id}`, 'an activity')))
+  await bench.client.query(COPIES)
+  await bench.client.query(PLACES)
+  await bench.client.query('vacuum analyze training.activities')
+  rows.push(
+    await findNear(bench),
+    await listMany(url),
+    await ask(`${url}/api/today`, `the answer of / with ${MANY} activities`),
+  )
+  await kill()
+  return rows
 }
 
 async function listMany(url: string): Promise<Row> {
@@ -58,7 +55,7 @@ async function listMany(url: string): Promise<Row> {
   for (let request = 0; request < REQUESTS; request++)
     took.push(await timed(() => read(`${url}/api/activities/list${LISTS[request % LISTS.length]}`)))
   const value = `${quantile(took, 0.95).toFixed(0)} ms`
-  return { what: `a page of the list of ${MANY} activities, p95`, value, goal: 'under 100 ms' }
+  return [`a page of the list of ${MANY} activities, p95`, value, 'under 100 ms']
 }
 
 async function findNear({ client }: Bench): Promise<Row> {
@@ -67,17 +64,13 @@ async function findNear({ client }: Bench): Promise<Row> {
   const took: number[] = []
   for (let visit = 0; visit < VISITS; visit++) took.push(await timed(() => client.query(recipe.sql)))
   const value = `${median(took).toFixed(1)} ms`
-  return {
-    what: `the rides near a place, of ${MANY} activities, median of ${VISITS}`,
-    value,
-    goal: 'milliseconds',
-  }
+  return [`the rides near a place, of ${MANY} activities, median of ${VISITS}`, value, 'milliseconds']
 }
 
 async function ask(address: string, what: string): Promise<Row> {
   const took: number[] = []
   for (let request = 0; request < VISITS; request++) took.push(await timed(() => read(address)))
-  return { what: `${what}, median of ${VISITS}`, value: `${median(took).toFixed(0)} ms` }
+  return [`${what}, median of ${VISITS}`, `${median(took).toFixed(0)} ms`]
 }
 
 async function visit(address: string, path: string): Promise<Row[]> {
@@ -107,15 +100,9 @@ async function visit(address: string, path: string): Promise<Row[]> {
       await context.close()
     }
     return [
-      {
-        what: `first contentful paint of ${path}, median of ${VISITS}`,
-        value: `${median(paints).toFixed(0)} ms`,
-      },
-      { what: `the same until its numbers are there`, value: `${median(contents).toFixed(0)} ms` },
-      {
-        what: `weight of ${path} with scripts, styles and numbers`,
-        value: `${(bytes / 1_000).toFixed(0)} kB`,
-      },
+      [`first contentful paint of ${path}, median of ${VISITS}`, `${median(paints).toFixed(0)} ms`],
+      [`the same until its numbers are there`, `${median(contents).toFixed(0)} ms`],
+      [`weight of ${path} with scripts, styles and numbers`, `${(bytes / 1_000).toFixed(0)} kB`],
     ]
   } finally {
     await browser.close()
