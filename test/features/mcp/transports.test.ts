@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -13,13 +13,14 @@ import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
 
 let url: string
-beforeEach(async () => {
-  const database = await openTestDatabase()
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
   url = database.url
-  onTestFinished(async () => {
-    await dropAssistantLogins(url)
-    await database.close()
-  })
+})
+afterAll(async () => {
+  if (database) await dropAssistantLogins(url)
+  await database?.close()
 })
 
 const countActive = async () =>
