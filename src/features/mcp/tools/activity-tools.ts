@@ -56,15 +56,7 @@ export const findActivities = makeTool({
          and not exists (select from unnest($4::text[]) word where strpos(${SEARCHED}, ${makeFoldedSql('word')}) = 0)
          and ($5::text is null or lower(x.activity_type) = lower($5))
        order by ${SORTS[input.sort]}, x.activity_id limit $6 offset $7`,
-      [
-        input.account ?? null,
-        from ?? null,
-        to ?? null,
-        words?.split(/\s+/).filter(Boolean) ?? [],
-        type ?? null,
-        limit,
-        offset,
-      ],
+      [input.account, from, to, words?.split(/\s+/).filter(Boolean) ?? [], type, limit, offset],
     )
     if (rows.length === 0 && offset > 0)
       return makeFailure(`Offset ${offset} is beyond the end: fewer activities match. Ask with offset 0.`)
@@ -117,7 +109,7 @@ export const getActivity = makeTool({
   input: z.object({ activity: z.string().min(1).max(200).describe('key from find_activities'), account }),
   output: { activity: detail, power_curve: z.array(z.object({ duration_s: z.number(), best_w: number })) },
   async run({ query }, input) {
-    const found = await query(DETAIL, [input.activity, input.account ?? null])
+    const found = await query(DETAIL, [input.activity, input.account])
     const owners = found.filter((row) => row.activity === input.activity).map((row) => row.account)
     if (owners.length > 1)
       return makeFailure(

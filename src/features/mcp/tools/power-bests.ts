@@ -62,8 +62,7 @@ export const powerBests = makeTool({
   },
   async run({ query }, input) {
     const { from, to, sport, durations_s: durations } = input
-    const values = [input.account ?? null, from ?? null, to ?? null, durations, sport ?? null]
-    const bests = await query(BESTS, values)
+    const bests = await query(BESTS, [input.account, from, to, durations, sport])
     const found = [...USUAL_S, ...bests.map((best) => best.duration_s)]
     if (durations.some((duration) => !found.includes(duration))) {
       const known = (await query(DURATIONS)).map((one) => one.duration_s)

@@ -47,9 +47,9 @@ export const recentChanges = makeTool({
     const { kind, before } = input
     if (before !== undefined && (await query(KNOWN, [before])).length === 0)
       return makeFailure(`There is no change ${before}; ask without before, then with the lowest change_id.`)
-    const span = [input.account ?? null, input.days]
+    const span = [input.account, input.days]
     const counts = await query(COUNTS, span)
-    const changes = await query(CHANGES, [...span, kind ?? null, before ?? null])
+    const changes = await query(CHANGES, [...span, kind, before])
     if (changes.length === 0 && kind !== undefined) {
       const kinds = (await query(KINDS)).map((one) => one.kind)
       if (!kinds.includes(kind)) return makeUnknown(`change of the kind "${kind}"`, kinds)

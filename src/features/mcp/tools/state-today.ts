@@ -49,7 +49,7 @@ export const stateToday = makeTool({
   input: z.object({ account }),
   output: { accounts: z.array(state) },
   async run({ query }, input) {
-    const accounts = await query(STATE, [input.account ?? null])
+    const accounts = await query(STATE, [input.account])
     return makeAnswer({ data: { accounts }, list: 'accounts', narrower: 'Name one account.' })
   },
 })
