@@ -17,7 +17,7 @@ const SESSION = 'mcp-session-id'
  * daemon is not noticed. A session id is given out only so that a later `notifications/cancelled` finds the call that it
  * cancels. With `?account=NAME` in the address the database shows that account alone.
  */
-export function makeHttpServer(
+export function httpServer(
   { log }: Pick<McpDeps, 'log'>,
   makeReader: (account: string | undefined) => GuardedReader,
 ) {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebParts } from '../../program/frame/define-feature.ts'
 import { loginOptions } from './assistant-login.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
-import type { makeHttpServer } from './http.ts'
+import type { httpServer } from './http.ts'
 
 /** Questions are short; a long statement has some 10 kB. */
 const MAX_BODY_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ export async function registerAssistants(
     const find = async () => ({ ...loginOptions(config), connectionString: databaseUrl, account })
     return makeGuardedReader({ log, find })
   }
-  let made: Promise<ReturnType<typeof makeHttpServer>> | undefined
+  let made: Promise<ReturnType<typeof httpServer>> | undefined
   server.addHook('onClose', async () => (await made)?.close())
   await server.register(async (scope) => {
     // The protocol has an answer to invalid JSON.
@@ -39,7 +39,7 @@ export async function registerAssistants(
       handler: async (request, reply) => {
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
-        made ??= import('./http.ts').then((http) => http.makeHttpServer({ log }, makeReader))
+        made ??= import('./http.ts').then((http) => http.httpServer({ log }, makeReader))
         const text = request.body as string | undefined
         return sendResponse(reply, await (await made).fetch(toWebRequest(request), text, gone.signal))
       },

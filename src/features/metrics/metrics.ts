@@ -26,14 +26,30 @@ export function makeMetrics(deps: { now: Clock }, options: { version: string; ga
     labelNames: ['version'],
   })
   build.set({ version: options.version }, 1)
-  const setGauges = makeGauges(registry, options.gauges)
+  const gauges = new Map<string, Gauge>()
+  const forgetValues: Array<() => void> = []
+  const all = [{ helps: PART_HELPS }, ...options.gauges].flatMap(({ helps }) => Object.entries(helps))
+  for (const [labels, helps] of all)
+    for (const [name, help] of Object.entries(helps)) {
+      const labelNames = labels.split(' ').filter(Boolean)
+      const gauge = new Gauge({ registers: [registry], name, help, labelNames })
+      gauges.set(name, gauge)
+      // `reset` would set a gauge without labels to 0 instead of unknown.
+      forgetValues.push(() => (labels ? gauge.reset() : gauge.remove()))
+    }
   return {
     /** counts the requests of this process to the service */
     requests: requestObserver(registry),
     onRun: runObserver(registry),
     /** Renders all metrics in Prometheus's text format. */
     render(snapshot: HealthSnapshot): Promise<string> {
-      setGauges(snapshot, deps.now())
+      const now = deps.now()
+      for (const forget of forgetValues) forget()
+      for (const { labels = {}, values } of [...readParts(snapshot), ...(snapshot.database ?? [])])
+        for (const [name, value = null] of Object.entries(values)) {
+          const number = toNumber(value, now)
+          if (number !== null) gauges.get(name)?.set(labels, number)
+        }
       return registry.metrics()
     },
     contentType: registry.contentType,
@@ -119,31 +135,6 @@ const PART_HELPS: Gauges['helps'] = {
     musette_queue_paused:
       'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
   },
-}
-
-/** Makes gauges, those of the parts included, whose values are set at each scrape. */
-function makeGauges(
-  registry: Registry,
-  all: readonly Gauges[],
-): (snapshot: HealthSnapshot, now: Date) => void {
-  const gauges = new Map<string, Gauge>()
-  const forgetValues: Array<() => void> = []
-  for (const [labels, helps] of [{ helps: PART_HELPS }, ...all].flatMap(({ helps }) => Object.entries(helps)))
-    for (const [name, help] of Object.entries(helps)) {
-      const labelNames = labels.split(' ').filter(Boolean)
-      const gauge = new Gauge({ registers: [registry], name, help, labelNames })
-      gauges.set(name, gauge)
-      // `reset` would set a gauge without labels to 0 instead of unknown.
-      forgetValues.push(() => (labels ? gauge.reset() : gauge.remove()))
-    }
-  return (snapshot, now) => {
-    for (const forget of forgetValues) forget()
-    for (const { labels = {}, values } of [...readParts(snapshot), ...(snapshot.database ?? [])])
-      for (const [name, value = null] of Object.entries(values)) {
-        const number = toNumber(value, now)
-        if (number !== null) gauges.get(name)?.set(labels, number)
-      }
-  }
 }
 
 function readParts({ database, queue }: HealthSnapshot): Reading[] {

@@ -80,7 +80,7 @@ function formatOf(fields: readonly Field[], rows: readonly Row[], options: Table
   const tooWide = columns !== undefined && width > columns && rows.length > 0
   if (expanded ?? tooWide) {
     const names = fields.map(({ name }) => name)
-    return { heading: '', write: makeExpandedRows(names, columns) }
+    return { heading: '', write: expandedRowsWriter(names, columns) }
   }
   return {
     heading: heading.map((text) => `${text}\n`).join(''),
@@ -101,7 +101,7 @@ const GAP = '  '
  * Makes a function that formats rows with one value a line, under a line with the row's number. Values keep their line
  * breaks; with `columns`, longer lines are wrapped. Nothing is cut.
  */
-function makeExpandedRows(fields: readonly string[], columns?: number): (rows: readonly Row[]) => string {
+function expandedRowsWriter(fields: readonly string[], columns?: number): (rows: readonly Row[]) => string {
   const names = fields.map(cellOf)
   const nameWidth = names.reduce((most, name) => Math.max(most, widthOf(name)), 0)
   const margin = ' '.repeat(nameWidth) + GAP

@@ -118,7 +118,7 @@ export const workoutfiles = defineFeature({
     const { workoutfilesSettings } = await import('./settings.ts')
     const { dir, holdsSaved } = workoutfilesSettings.of(app.config)
     if (dir === undefined) return undefined
-    const { makeFolderUpdates } = await import('./update-folder.ts')
-    return makeFolderUpdates(app, { dir, holdsSaved })
+    const { folderUpdater } = await import('./update-folder.ts')
+    return folderUpdater(app, { dir, holdsSaved })
   },
 })

@@ -47,13 +47,24 @@ function makeSteps(sets: readonly Repeated[]): Message[] {
     const ridden = (rest ? [work, rest] : [work]).filter(({ seconds }) => seconds > 0)
     if (count < 1 || ridden.length === 0) continue
     for (const step of ridden)
-      messages.push(makeStep(messages.length, step, step === rest ? INTENSITY.rest : intensityOf(step)))
-    if (count > 1) messages.push(makeRepeat(messages.length, { first, count }))
+      messages.push(stepOf(messages.length, step, step === rest ? INTENSITY.rest : intensityOf(step)))
+    if (count > 1)
+      messages.push({
+        number: 27, // workout step
+        fields: [
+          [254, 'uint16', messages.length], // message index
+          [1, 'enum', DURATION.repeat],
+          [2, 'uint32', first], // from this step on
+          [3, 'enum', TARGET.open],
+          [4, 'uint32', count], // repetitions
+          [7, 'enum', INTENSITY.active],
+        ],
+      })
   }
   return messages
 }
 
-function makeStep(index: number, { name, seconds, watts }: Step, intensity: number): Message {
+function stepOf(index: number, { name, seconds, watts }: Step, intensity: number): Message {
   const target = Math.round(watts) + WATTS_FROM
   return {
     number: 27, // workout step
@@ -67,20 +78,6 @@ function makeStep(index: number, { name, seconds, watts }: Step, intensity: numb
       [5, 'uint32', target], // from
       [6, 'uint32', target], // to
       [7, 'enum', intensity],
-    ],
-  }
-}
-
-function makeRepeat(index: number, { first, count }: { first: number; count: number }): Message {
-  return {
-    number: 27, // workout step
-    fields: [
-      [254, 'uint16', index], // message index
-      [1, 'enum', DURATION.repeat],
-      [2, 'uint32', first], // from this step on
-      [3, 'enum', TARGET.open],
-      [4, 'uint32', count], // repetitions
-      [7, 'enum', INTENSITY.active],
     ],
   }
 }

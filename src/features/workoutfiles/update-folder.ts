@@ -24,7 +24,7 @@ const FORMATS = ['erg', 'zwo'] as const
  * unusable folder is logged once until it works again or fails with another code, and so is a workout that cannot be written; SQL has all
  * of them.
  */
-export function makeFolderUpdates(
+export function folderUpdater(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { dir, holdsSaved }: { dir: string; holdsSaved: boolean },
 ): OnWorkouts {

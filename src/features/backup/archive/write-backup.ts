@@ -103,7 +103,7 @@ export async function writeBackup(
       await lockForReading(tx, tables)
       await checkSchema(tx)
       const manifest = await findManifest(tx, tables, deps.now())
-      const archive = makeArchiveWriter(write, deps.now())
+      const archive = archiveWriter(write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))
       await archive.add(PLAIN_SQL, Buffer.from(await findPlainSql(tx, manifest)))
       await archive.add(PLAIN_SCRIPT, Buffer.from(SCRIPT))
@@ -161,9 +161,9 @@ async function addTable(
   throw new MusetteError('backup_rows_differ', message)
 }
 
-type ArchiveWriter = ReturnType<typeof makeArchiveWriter>
+type ArchiveWriter = ReturnType<typeof archiveWriter>
 
-function makeArchiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date) {
+function archiveWriter(write: (bytes: Buffer) => Promise<void>, madeAt: Date) {
   const time = Math.floor(madeAt.getTime() / 1000)
   let checksums = ''
   let size = 0

@@ -97,7 +97,7 @@ function writeUtf8(bytes: ByteWriter, { element, parts, rows }: Column): ColumnC
 }
 
 function writeNumbers(bytes: ByteWriter, { element, parts, rows }: Column): ColumnChunk {
-  const { known, present } = makeKnown(parts, rows)
+  const { known, present } = knownOf(parts, rows)
   const statistics = boundsOf(known, rows - known.length)
   return writePage(bytes, element, { ...encodeNumbers(known), present, known: known.length, statistics })
 }
@@ -148,7 +148,7 @@ function writePage(
 }
 
 /** Returns the values of the parts that are not NULL, and for each row whether it has one: 1, or 0. */
-function makeKnown(parts: readonly ExportValues[], rows: number): { known: Numbers; present: Uint8Array } {
+function knownOf(parts: readonly ExportValues[], rows: number): { known: Numbers; present: Uint8Array } {
   const present = new Uint8Array(rows).fill(1)
   const first = parts[0]?.values as Numbers
   const known = new (first.constructor as new (length: number) => Numbers)(rows)
