@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findAccounts } from '../../src/core/store/account-rows.ts'
-import { findAccountHealth } from '../../src/core/store/health.ts'
+import { findAccountHealth } from '../../src/core/store/account-status.ts'
 import { findFitness } from '../../src/features/dashboard/pages/fitness/queries.ts'
 import { findFormNow } from '../../src/features/dashboard/pages/today/account-day.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'

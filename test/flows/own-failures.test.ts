@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fetchWanted } from '../../src/core/mirror/fetch-wanted.ts'
+import { fetchWanted } from '../../src/core/mirror/sync-activities.ts'
 import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { fetchTruth } from '../core/mirror/truth.ts'

@@ -82,6 +82,15 @@ export async function queryOnce(
   }
 }
 
+/** Makes the tag of a template that is a query: what stands in `${}` is a value of it, sent beside the text. */
+export function makeSqlTag<Row>(query: (text: string, values: unknown[]) => Promise<Row[]>) {
+  return (parts: TemplateStringsArray, ...values: unknown[]) =>
+    query(
+      parts.reduce((text, part, index) => `${text}$${index}${part}`),
+      values,
+    )
+}
+
 /** Selects a row for each transaction that holds a lock on a table. The tables of other tests' databases have the same numbers. */
 export function locksHeldOn(table: string, mode: 'RowShareLock' | 'AccessExclusiveLock'): string {
   return `SELECT FROM pg_locks WHERE relation = '${table}'::regclass AND mode = '${mode}' AND granted

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { findAccountHealth } from '../../src/core/store/health.ts'
+import { findAccountHealth } from '../../src/core/store/account-status.ts'
 import { findDeviceFacts } from '../../src/features/mqtt/device-facts.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { queryOnce } from '../kit/postgres.ts'

@@ -13,12 +13,13 @@ import { findRawDocuments, unpackDocument } from '../store/activities/raw-docume
 import { upsertListed } from '../store/activities/upsert-listed.ts'
 import { findLeastVerified, type WantedActivity } from '../store/activities/wanted.ts'
 import { findDifferences, recordVerified } from '../store/activities/write-activities.ts'
+import { withRun } from '../store/runs.ts'
 import type { Difference } from '../store/samples/compare-content.ts'
 import type { Json } from '../store/schema/schemas.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { isGone, OUTAGE_AFTER, recordFailure } from './item-failure.ts'
+import { isGone, OUTAGE_AFTER, recordFailure } from './failures.ts'
 import { type Listed, makeEntryLookup } from './list-activities.ts'
-import { type MirrorDeps, type MirrorInput, retryWhenRateLimited, withRun } from './mirror.ts'
+import { type MirrorDeps, type MirrorInput, retryWhenRateLimited } from './mirror.ts'
 import {
   type ActivityInput,
   assertNotPoorer,
@@ -41,8 +42,6 @@ export type Comparison =
 /** The difference of an activity that the service no longer has, neither alone nor in its list. */
 const GONE: Difference = { field: 'absent_since', mirrored: null, service: 'no longer there', cells: 1 }
 
-type CompareInput = ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup> }
-
 /**
  * Fetches one activity with samples (service document, endpoint 8) and its list entry (`entryOf`), and compares every value with the
  * tables, and the stored answer with its checksum. With `repair` an equal answer moves `verified_at`, and a different one is recorded like
@@ -51,7 +50,12 @@ type CompareInput = ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup
  */
 export async function compareActivity(
   deps: MirrorDeps,
-  { activity, repair, entryOf, ...input }: CompareInput & { repair: boolean },
+  {
+    activity,
+    repair,
+    entryOf,
+    ...input
+  }: ActivityInput & { entryOf: ReturnType<typeof makeEntryLookup>; repair: boolean },
 ): Promise<Comparison> {
   const { path, startedAt } = activity
   let fetched: FetchedActivity

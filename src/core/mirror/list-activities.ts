@@ -30,10 +30,9 @@ export async function listChanges(
 ): Promise<Listing> {
   const wide = await listPart(deps, query, query.window)
   const reached = listCap !== null && wide.size >= listCap
-  if (wide.size < MIN_TO_COMPARE && !reached) return merge(wide, [wide], { cap: null, cut: [] })
-  const parts = await listHalves(deps, query, wide)
+  const parts = wide.size < MIN_TO_COMPARE && !reached ? [] : await listHalves(deps, query, wide)
   const cap = reached ? listCap : await fetchCap(deps, query, wide, parts)
-  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, query, wide, parts, cap)
+  return complete(deps, query, wide, parts, cap)
 }
 
 /**
@@ -52,7 +51,7 @@ export async function listEverything(
   ])
   const parts = [...halves, ...years]
   const cap = await fetchCap(deps, whole, wide, parts)
-  return cap === null ? merge(wide, [wide], { cap, cut: [] }) : expand(deps, whole, wide, parts, cap)
+  return complete(deps, whole, wide, parts, cap)
 }
 
 async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): Promise<ListPart[]> {
@@ -76,32 +75,25 @@ async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, part
   return Math.max(1, again.size)
 }
 
-async function expand(
+/** Makes a listing of the wide list, and with a cap of its parts, of which those that reach the cap are split further. */
+async function complete(
   deps: MirrorDeps,
   query: ListQuery,
   wide: ListPart,
   parts: readonly ListPart[],
-  cap: number,
+  cap: number | null,
 ): Promise<Listing> {
-  const leaves: ListPart[] = []
+  const leaves: ListPart[] = cap === null ? [wide] : []
   const cut: Window[] = []
-  const open = parts.length > 0 ? [...parts] : [wide]
+  const open = cap === null ? [] : parts.length > 0 ? [...parts] : [wide]
   for (let part = open.pop(); part; part = open.pop()) {
     leaves.push(part)
-    if (part.size < cap) continue
+    if (cap === null || part.size < cap) continue
     // With a cap of one, splitting would never end, and no list could be shown to be complete.
     const halves = cap < MIN_TO_COMPARE ? [] : await listHalves(deps, query, part)
     if (halves.length === 0) cut.push(part.window)
     open.push(...halves)
   }
-  return merge(wide, leaves, { cap, cut })
-}
-
-function merge(
-  wide: ListPart,
-  leaves: readonly ListPart[],
-  found: { cap: number | null; cut: Window[] },
-): Listing {
   const entries = new Map([wide, ...leaves].flatMap((part) => [...part.entries]))
   return {
     entries: [...entries.values()],
@@ -110,7 +102,7 @@ function merge(
     // The wide list is the oldest of them.
     requestedAt: wide.requestedAt,
     knownUpTo: wide.knownUpTo,
-    ...found,
+    ...{ cap, cut },
   }
 }
 

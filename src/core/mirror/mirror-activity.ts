@@ -14,9 +14,8 @@ import { recordDrift } from '../store/drift.ts'
 import { findLostFields } from '../store/samples/compare-content.ts'
 import type { Samples } from '../store/samples/encode-samples.ts'
 import { recordUploadsMirrored } from '../store/uploads/uploads.ts'
-import { inHalves, recordFailure } from './item-failure.ts'
+import { inHalves, poorerActivity, recordFailure } from './failures.ts'
 import type { MirrorDeps, MirrorInput } from './mirror.ts'
-import { poorerActivity } from './poorer-answers.ts'
 import { recordIfGone } from './reconcile-activities.ts'
 
 /** How long after its start, or after it was first seen, an activity without samples is fetched again. */
@@ -141,8 +140,9 @@ export async function fetchWhole(
   const answer = await deps.serviceOf(account).fetchActivity(path, { samples: true, hold }, signal)
   const { derived, drift, lost } = normalizeActivity(answer.value)
   if (lost.values + lost.samples > 0) {
+    const losses = drift.filter(({ field, kind }) => kind === 'range' || field === 'session_data.unix_time')
     deps.log.warn(
-      { account: account.name, path, ...lost, drift: drift.filter(isLoss) },
+      { account: account.name, path, ...lost, drift: losses },
       'values and samples that no column can hold are left out',
     )
   }
@@ -152,18 +152,12 @@ export async function fetchWhole(
     ...derived,
     activityId: activity.activityId,
     requestedAt,
-    rawDocument: deps.options.keepRaw
-      ? await packDocument({ document: answer.body, gzipped: answer.gzipped })
-      : undefined,
+    rawDocument: deps.options.keepRaw ? await packDocument(answer.body, answer.gzipped) : undefined,
     detailState: isAwaiting ? ('awaiting_samples' as const) : ('mirrored' as const),
     nextFetchAt: isAwaiting ? new Date(requestedAt.getTime() + backoffMs(SAMPLES_BACKOFF, attempt)) : null,
     fetchAttempts: isAwaiting ? attempt : 0,
   }
   return { activity, detail, drift }
-}
-
-function isLoss({ field, kind }: Drift): boolean {
-  return kind === 'range' || field === 'session_data.unix_time'
 }
 
 function isYoung({ startedAt, firstSeenAt }: WantedActivity, now: Date): boolean {

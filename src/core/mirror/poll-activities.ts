@@ -1,11 +1,18 @@
 import { DAY, SECOND } from '../../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
 import { upsertListed, type WhenSame } from '../store/activities/upsert-listed.ts'
-import { type Cursor, findCursor, findListCap, recordCursor, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
+import {
+  type Cursor,
+  findProgress,
+  type ListProgress,
+  recordCursor,
+  recordListCap,
+  withRun,
+} from '../store/runs.ts'
 import { acquireNamedLock } from '../store/store.ts'
 import { type Listing, listChanges, listEverything, listPart, type Window } from './list-activities.ts'
-import { type MirrorDeps, type MirrorInput, withRun } from './mirror.ts'
+import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { updateTimeZones } from './time-zones.ts'
 
 export const ACTIVITIES = 'activities'
@@ -28,10 +35,7 @@ const NEWS_OVERLAP_MS = 2 * SECOND
 export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Promise<PollResult> {
   const { account } = input
   const key = { accountId: account.accountId, resource: ACTIVITIES }
-  const known = await deps.store.read(async (tx) => ({
-    cursor: await findCursor(tx, key),
-    listCap: (await findListCap(tx, key))?.listCap ?? null,
-  }))
+  const known = await deps.store.read((tx) => findProgress(tx, key))
   const kind = known.cursor ? 'poll' : 'backfill'
   return withRun(deps.store, { ...key, kind }, async (tally) => {
     const listing = await listSince(deps, input, known)
@@ -49,9 +53,14 @@ export async function pollActivities(deps: MirrorDeps, input: MirrorInput): Prom
       }
       // A cut list is listed again at the next poll. An entry that cannot be read is only logged, because without a path it
       // cannot be fetched; holding the cursor for it would list and fetch everything again at every poll.
-      if (listing.cut.length === 0) {
-        await recordCursor(tx, { ...key, updatedFrom: knownUpTo ?? ownClock(deps, account, requestedAt) })
+      if (listing.cut.length > 0) return counts
+      if (!knownUpTo) {
+        const message = 'the service sends no Date header; going by the clock of this machine'
+        deps.log.warn({ account: account.name }, message)
       }
+      // Minus a day, so that a clock of this machine that is wrong by hours does no harm.
+      const updatedFrom = knownUpTo ?? new Date(requestedAt.getTime() - DAY)
+      await recordCursor(tx, { ...key, updatedFrom })
       return counts
     })
     tally.changed = marked.marked + marked.inserted
@@ -81,14 +90,11 @@ export function logListing(deps: MirrorDeps, account: Account, listing: Listing,
   if (bad.length > 0) deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'list entries that cannot be read')
 }
 
-type Known = { cursor: Cursor | undefined; listCap: number | null }
-
 async function listSince(
   deps: MirrorDeps,
   input: MirrorInput,
-  known: Known,
+  { cursor, listCap }: ListProgress,
 ): Promise<Listing & { whole: boolean }> {
-  const { cursor, listCap } = known
   const query = { ...input, window: historyWindow(deps) }
   if (!cursor) return { ...(await listEverything(deps, query)), whole: true }
   const { lagMs } = deps.options
@@ -113,9 +119,8 @@ async function listSince(
 async function fetchWhenSame(
   deps: MirrorDeps,
   input: MirrorInput,
-  found: Known & { listing: Listing & { whole: boolean } },
+  { cursor, listing }: ListProgress & { listing: Listing & { whole: boolean } },
 ): Promise<WhenSame> {
-  const { cursor, listing } = found
   if (!cursor || listing.whole || listing.cap !== null || listing.entries.length === 0) return 'fetch'
   const updatedFrom = new Date(cursor.updatedFrom.getTime() - NEWS_OVERLAP_MS)
   const window = historyWindow(deps)
@@ -134,13 +139,4 @@ function wentBackMs(cursor: Cursor, knownUpTo: Date): number {
     ahead(cursor.updatedFrom, knownUpTo),
     ahead(cursor.updatedFrom, cursor.advancedAt) - ahead(knownUpTo, cursor.readAt),
   )
-}
-
-/** The cursor for a service without a Date header: our clock minus a day, so that a clock wrong by hours does no harm. */
-function ownClock(deps: MirrorDeps, account: Account, requestedAt: Date): Date {
-  deps.log.warn(
-    { account: account.name },
-    'the service sends no Date header; going by the clock of this machine',
-  )
-  return new Date(requestedAt.getTime() - DAY)
 }

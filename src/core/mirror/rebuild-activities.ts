@@ -5,18 +5,17 @@ import { deriveContent, elapsedSeconds, normalizeActivity } from '../normalize/a
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
 import { readActivity } from '../service/service.ts'
 import { updateActivities } from '../store/activities/activity-changes.ts'
-import { findRawDocuments, unpackDocument } from '../store/activities/raw-documents.ts'
-import type { RebuildItem } from '../store/activities/rebuilds.ts'
+import { findRawDocuments, type RebuildItem, unpackDocument } from '../store/activities/raw-documents.ts'
 import { type StoredDetail, writeActivities } from '../store/activities/write-activities.ts'
 import { replaceContent } from '../store/samples/content.ts'
 import { findStoredSamples, findUnmeasured, lockUnmeasured } from '../store/samples/stored-samples.ts'
-import { inHalves, isDatabaseUnreachable } from './item-failure.ts'
+import { inHalves, isDatabaseUnreachable } from './failures.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Stored bytes that one batch reads, about 40,000 samples: each transaction and each COPY has a fixed cost. */
 const BATCH_BYTES = 3_500_000
 /** Activities that one batch holds at most, with few samples or none. */
-const BATCH_ACTIVITIES = 10
+const MAX_BATCH_ACTIVITIES = 10
 /** Batches at a time: while Postgres writes one, the next ones are read. */
 const BATCHES_AT_ONCE = 4
 /** Stored bytes of these batches: of rides of 24 hours one or two at a time. */
@@ -54,32 +53,29 @@ export async function rebuildActivities(
     return part.map((item) => failed(deps, item, error))
   }
   await deps.vacuum.beforeRewrite()
-  const rebuild = async ({ items, firstId, lastId }: Batch) => {
+  const rebuild = async (items: readonly RebuildItem[]) => {
     signal?.throwIfAborted()
+    const [firstId = 0, lastId = 0] = [items[0]?.activityId, items.at(-1)?.activityId]
     underWay.add(firstId)
     last = lastId
     const ends = await inHalves(items, (part) => rebuildBatch(deps, part), giveUp)
     underWay.delete(firstId)
     await onEnds(ends, underWay.size > 0 ? Math.min(...underWay) - 1 : last)
   }
-  await eachAtOnce(batchesOf(input.items), BATCHES_AT_ONCE, (batch) =>
-    room(batch.bytes, () => rebuild(batch)),
+  await eachAtOnce(batchesOf(input.items), BATCHES_AT_ONCE, ({ items, bytes }) =>
+    room(bytes, () => rebuild(items)),
   )
 }
 
-type Batch = { items: readonly RebuildItem[]; firstId: number; lastId: number; bytes: number }
-
-function* batchesOf(items: readonly RebuildItem[]): Generator<Batch> {
+function* batchesOf(items: readonly RebuildItem[]) {
   for (let start = 0; start < items.length; ) {
     let end = start
     let bytes = 0
-    while (end < items.length && end - start < BATCH_ACTIVITIES && bytes < BATCH_BYTES) {
+    while (end < items.length && end - start < MAX_BATCH_ACTIVITIES && bytes < BATCH_BYTES) {
       bytes += items[end]?.bytes ?? 0
       end++
     }
-    const batch = items.slice(start, end)
-    const [firstId = 0, lastId = 0] = [batch[0]?.activityId, batch.at(-1)?.activityId]
-    yield { items: batch, firstId, lastId, bytes }
+    yield { items: items.slice(start, end), bytes }
     start = end
   }
 }

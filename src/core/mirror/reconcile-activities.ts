@@ -1,18 +1,21 @@
 import { commandFor, errorLine, isAbort, UnexpectedResponseError } from '../../kit/errors.ts'
 import { DAY } from '../../kit/time.ts'
 import type { Account } from '../store/account-rows.ts'
-import { findKnownActivities, type KnownActivity, recordAbsent } from '../store/activities/absent.ts'
-import { upsertListed } from '../store/activities/upsert-listed.ts'
+import {
+  findKnownActivities,
+  type KnownActivity,
+  recordAbsent,
+  upsertListed,
+} from '../store/activities/upsert-listed.ts'
 import type { WantedActivity } from '../store/activities/wanted.ts'
 import { cleanText } from '../store/clean.ts'
-import { findListCap, recordListCap } from '../store/cursors.ts'
 import { recordDrift } from '../store/drift.ts'
+import { findProgress, recordListCap, withRun } from '../store/runs.ts'
 import { acquireNamedLock } from '../store/store.ts'
-import { isGone } from './item-failure.ts'
+import { isGone, isShrunken } from './failures.ts'
 import { type Listing, listChanges, listEverything, type Window } from './list-activities.ts'
-import { type MirrorDeps, type MirrorInput, type RunTally, withRun } from './mirror.ts'
+import type { MirrorDeps, MirrorInput } from './mirror.ts'
 import { ACTIVITIES, historyWindow, logListing } from './poll-activities.ts'
-import { isShrunken } from './poorer-answers.ts'
 
 /** An accepted upload appears in the list when the service has analysed it: within minutes, in rare cases days. */
 const UNLISTED_FOR_MS = 7 * DAY
@@ -39,7 +42,7 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
     const window = historyWindow(deps)
     const { before, listCap } = await deps.store.read(async (tx) => ({
       before: await findKnownActivities(tx, account.accountId),
-      listCap: (await findListCap(tx, key))?.listCap ?? null,
+      ...(await findProgress(tx, key)),
     }))
     const listing = input.isQuick
       ? await listChanges(deps, { ...input, window, updatedFrom: undefined }, listCap)
@@ -62,7 +65,12 @@ export async function reconcileActivities(deps: MirrorDeps, input: ReconcileInpu
       if (!input.isQuick) await recordListCap(tx, { ...key, listCap: cap, checkedAt: requestedAt })
       return { listed: listed.size, ...counts, absent }
     })
-    logResult(deps, account, tally, result)
+    tally.changed = result.inserted + result.marked
+    tally.absent = result.absent
+    deps.log[tally.changed + tally.absent > 0 ? 'info' : 'debug'](
+      { account: account.name, listed: result.listed, changed: tally.changed, absent: result.absent },
+      'mirror compared with the whole activity list',
+    )
     return result
   })
 }
@@ -106,15 +114,6 @@ function assertWhole(account: Account, { bad, cut }: Listing): void {
   )
 }
 
-function logResult(deps: MirrorDeps, account: Account, tally: RunTally, result: ReconcileResult): void {
-  tally.changed = result.inserted + result.marked
-  tally.absent = result.absent
-  deps.log[tally.changed + tally.absent > 0 ? 'info' : 'debug'](
-    { account: account.name, listed: result.listed, changed: tally.changed, absent: result.absent },
-    'mirror compared with the whole activity list',
-  )
-}
-
 /**
  * Selects the activities that a whole list of `window` no longer names. `before` is the mirror's state before the list was
  * requested: an activity that was listed or wanted since is not removed by it. Neither is one that starts outside of the window,
@@ -128,12 +127,17 @@ function selectRemoved(input: {
   requestedAt: Date
 }): { present: number; removed: KnownActivity[] } {
   const before = new Map(input.before.map((activity) => [activity.activityId, activity]))
+  const { from, to } = input.window
   const present = input.now.filter(
-    (activity) => activity.absentSince === null && isWithin(activity, input.window),
+    ({ absentSince, startedAt }) =>
+      absentSince === null && (startedAt === null || (startedAt >= from && startedAt <= to)),
   )
   const removed = present.filter((activity) => {
     const was = before.get(activity.activityId)
-    return was && isSame(was, activity) && !input.listed.has(activity.path) && !awaitsListing(activity, input)
+    const isSame =
+      was?.listedAt.getTime() === activity.listedAt.getTime() &&
+      was.wantedAt.getTime() === activity.wantedAt.getTime()
+    return isSame && !input.listed.has(activity.path) && !awaitsListing(activity, input.requestedAt)
   })
   return { present: present.length, removed }
 }
@@ -149,20 +153,9 @@ function assertPlausible(input: { account: string; listed: number; present: numb
   )
 }
 
-function isSame(before: KnownActivity, now: KnownActivity): boolean {
-  return (
-    before.listedAt.getTime() === now.listedAt.getTime() &&
-    before.wantedAt.getTime() === now.wantedAt.getTime()
-  )
-}
-
-function isWithin({ startedAt }: KnownActivity, { from, to }: Window): boolean {
-  return startedAt === null || (startedAt >= from && startedAt <= to)
-}
-
 function awaitsListing(
   { name, startedAt, detailState, listedAt }: KnownActivity,
-  { requestedAt }: { requestedAt: Date },
+  requestedAt: Date,
 ): boolean {
   const neverListed = name === null && startedAt === null
   const sinceMs = requestedAt.getTime() - listedAt.getTime()

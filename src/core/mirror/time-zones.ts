@@ -1,4 +1,3 @@
-import { ConfigError } from '../../kit/errors.ts'
 import { normalizeZones } from '../normalize/local-start.ts'
 import {
   type Account,
@@ -51,8 +50,7 @@ export async function recordHome(
   deps: Deps,
   { accountId, timezone }: Pick<Account, 'accountId' | 'timezone'>,
 ): Promise<number> {
-  const isKnown = await deps.store.transaction((tx) => recordHomeOfAccount(tx, { accountId, timezone }))
-  if (!isKnown) throw unknownZone(timezone)
+  await deps.store.transaction((tx) => recordHomeOfAccount(tx, { accountId, timezone }))
   return updateTimeZones(deps, { accountId })
 }
 
@@ -62,13 +60,5 @@ export async function recordHome(
  */
 export async function recordHomeOfOthers(deps: Deps, timezone: string): Promise<void> {
   const accountIds = await deps.store.transaction((tx) => recordHomeOfEnvironment(tx, timezone))
-  if (accountIds === undefined) throw unknownZone(timezone)
   for (const accountId of accountIds) await updateTimeZones(deps, { accountId })
-}
-
-function unknownZone(timezone: string | null): ConfigError {
-  return new ConfigError(
-    'bad_timezone',
-    `this Postgres knows no time zone "${timezone}"; write an IANA name such as Europe/Berlin`,
-  )
 }

@@ -18,49 +18,42 @@ import type { SampleExtra, Samples } from '../store/samples/encode-samples.ts'
 import {
   addUp,
   bestSum,
-  LONGEST_S,
+  MAX_ACTIVITY_S,
   makeRecorded,
   measureSampleSpacing,
+  normalizeIntensity,
   powerSourceOf,
   type Recorded,
   spreadOverSeconds,
 } from './by-second.ts'
-import { normalizeIntensity } from './intensity.ts'
 import { driftOfDate, normalizeDate, normalizeLocalStart } from './local-start.ts'
-import { normalizeMeasures } from './measures/measures.ts'
+import { normalizeMeasures } from './measures.ts'
 
 const NO_SAMPLES: WireSamples = { count: 0, fields: new Map() }
 /** A pause of more than a day is not a pause of a ride, ms. */
-const LONGEST_PAUSE_MS = 24 * 3_600_000
+const MAX_PAUSE_MS = 24 * 3_600_000
 /** A ride is longer than the service says by its pauses, and hardly shorter than two thirds of that. */
 const MAX_OF_RUN = 1.5
 
-type NormalizedActivity = {
-  readonly derived: DerivedDetail
-  readonly drift: readonly Drift[]
-  /** what no column can hold; `drift` has an example of each */
-  readonly lost: Lost
-}
-
-/** Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. */
-export function normalizeActivity(wire: WireActivity & WithDrift): NormalizedActivity {
+/**
+ * Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. `lost` is what no
+ * column can hold; `drift` has an example of each.
+ */
+export function normalizeActivity(wire: WireActivity & WithDrift) {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const { main, ...content } = deriveContent(samples, {
     ftp: wire.sigFtp ?? null,
     durationS: wire.duration ?? null,
   })
-  return {
-    derived: {
-      row: normalizeDetail(wire, main, content.place),
-      summary: wire.summaryAsSent ?? null,
-      summaryHash: hashSummary(wire),
-      samples,
-      sampleExtras: extras,
-      ...content,
-    },
-    drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift],
-    lost,
+  const derived: DerivedDetail = {
+    row: normalizeDetail(wire, main, content.place),
+    summary: wire.summaryAsSent ?? null,
+    summaryHash: hashSummary(wire),
+    samples,
+    sampleExtras: extras,
+    ...content,
   }
+  return { derived, drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift], lost }
 }
 
 /**
@@ -96,14 +89,14 @@ function normalizeMainRun(samples: Samples, durationS: number | null) {
   const { count, t } = samples
   let [from, end, begin] = [0, 0, 0]
   for (let index = 1; index <= count; index++) {
-    if (index < count && (t[index] as number) - (t[index - 1] as number) <= LONGEST_PAUSE_MS) continue
+    if (index < count && (t[index] as number) - (t[index - 1] as number) <= MAX_PAUSE_MS) continue
     if (index - begin >= end - from) [from, end] = [begin, index]
     begin = index
   }
   const spanS = (first: number, last: number) => ((t[last] as number) - (t[first] as number)) / 1_000
   if (end - from === count) return { main: samples, strays: 0 }
   const isWhole = durationS !== null && durationS <= MAX_OF_RUN * spanS(from, end - 1)
-  if (!isWhole && spanS(0, count - 1) <= LONGEST_S) return { main: samples, strays: 0 }
+  if (!isWhole && spanS(0, count - 1) <= MAX_ACTIVITY_S) return { main: samples, strays: 0 }
   const columns = Object.fromEntries(
     Object.entries(samples.columns).map(([field, values]) => [field, values.subarray(from, end)]),
   ) as Record<SampleField, Float64Array>
@@ -130,29 +123,22 @@ export function normalizePlace({ count, columns: { lat, lng } }: Samples): Place
   return { startLat: lat[first] as number, startLng: lng[first] as number, south, north, west, east }
 }
 
-/**
- * Counts of what no column can hold: numbers out of range, which become null; values of fields whose name is too long, and
- * samples without a readable time, which are left out.
- */
-export type Lost = { values: number; samples: number }
-
-type NormalizedSamples = { samples: Samples; extras: SampleExtra[]; drift: Drift[]; lost: Lost }
-
 type NoteDrift = (field: string, kind: Drift['kind'], example: unknown) => void
 
 const TIME = 'unix_time'
 const FIELDS = Object.keys(SAMPLE_VALUE_FIELDS) as SampleField[]
 const KNOWN = new Set<string>([TIME, ...FIELDS])
 /** `sample_extras` has an index over the names of fields; a row of it holds 2,704 bytes. */
-const LONGEST_NAME_BYTES = 1_000
+const MAX_NAME_BYTES = 1_000
 
 /**
  * Normalizes `session_data` (service document, "session_data entry fields") to one typed array for each field, in the order of
  * time. `unix_time` is in milliseconds. Null, missing and unreadable numbers become NaN, and so do infinities and numbers beyond
  * what their column can hold; a sample without a readable time is left out. Drift names each such field once, and every field
- * without a column. Arrays that need no change are shared with `wire`.
+ * without a column. Arrays that need no change are shared with `wire`. `lost` counts the numbers out of range, the values of fields
+ * whose name is too long, and the samples without a time.
  */
-export function normalizeSamples(wire: WireSamples): NormalizedSamples {
+export function normalizeSamples(wire: WireSamples) {
   const drift = new Map<string, Drift>()
   const note: NoteDrift = (field, kind, example) => {
     const key = `${kind} ${field}`
@@ -160,8 +146,8 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
     const shown = typeof example === 'number' && !Number.isFinite(example) ? String(example) : example
     if (!drift.has(key)) drift.set(key, { field: `session_data.${field}`, kind, example: shown })
   }
-  const lost: Lost = { values: 0, samples: 0 }
-  const unknown = makeUnknown(wire.count)
+  const lost = { values: 0, samples: 0 }
+  const unknown = new Float64Array(wire.count).fill(Number.NaN)
   const numbers = (field: SampleField) => {
     const sent = numbersOf(wire.fields.get(field), field, note)
     if (!sent) return unknown
@@ -184,7 +170,7 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
   const extras: SampleExtra[] = []
   for (const [field, values] of wire.fields) {
     if (KNOWN.has(field)) continue
-    if (Buffer.byteLength(field) > LONGEST_NAME_BYTES) {
+    if (Buffer.byteLength(field) > MAX_NAME_BYTES) {
       lost.values += count
       note(field, 'range', null)
       continue
@@ -197,11 +183,8 @@ export function normalizeSamples(wire: WireSamples): NormalizedSamples {
     if (count > 0) extras.push({ field, count, values: sent, others })
     note(field, 'unknown', firstOf(sent, others, count))
   }
-  return { samples: { count, t: inOrder(times), columns }, extras, drift: [...drift.values()], lost }
-}
-
-function makeUnknown(count: number): Float64Array {
-  return new Float64Array(count).fill(Number.NaN)
+  const samples: Samples = { count, t: inOrder(times), columns }
+  return { samples, extras, drift: [...drift.values()], lost }
 }
 
 /** Reads the numbers of a field, also from numeric text; any other value is drift, except times, which `orderByTime` checks. */

@@ -24,17 +24,14 @@ type LocalStart = {
  */
 export function normalizeLocalStart(start: Moment, place?: Place): LocalStart {
   const { instant: startedAt, timezone, local } = start
-  if (!isPlainUtc(timezone)) return { startedAt, timezone, startedAtLocal: local, timezoneSource: 'service' }
+  if (!PLAIN_UTC.test(timezone))
+    return { startedAt, timezone, startedAtLocal: local, timezoneSource: 'service' }
   const zone = place && zoneOfPlace(place.startLat, place.startLng)
   const offsetS = zone === undefined ? undefined : offsetSecondsAt(zone, startedAt.getTime())
   if (zone === undefined || offsetS === undefined)
     return { startedAt, timezone, startedAtLocal: local, timezoneSource: 'unknown' }
-  return {
-    startedAt,
-    timezone: zone,
-    startedAtLocal: moveWallClock(local, offsetS),
-    timezoneSource: 'position',
-  }
+  const startedAtLocal = moveWallClock(local, offsetS)
+  return { startedAt, timezone: zone, startedAtLocal, timezoneSource: 'position' }
 }
 
 function zoneOfPlace(lat: number | null, lng: number | null): string | undefined {
@@ -51,6 +48,7 @@ function moveWallClock(utc: string, offsetS: number): string {
 
 type Found = Pick<ZoneChange, 'timezone' | 'timezoneSource' | 'offsetS'>
 type Anchor = { at: number; timezone: string }
+const UNKNOWN_ZONE: Found = { timezone: 'UTC', timezoneSource: 'unknown', offsetS: 0 }
 
 /**
  * Finds the time zone of each activity of an account from all stored facts. The first known one counts: the zone of the service; of the
@@ -99,11 +97,8 @@ function borrowedZoneOf(row: ZoneFacts, anchors: readonly Anchor[], home: string
   const nearest = nearestOf(anchors, row.startedAt.getTime())
   return (
     (nearest !== undefined ? inZone(row, nearest, 'nearest') : undefined) ??
-    (home !== null ? inZone(row, home, 'setting') : undefined) ?? {
-      timezone: 'UTC',
-      timezoneSource: 'unknown',
-      offsetS: 0,
-    }
+    (home !== null ? inZone(row, home, 'setting') : undefined) ??
+    UNKNOWN_ZONE
   )
 }
 
@@ -148,7 +143,7 @@ type Lookup = {
 }
 
 /** Cells of the map that stay in memory. A rider's activities begin in a few of them, and one takes 20 kB to some MB. */
-const CELLS = 16
+const MAX_CELLS = 16
 
 let lookup: Lookup | undefined
 
@@ -166,20 +161,14 @@ export function zoneAt(lat: number, lng: number): string | undefined {
 /** Loads the library at its first use, because its index has a megabyte and most commands do not need it. */
 function loadLookup(): Lookup {
   const loaded: Lookup = createRequire(import.meta.url)('geo-tz/all')
-  loaded.setCache({ store: makeCellCache() })
-  return loaded
-}
-
-function makeCellCache(): Pick<Map<string, object>, 'get' | 'set'> {
   const cells = new Map<string, object>()
-  return {
-    get: (name) => cells.get(name),
-    set(name, cell) {
-      const oldest = cells.keys().next()
-      if (cells.size >= CELLS && !oldest.done) cells.delete(oldest.value)
-      return cells.set(name, cell)
-    },
+  const set = (name: string, cell: object) => {
+    const oldest = cells.keys().next()
+    if (cells.size >= MAX_CELLS && !oldest.done) cells.delete(oldest.value)
+    return cells.set(name, cell)
   }
+  loaded.setCache({ store: { get: (name) => cells.get(name), set } })
+  return loaded
 }
 
 /** A PHP DateTime as the service serialises it (service document, "start_date object"; any field may be missing). */
@@ -195,38 +184,16 @@ export type Moment = {
 }
 
 /** What the abbreviations of timezone_type 2 stand for, in minutes east of UTC; the meaning PHP gives each. */
-const ABBREVIATION_MINUTES: Readonly<Record<string, number>> = {
-  ...{
-    UTC: 0,
-    GMT: 0,
-    Z: 0,
-    WET: 0,
-    WEST: 60,
-    BST: 60,
-    IST: 120,
-    IDT: 180,
-    CET: 60,
-    CEST: 120,
-    MET: 60,
-    MEST: 120,
-  },
-  ...{ EET: 120, EEST: 180, MSK: 180, MSD: 240, SAST: 120, CAT: 120, EAT: 180, WAT: 60, PKT: 300, WIB: 420 },
-  ...{
-    HKT: 480,
-    WITA: 480,
-    AWST: 480,
-    AWDT: 540,
-    WIT: 540,
-    JST: 540,
-    KST: 540,
-    ACST: 570,
-    ACDT: 630,
-    CHST: 600,
-  },
-  ...{ AEST: 600, AEDT: 660, NZST: 720, NZDT: 780, SST: -660, HST: -600, HDT: -540, AKST: -540, AKDT: -480 },
-  ...{ PST: -480, PDT: -420, MST: -420, MDT: -360, CST: -360, CDT: -300, EST: -300, EDT: -240, AST: -240 },
-  ...{ ADT: -180, ART: -180, NST: -210, NDT: -150 },
-}
+const ABBREVIATION_MINUTES = new Map(
+  Array.from(
+    `UTC 0 GMT 0 Z 0 WET 0 WEST 60 BST 60 CET 60 CEST 120 MET 60 MEST 120 EET 120 EEST 180 IST 120 IDT 180
+     MSK 180 MSD 240 WAT 60 CAT 120 SAST 120 EAT 180 PKT 300 WIB 420 WITA 480 WIT 540 HKT 480 JST 540 KST 540
+     AWST 480 AWDT 540 ACST 570 ACDT 630 AEST 600 AEDT 660 CHST 600 NZST 720 NZDT 780 SST -660 HST -600 HDT -540
+     AKST -540 AKDT -480 PST -480 PDT -420 MST -420 MDT -360 CST -360 CDT -300 EST -300 EDT -240 AST -240
+     ADT -180 NST -210 NDT -150 ART -180`.matchAll(/([A-Z]+) (-?\d+)/g),
+    ([, name, minutes]) => [name, Number(minutes)],
+  ),
+)
 /** Abbreviations that are also the names of zones with a summer time; timezone_type 3 means the zone. */
 const ALSO_ZONES: ReadonlySet<string> = new Set(['WET', 'CET', 'MET', 'EET'])
 const ZONE_NAME = 3
@@ -236,7 +203,7 @@ const SHORT_ZONES: ReadonlySet<string> = new Set([...ALSO_ZONES, 'PRC', 'ROC', '
 /** The only form that PHP serialises; more, such as a zone, would contradict `timezone`. */
 const WALL_CLOCK = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/
 /** Postgres reads a year of five digits in no format that is sent to it. */
-const LAST_YEAR = 9_999
+const MAX_YEAR = 9_999
 /** No text is formatted with it; without a locale, luxon reads the system's, which takes ten milliseconds. */
 const LOCALE = 'en-US'
 /** Words that luxon resolves to this machine's zone, which the service cannot know. */
@@ -263,7 +230,7 @@ export function normalizeDate(wire: PhpDate, near?: number): Moment | undefined 
 
 function isInYears(ms: number): boolean {
   const year = new Date(ms).getUTCFullYear()
-  return year >= 1 && year <= LAST_YEAR
+  return year >= 1 && year <= MAX_YEAR
 }
 
 /** Makes the drift of a date that was sent and cannot be read; none for one that can be read or is missing. */
@@ -272,13 +239,8 @@ export function driftOfDate(field: string, wire: PhpDate): Drift[] {
   return [{ field, kind: 'type', example: `${wire.date} ${wire.timezone ?? ''}`.trim() }]
 }
 
-/** Names of UTC itself, which tell nothing about where the rider was. */
+/** Names of UTC itself, which tell nothing about where the rider was. `Europe/London` is none, nor is the abbreviation `WET`. */
 const PLAIN_UTC = /^(?:etc\/)?(?:utc|uct|gmt|gmt[+-]?0|zulu|universal|greenwich)$|^z$|^[+-]00:?00(?::00)?$/i
-
-/** Tells whether a time zone is plain UTC. `Europe/London` is not, nor is the abbreviation `WET`. */
-function isPlainUtc(timezone: string): boolean {
-  return PLAIN_UTC.test(timezone)
-}
 
 /**
  * Computes the wall clock minus UTC in a time zone at an instant (ms since 1970), s. The zone is an IANA name, an offset or an
@@ -303,7 +265,7 @@ function zoneOf(timezone: string, type: number | null | undefined): Zone | undef
     return FixedOffsetZone.instance(offset[1] === '-' ? -minutes : minutes)
   }
   const name = timezone.toUpperCase()
-  const abbreviated = ABBREVIATION_MINUTES[name]
+  const abbreviated = ABBREVIATION_MINUTES.get(name)
   const isZone = type === ZONE_NAME && ALSO_ZONES.has(name)
   if (abbreviated !== undefined && !isZone) return FixedOffsetZone.instance(abbreviated)
   if (OWN_ZONES.has(timezone.toLowerCase())) return undefined

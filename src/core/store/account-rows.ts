@@ -1,4 +1,5 @@
 import { asc, eq, lt, sql } from 'drizzle-orm'
+import { ConfigError } from '../../kit/errors.ts'
 import { clockOf } from '../../kit/time.ts'
 import { cleanText } from './clean.ts'
 import { accounts, credentials, endedSessions, syncCursors } from './schema/index.ts'
@@ -43,21 +44,16 @@ export async function findAccountById(tx: Tx, accountId: number): Promise<Accoun
 }
 
 /**
- * Sets the home time zone of an account, or clears it with null. Returns false and changes nothing for a zone that Postgres does
- * not know.
+ * Sets the home time zone of an account, an IANA name, or clears it with null. Throws ConfigError `bad_timezone` for a zone that
+ * Postgres does not know.
  */
 export async function recordHomeOfAccount(
   tx: Tx,
-  { accountId, timezone }: { accountId: number; timezone: string | null },
-): Promise<boolean> {
-  const known = timezone && (await findZone(tx, timezone))
-  if (known === undefined) return false
-  const timezoneSetBy = timezone === null ? null : 'account'
-  await tx.db
-    .update(accounts)
-    .set({ timezone: known, timezoneSetBy })
-    .where(eq(accounts.accountId, accountId))
-  return true
+  { accountId, timezone: zone }: { accountId: number; timezone: string | null },
+): Promise<void> {
+  const timezone = zone === null ? null : await findZone(tx, zone)
+  const timezoneSetBy = zone === null ? null : 'account'
+  await tx.db.update(accounts).set({ timezone, timezoneSetBy }).where(eq(accounts.accountId, accountId))
 }
 
 /** Heart rates of an account's rider, 1/min; null where not set. */
@@ -72,12 +68,11 @@ export async function recordHeartRates(
 }
 
 /**
- * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed,
- * undefined for a zone that Postgres does not know.
+ * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed.
+ * Throws ConfigError `bad_timezone` as recordHomeOfAccount does.
  */
-export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[] | undefined> {
+export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[]> {
   const timezone = await findZone(tx, zone)
-  if (timezone === undefined) return undefined
   const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`
   const rows = await tx.db
     .update(accounts)
@@ -88,7 +83,7 @@ export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<num
 }
 
 /** Finds the name by which Postgres knows a time zone: the same one, or another of a zone with the same clock, as Kolkata for Calcutta. */
-async function findZone(tx: Tx, timezone: string): Promise<string | undefined> {
+async function findZone(tx: Tx, timezone: string): Promise<string> {
   const { rows } = await tx.client.query<{ name: string }>(
     'SELECT name FROM pg_timezone_names ORDER BY lower(name) <> lower($1), name',
     [timezone],
@@ -96,7 +91,12 @@ async function findZone(tx: Tx, timezone: string): Promise<string | undefined> {
   const names = rows.map(({ name }) => name)
   if (names[0]?.toLowerCase() === timezone.toLowerCase()) return names[0]
   const clock = clockOf(timezone)
-  return clock && names.find((name) => clockOf(name) === clock)
+  const found = clock && names.find((name) => clockOf(name) === clock)
+  if (found) return found
+  throw new ConfigError(
+    'bad_timezone',
+    `this Postgres knows no time zone "${timezone}"; write an IANA name such as Europe/Berlin`,
+  )
 }
 
 /** Finds every account, oldest first. */

@@ -86,50 +86,40 @@ export function sqlstateOf(error: unknown): string | undefined {
 function mapSqlstate(error: pg.DatabaseError, query: string | undefined, step: DatabaseStep): MusetteError {
   const sqlstate = error.code ?? ''
   const cause = new PostgresCause(error, query)
-  const requestSent = step === 'commit'
-  if (BUSY.has(sqlstate)) {
-    return new TransientError('database_busy', `the database is busy: ${cause.message}`, {
-      cause,
-      requestSent,
-    })
-  }
+  const { message } = cause
+  const transient = (code: string, sentence: string) =>
+    new TransientError(code, sentence, { cause, requestSent: step === 'commit' })
+  const refused = (code: string, sentence: string) => new ConfigError(code, sentence, { cause })
+  if (BUSY.has(sqlstate)) return transient('database_busy', `the database is busy: ${message}`)
   if (sqlstate === '53300') {
-    const message = `the database takes no more connections: ${cause.message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
-    return new TransientError('database_full', message, { cause, requestSent })
+    const sentence = `the database takes no more connections: ${message}; close programs that hold them, or let an administrator type ALTER ROLE … CONNECTION LIMIT -1, ALTER DATABASE … CONNECTION LIMIT -1 or raise max_connections, whichever it is`
+    return transient('database_full', sentence)
   }
-  if (/^(57P0|53|08|58)/.test(sqlstate)) {
-    return new TransientError(
-      'database_unreachable',
-      `the database does not work at the moment: ${cause.message}`,
-      {
-        cause,
-        requestSent,
-      },
-    )
-  }
+  if (/^(57P0|53|08|58)/.test(sqlstate))
+    return transient('database_unreachable', `the database does not work at the moment: ${message}`)
   if (sqlstate === '25006') {
-    const message = `the database accepts no writes at the moment (${cause.message}); musette goes on when it does`
-    return new TransientError('database_read_only', message, { cause, requestSent })
+    const sentence = `the database accepts no writes at the moment (${message}); musette goes on when it does`
+    return transient('database_read_only', sentence)
   }
   // data_corrupted (the checksum of a page is wrong) and index_corrupted
   if (/^XX00[12]$/.test(sqlstate))
-    return new MusetteError('database_damaged', `the database is damaged: ${cause.message}`, { cause })
-  if (NO_SUCH_TABLE.has(sqlstate)) return unmigrated(cause)
+    return new MusetteError('database_damaged', `the database is damaged: ${message}`, { cause })
+  if (NO_SUCH_TABLE.has(sqlstate)) {
+    const sentence = 'the database is empty or older than this version; run: musette migrate'
+    return refused('database_unmigrated', sentence)
+  }
   if (LOGIN_REFUSED.has(sqlstate)) {
-    const message = `the database refused the connection: ${cause.message}; ${mendLogin(cause.message)}`
-    return new ConfigError('database_login_refused', message, { cause })
+    const repair = message.includes('no encryption')
+      ? 'add sslmode=require to DATABASE_URL'
+      : 'correct DATABASE_URL'
+    return refused('database_login_refused', `the database refused the connection: ${message}; ${repair}`)
   }
   if (sqlstate === '42501') {
-    const message = `the database refused a statement: ${cause.message}; give the user of DATABASE_URL that right`
-    return new ConfigError('database_forbidden', message, { cause })
+    const sentence = `the database refused a statement: ${message}; give the user of DATABASE_URL that right`
+    return refused('database_forbidden', sentence)
   }
-  return new MusetteError(
-    'database_error',
-    `the database reported an error: ${cause.message} (SQLSTATE ${sqlstate})`,
-    {
-      cause,
-    },
-  )
+  const sentence = `the database reported an error: ${message} (SQLSTATE ${sqlstate})`
+  return new MusetteError('database_error', sentence, { cause })
 }
 
 /** Makes the error for a database without tables; verbs that write set it up. */
@@ -142,12 +132,6 @@ export function empty(cause?: unknown): ConfigError {
 export function outdated(): ConfigError {
   const message = 'the database is older than this version of musette; run: musette migrate'
   return new ConfigError('database_unmigrated', message)
-}
-
-/** Makes the error for a query of a missing table. */
-function unmigrated(cause: unknown): ConfigError {
-  const message = 'the database is empty or older than this version; run: musette migrate'
-  return new ConfigError('database_unmigrated', message, { cause })
 }
 
 function unreachable(error: unknown, step: DatabaseStep): MusetteError {
@@ -163,10 +147,6 @@ function unreachable(error: unknown, step: DatabaseStep): MusetteError {
   if (refused) return new TransientError('database_certificate', refused, options)
   const sentence = `the database cannot be reached (${connectReason(error)})`
   return new TransientError('database_unreachable', sentence, options)
-}
-
-function mendLogin(message: string): string {
-  return message.includes('no encryption') ? 'add sslmode=require to DATABASE_URL' : 'correct DATABASE_URL'
 }
 
 // Messages of these classes quote names only; those of class 22 and of unknown classes may quote a value.

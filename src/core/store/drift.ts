@@ -6,7 +6,7 @@ import { drift } from './schema/index.ts'
 import type { Tx } from './store.ts'
 
 /** The field's name is part of the primary key, and an index row holds 2,704 bytes. */
-const FIELD_CHARACTERS = 200
+const MAX_FIELD_CHARACTERS = 200
 /** A statement takes 65,535 parameters. An answer with more differences than this is of another kind; the rest is one row. */
 const MAX_ROWS = 500
 const FURTHER = '(further fields)'
@@ -53,7 +53,13 @@ type Counted = { field: string; kind: string; example: string | null; times: num
 function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
   const known = new Map<string, Counted>()
   for (const items of answers) {
-    for (const [key, { example, ...rest }] of distinct(items)) {
+    const distinct = new Map(
+      items.map((item) => {
+        const field = cleanText(shorten(item.field, MAX_FIELD_CHARACTERS))
+        return [JSON.stringify([field, item.kind]), { ...item, field }]
+      }),
+    )
+    for (const [key, { example, ...rest }] of distinct) {
       const before = known.get(key)
       known.set(key, {
         ...rest,
@@ -70,15 +76,6 @@ function countDistinct(answers: ReadonlyArray<readonly Drift[]>): Counted[] {
       { field: FURTHER, kind: 'unknown', example: `at least ${further} more`, times: 1 },
     ])
   return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, counted]) => counted)
-}
-
-function distinct(items: readonly Drift[]): Map<string, Drift> {
-  return new Map(
-    items.map((item) => {
-      const field = cleanText(shorten(item.field, FIELD_CHARACTERS))
-      return [JSON.stringify([field, item.kind]), { ...item, field }]
-    }),
-  )
 }
 
 function exampleText(example: unknown): string | null {

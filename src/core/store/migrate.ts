@@ -14,7 +14,6 @@ import {
   migrationsFolder,
   readJournal,
 } from './migration/schema-version.ts'
-import { disableTriggers } from './triggers.ts'
 
 // Long enough for a migration that rewrites a table of samples in another process.
 const LOCK_TIMEOUT_MS = 10 * MINUTE
@@ -26,7 +25,7 @@ const DEADLOCK_DETECTED = '40P01'
 const MAX_ATTEMPTS = 5
 
 /** A database, and the signal that ends the work on it; the server rolls back unfinished work. */
-export type MigrationInput = {
+type MigrationInput = {
   connectionString: string
   log: Logger
   signal?: AbortSignal
@@ -48,7 +47,8 @@ export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): 
   for (let attempt = 1; ; attempt++) {
     try {
       const migrated = await withMigrationLock(input, (client) => applyAll(client, input))
-      if (migrated.applied > 0) input.log.info(migrated, migrated.from ? 'migrated the database' : SET_UP)
+      if (migrated.applied > 0)
+        input.log.info(migrated, migrated.from ? 'migrated the database' : 'set up the empty database')
       return migrated
     } catch (error) {
       if (sqlstateOf(error) !== DEADLOCK_DETECTED || attempt === MAX_ATTEMPTS) throw error
@@ -56,8 +56,6 @@ export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): 
     }
   }
 }
-
-const SET_UP = 'set up the empty database'
 
 async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>[0]): Promise<Migrated> {
   const { version, target } = await findVersion(client, input.folder)
@@ -102,7 +100,8 @@ export async function withMigrationLock<T>(
     await checkServer(client, connectionString)
     await createMigrationLock(client)
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
-    await lockMigrations(client)
+    // Held to the end of the transaction, which must be allowed to write; waited for as `lock_timeout` says.
+    await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)
     const result = await work(client)
     await client.query('COMMIT')
     return result
@@ -166,15 +165,49 @@ async function createMigrationLock(client: pg.ClientBase): Promise<void> {
   )
 }
 
-/** Takes the lock to the end of the transaction, which must be allowed to write; waits for it as `lock_timeout` says. */
-async function lockMigrations(client: pg.ClientBase): Promise<void> {
-  await client.query(`LOCK TABLE ${VIEW} IN SHARE UPDATE EXCLUSIVE MODE`)
-}
-
 async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
   try {
     await made
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && MADE_MEANWHILE.has(error.code ?? ''))) throw error
   }
+}
+
+/** A trigger of one of our tables; both names are quoted for SQL. */
+type Trigger = { oid: number; name: string; table: string }
+
+/**
+ * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of
+ * the mirror, and a table with deferred triggers that wait cannot be altered. Returns the function that switches those on
+ * again that still exist.
+ */
+export async function disableTriggers(client: pg.ClientBase): Promise<() => Promise<void>> {
+  const setAll = async (triggers: readonly Trigger[], state: 'DISABLE' | 'ENABLE') => {
+    if (triggers.length === 0) return
+    await client.query(
+      triggers.map(({ name, table }) => `ALTER TABLE ${table} ${state} TRIGGER ${name}`).join('; '),
+    )
+  }
+  const before = await findTriggers(client)
+  await setAll(before, 'DISABLE')
+  return async () => {
+    const off = await findTriggers(client, 'D')
+    const ours = off.filter(({ oid }) => before.some((trigger) => trigger.oid === oid))
+    await setAll(ours, 'ENABLE')
+  }
+}
+
+/** Finds the triggers of our tables that are enabled, or with `D` disabled, without Postgres's own for constraints. */
+export async function findTriggers(client: pg.ClientBase, state: 'O' | 'D' = 'O'): Promise<Trigger[]> {
+  const { rows } = await client.query<Omit<Trigger, 'table'> & { schema: string; table: string }>(
+    `SELECT t.oid, t.tgname AS name, n.nspname AS schema, c.relname AS table
+     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname IN ('training', 'musette') AND NOT t.tgisinternal AND t.tgenabled = $1 ORDER BY 3, 4, 2`,
+    [state],
+  )
+  return rows.map(({ oid, name, schema, table }) => ({
+    oid,
+    name: pg.escapeIdentifier(name),
+    table: `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`,
+  }))
 }

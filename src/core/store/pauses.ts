@@ -2,7 +2,7 @@ import { DAY } from '../../kit/time.ts'
 import type { Tx } from './store.ts'
 
 /** Twice the longest pause before another attempt; only the polls' lag can be longer. */
-const LONGEST_MS = 2 * DAY
+const MAX_PAUSE_MS = 2 * DAY
 
 /**
  * Ends every pause that ends later than any real pause can: it began while the clock was ahead, and would delay an activity, a
@@ -10,7 +10,7 @@ const LONGEST_MS = 2 * DAY
  */
 export async function recordPausesEnded(tx: Tx, input: { now: Date; lagMs: number }): Promise<number> {
   const { now, lagMs } = input
-  const latest = new Date(now.getTime() + Math.max(LONGEST_MS, 2 * lagMs))
+  const latest = new Date(now.getTime() + Math.max(MAX_PAUSE_MS, 2 * lagMs))
   const statements = [
     'update training.activities set next_fetch_at = $1 where next_fetch_at > $2',
     'update training.uploads set next_try_at = $1, resend_after = least(resend_after, $1) where next_try_at > $2',

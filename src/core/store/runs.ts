@@ -1,31 +1,69 @@
-import { and, desc, eq, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm'
+import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { cleanNullable } from './clean.ts'
-import { syncRuns } from './schema/index.ts'
-import type { Tx } from './store.ts'
+import { syncCursors, syncRuns } from './schema/index.ts'
+import type { Store, Tx } from './store.ts'
 
 type SyncRun = Readonly<typeof syncRuns.$inferSelect>
-type RunOutcome = 'done' | 'failed' | 'partial'
 
-/** The result of a run; a count that the resource does not have is null or left out. */
-export type RunResult = { outcome: RunOutcome } & Partial<
-  Pick<SyncRun, 'listed' | 'changed' | 'fetched' | 'absent' | 'failed' | 'bytes' | 'errorCode' | 'error'>
->
+/** What a run counts while it works; the row in `sync_runs` is written from it. */
+export type RunTally = {
+  listed: number
+  changed: number
+  fetched: number
+  absent: number
+  failed: number
+  /** the size of the file that a backup wrote */
+  bytes?: number
+}
+
+type NewRun = { accountId: number | null; resource: string; kind: string }
+
+/**
+ * Runs one unit of work with a row in `sync_runs`: written when it starts, and completed with the counts and the outcome
+ * when it ends, also when it throws. A row that stays at `running` means that the process died.
+ */
+export async function withRun<T>(
+  store: Store,
+  input: NewRun,
+  work: (tally: RunTally) => Promise<T>,
+): Promise<T> {
+  const tally: RunTally = { listed: 0, changed: 0, fetched: 0, absent: 0, failed: 0 }
+  const runId = await store.transaction((tx) => recordRunStarted(tx, input))
+  const finish = (end: RunEnd) =>
+    store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))
+  let result: T
+  try {
+    result = await work(tally)
+  } catch (error) {
+    // The work's error is the one to report. When the database is unreachable too, the row stays `running` until a later
+    // start marks it abandoned.
+    const code = isAbort(error) ? 'aborted' : errorCode(error)
+    await finish({ outcome: 'failed', errorCode: code, error: errorLine(error) }).catch(() => undefined)
+    throw error
+  }
+  await finish({ outcome: tally.failed > 0 ? 'partial' : 'done' })
+  return result
+}
 
 /** Records that a run has begun and returns its `run_id`. */
-export async function recordRunStarted(
-  tx: Tx,
-  input: { accountId: number | null; resource: string; kind: string },
-): Promise<number> {
+export async function recordRunStarted(tx: Tx, input: NewRun): Promise<number> {
   const [row] = await tx.db.insert(syncRuns).values(input).returning({ runId: syncRuns.runId })
   if (!row) throw new Error('an insert returns its row')
   return row.runId
 }
 
+type RunEnd = { outcome: 'done' | 'failed' | 'partial'; errorCode?: string; error?: string }
+
 /** Records how a run ended. */
-export async function recordRunFinished(tx: Tx, runId: number, result: RunResult): Promise<void> {
+export async function recordRunFinished(
+  tx: Tx,
+  runId: number,
+  { error, ...result }: RunEnd & Partial<RunTally>,
+): Promise<void> {
   await tx.db
     .update(syncRuns)
-    .set({ ...result, error: cleanNullable(result.error ?? null), finishedAt: sql`clock_timestamp()` })
+    .set({ ...result, error: cleanNullable(error ?? null), finishedAt: sql`clock_timestamp()` })
     .where(eq(syncRuns.runId, runId))
 }
 
@@ -101,7 +139,7 @@ export async function pruneRuns(
 }
 
 /** When scheduled work on the whole database was last done, and how its newest run that has ended ended. */
-export type WholeWorkState = {
+type WholeWorkState = {
   doneAt: Date | null
   /** how long the last one that was done took */
   seconds: number | null
@@ -176,3 +214,57 @@ export const POLLED_AT = `select finished_at as polled_at from training.sync_run
 /** Finds, for an account `a`, the newest run of the activity list. */
 export const LAST_RUN = `select jsonb_build_object('kind', kind, 'outcome', outcome, 'started_at', started_at, 'error', error) as last_run
   from training.sync_runs where account_id = a.account_id and resource = 'activities' order by started_at desc, run_id desc limit 1`
+
+type CursorKey = { accountId: number; resource: string }
+/** `advancedAt` and `readAt` (the time of the query) are by the database's clock, `updatedFrom` is by the service's. */
+export type Cursor = Readonly<{ updatedFrom: Date; advancedAt: Date; readAt: Date }>
+/** `cursor` is undefined before the first pass; `listCap` is the longest list that the service sends, null when no limit is known. */
+export type ListProgress = Readonly<{ cursor: Cursor | undefined; listCap: number | null }>
+
+/** Finds how far the list of a resource is mirrored. */
+export async function findProgress(tx: Tx, { accountId, resource }: CursorKey): Promise<ListProgress> {
+  const [row] = await tx.db
+    .select({
+      ...getTableColumns(syncCursors),
+      readAt: sql`clock_timestamp()`.mapWith(syncCursors.advancedAt),
+    })
+    .from(syncCursors)
+    .where(and(eq(syncCursors.accountId, accountId), eq(syncCursors.resource, resource)))
+  const { updatedFrom, advancedAt, readAt, listCap } = row ?? {}
+  const cursor = readAt && updatedFrom && { updatedFrom, advancedAt: advancedAt ?? readAt, readAt }
+  return { cursor: cursor ?? undefined, listCap: listCap ?? null }
+}
+
+/** Finds the cursor of a resource; undefined before the first pass. */
+export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undefined> {
+  return (await findProgress(tx, key)).cursor
+}
+
+/**
+ * Moves the cursor of a resource to `updatedFrom`, by the clock of the service, also backwards: a cursor that is too early
+ * lists a few changes again, one that is too late would lose them.
+ */
+export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Date }): Promise<void> {
+  await tx.db
+    .insert(syncCursors)
+    .values({ ...input, advancedAt: sql`clock_timestamp()` })
+    .onConflictDoUpdate({
+      target: [syncCursors.accountId, syncCursors.resource],
+      set: {
+        updatedFrom: sql`excluded.updated_from`,
+        advancedAt: sql`excluded.advanced_at`,
+      },
+    })
+}
+
+/** Records that the whole list was compared with its windows, and the longest list that the service sends (null: no limit). */
+export async function recordListCap(tx: Tx, input: CursorKey & { listCap: number | null; checkedAt: Date }) {
+  const { accountId, resource, listCap, checkedAt } = input
+  await tx.db
+    .insert(syncCursors)
+    .values({ accountId, resource, listCap, listCheckedAt: checkedAt })
+    .onConflictDoUpdate({
+      target: [syncCursors.accountId, syncCursors.resource],
+      set: { listCap, listCheckedAt: checkedAt },
+    })
+}

@@ -32,7 +32,9 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 export function openStore(deps: { log: Logger }, options: StoreOptions) {
   const pool = makeStorePool(deps, options)
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
-    const client = await connect(pool)
+    const client = await pool.connect().catch((error: unknown) => {
+      throw mapDatabaseError(error, 'connect')
+    })
     let broken = false
     let step: DatabaseStep = 'query'
     const onError = () => {
@@ -43,14 +45,25 @@ export function openStore(deps: { log: Logger }, options: StoreOptions) {
       await client.query(begin)
       const result = await fn({ db: drizzle(client), client })
       step = 'commit'
-      await commit(client)
+      const { command } = await client.query('COMMIT')
+      // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error; that must not count as success.
+      if (command === 'ROLLBACK')
+        throw new MusetteError(
+          'transaction_rolled_back',
+          'a query before the commit had failed; nothing is kept',
+        )
       client.off('error', onError)
       client.release()
       return result
     } catch (error) {
       // The `end` and `error` events of a dead connection may come one tick after the query's error.
       await new Promise((resolve) => setImmediate(resolve))
-      const healthy = !broken && (await rollback(client))
+      const healthy =
+        !broken &&
+        (await client.query('ROLLBACK').then(
+          () => true,
+          () => false,
+        ))
       client.off('error', onError)
       client.release(!healthy)
       throw mapDatabaseError(error, step, !healthy)
@@ -94,31 +107,6 @@ function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
     deps.log.warn({ reason: errorLine(error) }, 'lost an idle database connection')
   })
   return pool
-}
-
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    throw mapDatabaseError(error, 'connect')
-  }
-}
-
-// Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error; that must not count as success.
-async function commit(client: pg.PoolClient): Promise<void> {
-  const answer = await client.query('COMMIT')
-  if (answer.command === 'ROLLBACK') {
-    throw new MusetteError('transaction_rolled_back', 'a query before the commit had failed; nothing is kept')
-  }
-}
-
-async function rollback(client: pg.PoolClient): Promise<boolean> {
-  try {
-    await client.query('ROLLBACK')
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Work that one transaction at a time may do for one account, one service or one folder. */

@@ -4,7 +4,7 @@ import type { FitRecords, RecordField } from '../fit/fit-records.ts'
 import type { FitValue } from '../fit/fit-values.ts'
 import { FIT_EPOCH_S } from '../fit/profile.ts'
 import { EVENT_TYPES, EVENTS } from '../fit/profile-names.ts'
-import type { MadeRows, MessageRow, RecordColumn } from '../store/uploads/write-fit-records.ts'
+import type { MadeRows, MessageRow, RecordColumn } from '../store/uploads/kept-fit.ts'
 import { fieldsOf, nameOf, SEMICIRCLES_PER_DEGREE } from './fit-fields.ts'
 
 /** A field of the records without a column, or its values that the column cannot hold, with the numbers of their records. */

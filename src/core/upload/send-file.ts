@@ -4,8 +4,8 @@ import { readContents } from '../fit/fit-contents.ts'
 import { contentIdOf, type ReadFit } from '../fit/read-fit.ts'
 import { parseUploadedPath } from '../service/service.ts'
 import type { Account } from '../store/account-rows.ts'
-import { findCursor } from '../store/cursors.ts'
-import { findSentFiles } from '../store/uploads/kept-fit.ts'
+import { findCursor } from '../store/runs.ts'
+import { findSentFiles, holdsRecords } from '../store/uploads/kept-fit.ts'
 import {
   findClaims,
   findUpload,
@@ -16,7 +16,6 @@ import {
   type Upload,
   type UploadKey,
 } from '../store/uploads/uploads.ts'
-import { holdsRecords } from '../store/uploads/write-fit-records.ts'
 import { attachFile, findRecorded, SAME_START_MS, seenOf, type WholeFile } from './attach-file.ts'
 import { checkRefusal, checkUpload, listNear } from './check-upload.ts'
 import { normalizeFit } from './fit-rows.ts'

@@ -8,7 +8,7 @@ import {
   UnexpectedResponseError,
 } from '../../kit/errors.ts'
 import { type Backoff, backoffMs, DAY, MINUTE, SECOND } from '../../kit/time.ts'
-import { recordAbsent } from '../store/activities/absent.ts'
+import { recordAbsent } from '../store/activities/upsert-listed.ts'
 import type { Tx } from '../store/store.ts'
 import {
   type Claims,

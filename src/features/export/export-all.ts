@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { HandlerResult } from '../../core/jobs/catalog.ts'
-import { withRun } from '../../core/mirror/mirror.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
+import { withRun } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
 import { claimFolderOrThrow, folderOfAnother } from '../../kit/folders/folder-owner.ts'

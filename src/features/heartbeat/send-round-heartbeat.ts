@@ -1,4 +1,4 @@
-import { withRun } from '../../core/mirror/mirror.ts'
+import { withRun } from '../../core/store/runs.ts'
 import { TransientError } from '../../kit/errors.ts'
 import { makeReceivers, type ReceiverRequest, sendRequest } from '../../kit/http/send-request.ts'
 import { shorten } from '../../kit/text.ts'

@@ -1,5 +1,5 @@
 import type { Account } from '../../core/store/account-rows.ts'
-import type { AccountHealth } from '../../core/store/health.ts'
+import type { AccountHealth } from '../../core/store/account-status.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { shorten } from '../../kit/text.ts'
 

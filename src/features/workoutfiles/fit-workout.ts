@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { DEVELOPMENT, FILE_ID, FIT_EPOCH_S, WORKOUT_FILE } from '../../core/fit/profile.ts'
 import { encodeFit, type Message } from '../../core/fit/write-fit.ts'
-import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import type { SavedWorkout } from '../../core/store/workout-rows.ts'
 import type { Repeated, Step } from '../../program/frame/workout-steps.ts'
 
 /** Values of the FIT profile for workouts. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import type { SavedWorkout } from '../../core/store/workout-rows.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
 import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { findAccountById } from '../../core/store/account-rows.ts'
-import { findSavedWorkouts } from '../../core/store/training/workout-sets.ts'
+import { findSavedWorkouts } from '../../core/store/workout-rows.ts'
 import type { App } from '../../program/app/app.ts'
 import { sendFile } from '../../program/frame/downloads.ts'
 import { makeWorkoutFiles } from './format-workout.ts'

@@ -1,7 +1,7 @@
 import { resolve, sep } from 'node:path'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { acquireNamedLock } from '../../core/store/store.ts'
-import { findSavedWorkouts, type SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import { findSavedWorkouts, type SavedWorkout } from '../../core/store/workout-rows.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { accountNamed, type LocalApp } from '../../program/app/local-app.ts'
 import { makeWorkoutLines } from '../../program/frame/workout-steps.ts'

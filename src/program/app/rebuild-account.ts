@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
-import type { Progress } from '../../core/mirror/fetch-wanted.ts'
-import { withRun } from '../../core/mirror/mirror.ts'
 import { completeMeasures, type RebuildEnd, rebuildActivities } from '../../core/mirror/rebuild-activities.ts'
+import type { Progress } from '../../core/mirror/sync-activities.ts'
 import { updateAllTimeZones, updateTimeZones } from '../../core/mirror/time-zones.ts'
 import {
   findRebuildItems,
@@ -10,8 +9,8 @@ import {
   type RebuildProgress,
   recordRebuildEnded,
   recordRebuildProgress,
-} from '../../core/store/activities/rebuilds.ts'
-import { recordRunsAbandoned } from '../../core/store/runs.ts'
+} from '../../core/store/activities/raw-documents.ts'
+import { recordRunsAbandoned, withRun } from '../../core/store/runs.ts'
 import { makeSamplesVacuum } from '../../core/store/samples/vacuum.ts'
 import type { Store } from '../../core/store/store.ts'
 import { rebuildFit } from '../../core/upload/keep-fit.ts'

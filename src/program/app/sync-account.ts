@@ -1,15 +1,16 @@
 import { compareActivities, type Verified } from '../../core/mirror/compare-activities.ts'
-import type { FetchCounts, Progress } from '../../core/mirror/fetch-wanted.ts'
 import { type MirrorCounts, retryWhenRateLimited } from '../../core/mirror/mirror.ts'
+import { mirrorTrainingInfo } from '../../core/mirror/poll-training-info.ts'
+import { mirrorWorkouts } from '../../core/mirror/poll-workouts.ts'
 import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
 import {
+  type FetchCounts,
+  type Progress,
   type ResyncChoice,
   resyncActivities,
   syncActivities,
   unknownActivity,
 } from '../../core/mirror/sync-activities.ts'
-import { mirrorTrainingInfo } from '../../core/mirror/training/poll-training-info.ts'
-import { mirrorWorkouts } from '../../core/mirror/training/poll-workouts.ts'
 import type { Account } from '../../core/store/account-rows.ts'
 import {
   countByState,

@@ -9,10 +9,10 @@ import { scrubActivities } from '../../core/mirror/compare-activities.ts'
 import type { MirrorCounts, MirrorDeps, MirrorInput } from '../../core/mirror/mirror.ts'
 import { mirrorActivity } from '../../core/mirror/mirror-activity.ts'
 import { ACTIVITIES, pollActivities } from '../../core/mirror/poll-activities.ts'
+import { mirrorTrainingInfo } from '../../core/mirror/poll-training-info.ts'
+import { mirrorWorkouts } from '../../core/mirror/poll-workouts.ts'
 import { reconcileActivities } from '../../core/mirror/reconcile-activities.ts'
 import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
-import { mirrorTrainingInfo } from '../../core/mirror/training/poll-training-info.ts'
-import { mirrorWorkouts } from '../../core/mirror/training/poll-workouts.ts'
 import { type Account, findAccountById, findAccounts } from '../../core/store/account-rows.ts'
 import { findAccountStatuses } from '../../core/store/account-status.ts'
 import {
@@ -21,8 +21,8 @@ import {
   findWanted,
   type WantedActivity,
 } from '../../core/store/activities/wanted.ts'
-import { findCursor } from '../../core/store/cursors.ts'
 import { findNewestChange } from '../../core/store/feed/change-rows.ts'
+import { findCursor } from '../../core/store/runs.ts'
 import { findPasses } from '../../core/store/store.ts'
 import { findDueUploads, recordUploadsComplete } from '../../core/store/uploads/uploads.ts'
 import { checkUpload } from '../../core/upload/check-upload.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
 import type { Jobs } from '../../core/jobs/jobs.ts'
-import type { AccountHealth } from '../../core/store/health.ts'
+import type { AccountHealth } from '../../core/store/account-status.ts'
 import { errorCode } from '../../kit/errors.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'

@@ -1,4 +1,4 @@
-import type { SavedWorkout } from '../../core/store/training/workout-sets.ts'
+import type { SavedWorkout } from '../../core/store/workout-rows.ts'
 
 /** A part of a workout with constant power. */
 export type Step = { name: string | null; seconds: number; watts: number }

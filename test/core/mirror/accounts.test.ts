@@ -32,10 +32,9 @@ it('mirrors accounts on different services side by side, each with its own histo
       ['default', rig.sandboxUrl],
       ['partner', other.url],
     ] as const) {
-      const rows = await rig.rows(
-        'select v.path from training.activities v join training.accounts a using (account_id) where a.name = $1',
-        [name],
-      )
+      const rows =
+        await rig.sql`select v.path from training.activities v join training.accounts a using (account_id) where
+        a.name = ${name}`
       const truth = await fetchTruth(url)
       expect(rows.map((row) => row.path).sort()).toEqual(truth.map((activity) => activity.path).sort())
     }
@@ -44,7 +43,7 @@ it('mirrors accounts on different services side by side, each with its own histo
       const { tokens } = (await (await fetch(`${url}/_sandbox/counts`)).json()) as { tokens: unknown }
       expect(tokens).toEqual({ password: 1, refresh_token: 0, authorization_code: 0, rejected: 0 })
     }
-    expect(await rig.rows('select count(distinct account_id)::int as n from training.sync_cursors')).toEqual([
+    expect(await rig.sql`select count(distinct account_id)::int as n from training.sync_cursors`).toEqual([
       { n: 2 },
     ])
   } finally {

@@ -1,123 +1,106 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { fetchWanted } from '../../../src/core/mirror/fetch-wanted.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
+import { fetchWanted } from '../../../src/core/mirror/sync-activities.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { openRig, type Rig } from './rig.ts'
-import { expectMirrored, unpack } from './truth.ts'
+import { expectMirrored, findListed, unpack } from './truth.ts'
 
 const ACTIVITIES = 8
 
 describe('the mirror of the activities', () => {
   let rig: Rig
-  const sync = () => syncAccount(rig.app, { name: 'default' })
-  const paths = async () =>
-    (await rig.rows('select path from training.activities order by started_at desc')).map((row) =>
-      String(row.path),
-    )
-
   beforeEach(async () => {
     rig = await openRig({ activities: ACTIVITIES, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
   })
   afterEach(() => rig.close())
 
-  it('equals the service after the first pass, sample by sample', async () => {
-    const counts = await sync()
-    expect(counts).toMatchObject({
-      listed: ACTIVITIES,
-      fetched: ACTIVITIES,
-      unchanged: 0,
-      failed: 0,
-      pending: 0,
-    })
-    await expectMirrored(rig)
-  })
+  /** The mirror, with something done after each answer with samples. */
+  const mirrorWith = (
+    after: (answers: number, answer: { body: Buffer }) => Promise<void> | void,
+  ): MirrorDeps => {
+    let answers = 0
+    const serviceOf: MirrorDeps['serviceOf'] = (account) => {
+      const service = rig.app.mirror.serviceOf(account)
+      return {
+        ...service,
+        async fetchActivity(...asked) {
+          const answer = await service.fetchActivity(...asked)
+          await after(++answers, answer)
+          return answer
+        },
+      }
+    }
+    return { ...rig.app.mirror, serviceOf }
+  }
 
-  it('keeps the sent answer, a power curve, and the runs', async () => {
-    await sync()
-    const [document] = await rig.rows('select encoding, body from training.raw_documents limit 1')
+  it('equals the service after the first pass, sample by sample', async () => {
+    // Tokens that expire during a pass are refreshed.
+    await rig.steer('POST', 'tokens/expire')
+    const counts = { listed: ACTIVITIES, fetched: ACTIVITIES, unchanged: 0, failed: 0, pending: 0 }
+    expect(await rig.sync()).toMatchObject(counts)
+    await expectMirrored(rig)
+    const [document] = await rig.sql`select encoding, body from training.raw_documents limit 1`
     expect(unpack(document as { encoding: string; body: Buffer })).toMatchObject({ success: true })
-    const [curve] = await rig.rows(
-      `select max(c.watts) filter (where c.duration_s = 1) as best, max(a.max_power) as max_power
-       from training.power_curves c join training.activities a using (activity_id)`,
-    )
+    const [curve] = await rig.sql`select max(watts) as best from training.power_curves where duration_s = 1`
     expect(curve?.best).toBeGreaterThan(0)
-    const runs = await rig.rows(
-      'select kind, outcome, listed, fetched, failed from training.sync_runs order by run_id',
-    )
-    expect(runs).toEqual([
+    expect(
+      await rig.sql`select kind, outcome, listed, fetched, failed from training.sync_runs order by run_id`,
+    ).toEqual([
       { kind: 'backfill', outcome: 'done', listed: ACTIVITIES, fetched: 0, failed: 0 },
       { kind: 'fetch', outcome: 'done', listed: 0, fetched: ACTIVITIES, failed: 0 },
     ])
-  })
-
-  it('requests one list and nothing else when nothing has changed', async () => {
-    await sync()
-    await rig.steer('POST', 'counts/reset')
-    expect(await sync()).toMatchObject({ listed: 0, fetched: 0, unchanged: 0 })
-    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
-    expect(requests).toEqual({ 'GET /oauth/activity': 1 })
+    await rig.requests()
+    expect(await rig.sync()).toMatchObject({ listed: 0, fetched: 0, unchanged: 0 })
+    expect(await rig.requests()).toEqual({ 'GET /oauth/activity': 1 })
   })
 
   it('follows a rename and an edit of the power, with revisions', async () => {
-    await sync()
-    const [path] = await paths()
-    await rig.steer('PATCH', `activities/${path}`, { name: 'Renamed\u0000 ride', scale_power: 1.1 })
-    expect(await sync()).toMatchObject({ listed: 1, fetched: 1 })
-    const [row] = await rig.rows('select name from training.activities where path = $1', [path])
+    await rig.sync()
+    const [path] = await rig.paths()
+    await rig.edit(path, { name: 'Renamed\u0000 ride', scale_power: 1.1 })
+    expect(await rig.sync()).toMatchObject({ listed: 1, fetched: 1 })
+    const [row] = await rig.sql`select name from training.activities where path = ${path}`
     expect(row?.name).toBe('Renamed ride')
-    const revisions = await rig.rows('select changes from training.activity_revisions order by observed_at')
+    const revisions = await rig.sql`select changes from training.activity_revisions order by observed_at`
     const changes = Object.assign({}, ...revisions.map((revision) => revision.changes))
     expect(changes.name?.[1]).toBe('Renamed ride')
     expect(changes.avg_power?.[1]).toBeGreaterThan(changes.avg_power?.[0])
   })
 
   it('holds one large answer at a time until it is recorded', async () => {
-    for (const name of ['a', 'b', 'c', 'd']) await rig.steer('POST', 'activities', { name, seconds: 40_000 })
+    for (const name of ['a', 'b', 'c', 'd']) await rig.add({ name, seconds: 40_000 })
     const recorded: unknown[] = []
-    const mirror: MirrorDeps = {
-      ...rig.app.mirror,
-      serviceOf: (account) => {
-        const service = rig.app.mirror.serviceOf(account)
-        return {
-          ...service,
-          async fetchActivity(...input) {
-            const answer = await service.fetchActivity(...input)
-            const [row] = await rig.rows(
-              'select count(*)::int as n from training.activities where sample_count > 30000',
-            )
-            if (answer.body.length > 8_000_000) recorded.push(row?.n)
-            return answer
-          },
-        }
-      },
-    }
+    const mirror = mirrorWith(async (_, { body }) => {
+      const [row] =
+        await rig.sql`select count(*)::int as n from training.activities where sample_count > 30000`
+      if (body.length > 8_000_000) recorded.push(row?.n)
+    })
     await pollActivities(mirror, { account: rig.account })
     await fetchWanted(mirror, { account: rig.account, concurrency: 4 })
     expect(recorded).toEqual([0, 1, 2, 3])
   })
 
   it('mirrors an old ride that was uploaded late', async () => {
-    await sync()
-    await rig.steer('POST', 'activities', { late: true, seconds: 600, name: 'Found on an old device' })
-    expect(await sync()).toMatchObject({ listed: 1, fetched: 1 })
+    await rig.sync()
+    await rig.add({ late: true, seconds: 600, name: 'Found on an old device' })
+    expect(await rig.sync()).toMatchObject({ listed: 1, fetched: 1 })
     await expectMirrored(rig)
   })
 
   it('requests only the summary of a listed activity that is unchanged', async () => {
-    await sync()
-    const [path] = await paths()
-    const [before] = await rig.rows('select name from training.activities where path = $1', [path])
-    await rig.steer('PATCH', `activities/${path}`, { name: before?.name })
-    expect(await sync()).toMatchObject({ listed: 1, fetched: 0, unchanged: 1 })
+    await rig.sync()
+    const [path] = await rig.paths()
+    const [before] = await rig.sql`select name from training.activities where path = ${path}`
+    await rig.edit(path, { name: before?.name })
+    expect(await rig.sync()).toMatchObject({ listed: 1, fetched: 0, unchanged: 1 })
   })
 
   it('waits for samples that are not ready', async () => {
-    await sync()
-    await rig.steer('POST', 'activities', { seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
-    expect(await sync()).toMatchObject({ failed: 0, pending: 1 })
+    await rig.sync()
+    await rig.add({ seconds: 600, sample_delay_ms: 3_600_000, name: 'Fresh' })
+    expect(await rig.sync()).toMatchObject({ failed: 0, pending: 1 })
     const [row] = await rig.rows(
       `select detail_state, fetch_attempts, next_fetch_at - fetched_at between interval '2 s' and interval '4 s' as soon
        from training.activities where name = 'Fresh'`,
@@ -128,110 +111,72 @@ describe('the mirror of the activities', () => {
   it.each(['html', 'cut', '500', 'no-success'])(
     'continues after one activity that answers %s, names it, and recovers',
     async (broken) => {
-      const { activities } = (await rig.steer('GET', 'activities')) as {
-        activities: Array<{ path: string; rider: string }>
-      }
-      const path = activities.find((activity) => activity.rider === 'rider')?.path
-      await rig.steer('PATCH', `activities/${path}`, { broken })
-      expect(await sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
+      const [path] = await findListed(rig.sandboxUrl, 'rider')
+      await rig.edit(path, { broken })
+      expect(await rig.sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
       expect(rig.log.lines.some((line) => line.level === 'error' && line.path === path)).toBe(true)
-      await rig.steer('PATCH', `activities/${path}`, { broken: null })
-      await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
-      expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+      await rig.edit(path, { broken: null })
+      await rig.sql`update training.activities set next_fetch_at = now() where next_fetch_at is not null`
+      expect(await rig.sync()).toMatchObject({ fetched: 1, failed: 0 })
       await expectMirrored(rig)
     },
   )
 
   it('stops waiting for samples after seven days', async () => {
-    await sync()
-    await rig.steer('POST', 'activities', {
-      late: true,
-      seconds: 600,
-      sample_delay_ms: 3_600_000,
-      name: 'Never analysed',
-    })
-    expect(await sync()).toMatchObject({ pending: 1 })
+    await rig.sync()
+    await rig.add({ late: true, seconds: 600, sample_delay_ms: 3_600_000, name: 'Never analysed' })
+    expect(await rig.sync()).toMatchObject({ pending: 1 })
     const wait = (time: string) =>
-      rig.rows(
-        `update training.activities set next_fetch_at = now(), first_seen_at = first_seen_at - $1::interval
-         where name = 'Never analysed'`,
-        [time],
-      )
+      rig.sql`update training.activities set next_fetch_at = now(), first_seen_at = first_seen_at - ${time}::interval
+         where name = 'Never analysed'`
     await wait('6 days 23 hours')
-    expect(await sync()).toMatchObject({ pending: 1 })
+    expect(await rig.sync()).toMatchObject({ pending: 1 })
     await wait('1 hour')
-    expect(await sync()).toMatchObject({ pending: 0, failed: 0 })
-    const [row] = await rig.rows(
-      `select detail_state, sample_count, next_fetch_at from training.activities where name = 'Never analysed'`,
-    )
+    expect(await rig.sync()).toMatchObject({ pending: 0, failed: 0 })
+    const [row] =
+      await rig.sql`select detail_state, sample_count, next_fetch_at from training.activities where name = 'Never analysed'`
     expect(row).toEqual({ detail_state: 'mirrored', sample_count: 0, next_fetch_at: null })
   })
 
   it('moves the cursor only together with the rows', async () => {
-    await rig.steer('POST', 'faults', { method: 'GET', path: '^/oauth/activity$', kind: 'html', times: 1 })
-    await expect(sync()).rejects.toThrow()
-    expect(await rig.rows('select * from training.sync_cursors')).toEqual([])
-    expect(await rig.rows('select outcome from training.sync_runs')).toEqual([{ outcome: 'failed' }])
-    await sync()
+    await rig.fault('^/oauth/activity$', { kind: 'html', times: 1 })
+    await expect(rig.sync()).rejects.toThrow()
+    expect(await rig.sql`select * from training.sync_cursors`).toEqual([])
+    expect(await rig.sql`select outcome from training.sync_runs`).toEqual([{ outcome: 'failed' }])
+    await rig.sync()
     await expectMirrored(rig)
   })
 
   it('ends a pass when the service is away; the next one continues', async () => {
-    await rig.steer('POST', 'faults', {
-      method: 'GET',
-      path: '^/oauth/activity/',
-      kind: 'status',
-      status: 503,
-      times: 100,
-    })
-    const impatient = sync()
-    await expect(impatient).rejects.toThrow(TransientError)
-    await rig.steer('DELETE', 'faults')
-    await rig.rows('update training.activities set next_fetch_at = now() where next_fetch_at is not null')
-    expect(await sync()).toMatchObject({ failed: 0, pending: 0 })
+    await rig.fault('^/oauth/activity/', { kind: 'status', status: 503, times: 100 })
+    await expect(rig.sync()).rejects.toThrow(TransientError)
+    await rig.heal()
+    await rig.sql`update training.activities set next_fetch_at = now() where next_fetch_at is not null`
+    expect(await rig.sync()).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   }, 120_000)
 
   it('records the other answers when one cannot be written, and says why', async () => {
-    await rig.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+    await rig.sql`create function refuse() returns trigger language plpgsql as $$ begin
       if new.detail_state = 'mirrored' and new.path = (select max(path) from training.activities) then
         raise 'no room for this one';
       end if;
-      return new; end $$`)
-    await rig.rows(
-      'create trigger refuse before update on training.activities for each row execute function refuse()',
-    )
-    expect(await sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
-    const refused = await rig.rows(
-      `select path, fetch_error from training.activities where detail_state = 'failed'`,
-    )
-    const path = (await paths()).toSorted().at(-1)
+      return new; end $$`
+    await rig.sql`create trigger refuse before update on training.activities for each row execute function refuse()`
+    expect(await rig.sync()).toMatchObject({ fetched: ACTIVITIES - 1, failed: 1 })
+    const refused =
+      await rig.sql`select path, fetch_error from training.activities where detail_state = 'failed'`
+    const path = (await rig.paths()).toSorted().at(-1)
     expect(refused).toEqual([{ path, fetch_error: expect.stringContaining('SQLSTATE P0001') }])
     expect(rig.log.lines.filter(({ msg }) => msg === 'activity failed')).toHaveLength(1)
-    await rig.rows('drop trigger refuse on training.activities')
-    await rig.rows(`update training.activities set next_fetch_at = now() where detail_state = 'failed'`)
-    expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
+    await rig.sql`drop trigger refuse on training.activities`
+    await rig.sql`update training.activities set next_fetch_at = now() where detail_state = 'failed'`
+    expect(await rig.sync()).toMatchObject({ fetched: 1, failed: 0 })
     await expectMirrored(rig)
   })
 
-  /** The mirror, with something done after each answer with samples. */
-  const mirrorWith = (after: (answers: number) => Promise<void> | void): MirrorDeps => {
-    let answers = 0
-    const serviceOf: MirrorDeps['serviceOf'] = (account) => {
-      const service = rig.app.mirror.serviceOf(account)
-      return {
-        ...service,
-        async fetchActivity(...asked) {
-          const answer = await service.fetchActivity(...asked)
-          await after(++answers)
-          return answer
-        },
-      }
-    }
-    return { ...rig.app.mirror, serviceOf }
-  }
   const mirrored = async () =>
-    (await rig.rows(`select 1 from training.activities where detail_state = 'mirrored'`)).length
+    (await rig.sql`select 1 from training.activities where detail_state = 'mirrored'`).length
 
   it('records the other answers before it waits for an activity that another process has locked', async () => {
     const { store, mirror } = rig.app
@@ -256,7 +201,7 @@ describe('the mirror of the activities', () => {
     const input = { account: rig.account, concurrency: 1, signal: stop.signal }
     await expect(fetchWanted(mirror, input)).rejects.toThrow('stopped')
     expect(await mirrored()).toBe(3)
-    await sync()
+    await rig.sync()
     await expectMirrored(rig)
   })
 
@@ -266,11 +211,8 @@ describe('the mirror of the activities', () => {
     })
     await pollActivities(mirror, { account: rig.account })
     const told: unknown[] = []
-    const input = {
-      account: rig.account,
-      concurrency: 1,
-      onProgress: (progress: unknown) => void told.push(progress),
-    }
+    const onProgress = (progress: unknown) => void told.push(progress)
+    const input = { account: rig.account, concurrency: 1, onProgress }
     expect(await fetchWanted(mirror, input)).toMatchObject({ fetched: ACTIVITIES })
     const total = ACTIVITIES
     expect(told).toEqual(Array.from({ length: total }, (_, index) => ({ done: index + 1, total, failed: 0 })))
@@ -300,50 +242,42 @@ describe('the mirror of the activities', () => {
     await expect(fetchWanted(mirror, input)).rejects.toBeInstanceOf(TransientError)
     expect(lost).toBeGreaterThan(0)
     expect(await mirrored()).toBeLessThan(ACTIVITIES)
-    expect(await rig.rows(`select 1 from training.activities where fetch_error is not null`)).toEqual([])
-    await sync()
+    expect(await rig.sql`select 1 from training.activities where fetch_error is not null`).toEqual([])
+    await rig.sync()
     await expectMirrored(rig)
-  })
-
-  it('refreshes tokens that expire during a pass', async () => {
-    await rig.steer('POST', 'tokens/expire')
-    expect(await sync()).toMatchObject({ fetched: ACTIVITIES, failed: 0 })
   })
 
   it('reports a needed login when the grant was revoked, and sends no more requests', async () => {
     await rig.steer('POST', 'tokens/revoke')
-    await expect(sync()).rejects.toThrow('run: musette login')
-    await rig.steer('POST', 'counts/reset')
-    await expect(sync()).rejects.toThrow('run: musette login')
-    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
-    expect(requests).toEqual({})
-    const [account] = await rig.rows('select needs_login, last_error from training.accounts')
+    await expect(rig.sync()).rejects.toThrow('run: musette login')
+    await rig.requests()
+    await expect(rig.sync()).rejects.toThrow('run: musette login')
+    expect(await rig.requests()).toEqual({})
+    const [account] = await rig.sql`select needs_login, last_error from training.accounts`
     expect(account).toMatchObject({ needs_login: true, last_error: expect.stringContaining('musette login') })
   })
 
   it('notices a corrected clock even after a pause of polls longer than the error', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 15 * 3_600_000 })
-    await sync()
+    await rig.sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
-    const [path] = await paths()
-    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.2 })
+    const [path] = await rig.paths()
+    await rig.edit(path, { scale_power: 1.2 })
     // Sixteen hours without a poll: what was written and when, by every clock, is that much longer ago.
-    await rig.rows(
-      `update training.sync_cursors set updated_from = updated_from - interval '16 hours', advanced_at = advanced_at - interval '16 hours'`,
-    )
-    expect(await sync()).toMatchObject({ listed: ACTIVITIES, failed: 0, pending: 0 })
+    await rig.sql`update training.sync_cursors set updated_from = updated_from - interval '16 hours', advanced_at =
+      advanced_at - interval '16 hours'`
+    expect(await rig.sync()).toMatchObject({ listed: ACTIVITIES, failed: 0, pending: 0 })
     await expectMirrored(rig)
   })
 
   it('lists everything again when the clock of the service was set back', async () => {
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 3 * 3_600_000 })
-    await sync()
+    await rig.sync()
     await rig.steer('PATCH', 'settings', { clock_skew_ms: 0 })
-    await rig.steer('POST', 'activities', { seconds: 600, name: 'After the clock was set' })
-    await sync()
-    const [row] = await rig.rows(
-      `select detail_state from training.activities where name = 'After the clock was set'`,
-    )
+    await rig.add({ seconds: 600, name: 'After the clock was set' })
+    await rig.sync()
+    const [row] =
+      await rig.sql`select detail_state from training.activities where name = 'After the clock was set'`
     expect(row).toEqual({ detail_state: 'mirrored' })
   })
 })

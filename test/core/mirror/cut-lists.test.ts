@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
@@ -8,11 +7,11 @@ const CAP = 4
 
 describe('a service that cuts its lists', () => {
   let rig: Rig
-  const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
+  const sync = (full = false) => rig.sync({ full })
   const cap = (list_cap: number | null) => rig.steer('PATCH', 'settings', { list_cap })
-  const remembered = async () => (await rig.rows('select list_cap from training.sync_cursors'))[0]?.list_cap
+  const remembered = async () => (await rig.sql`select list_cap from training.sync_cursors`)[0]?.list_cap
   const listRequests = async () => {
-    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    const requests = await rig.requests()
     return requests['GET /oauth/activity'] ?? 0
   }
 
@@ -55,13 +54,13 @@ describe('a service that cuts its lists', () => {
   it('gets one request when nothing has changed', async () => {
     await cap(CAP)
     await sync()
-    await rig.steer('POST', 'counts/reset')
+    await rig.requests()
     expect(await sync()).toMatchObject({ listed: 0 })
     expect(await listRequests()).toBe(1)
   })
 
   it('costs a few requests once when it does not cut', async () => {
-    await rig.steer('POST', 'counts/reset')
+    await rig.requests()
     await sync()
     const years = new Date(Date.now() + 2 * 86_400_000).getUTCFullYear() - 2022 + 1
     expect(await listRequests()).toBe(1 + 2 + years)
@@ -70,12 +69,12 @@ describe('a service that cuts its lists', () => {
   it('keeps the cursor, and says so, while one second has more activities than a list', async () => {
     await cap(2)
     await sync()
-    const [before] = await rig.rows('select updated_from from training.sync_cursors')
+    const [before] = await rig.sql`select updated_from from training.sync_cursors`
     for (const name of ['one', 'two', 'three']) {
-      await rig.steer('POST', 'activities', { name, seconds: 60, started_at: '2024-05-05T05:05:05Z' })
+      await rig.add({ name, seconds: 60, started_at: '2024-05-05T05:05:05Z' })
     }
     expect(await sync()).toMatchObject({ failed: 1 })
-    const [after] = await rig.rows('select updated_from from training.sync_cursors')
+    const [after] = await rig.sql`select updated_from from training.sync_cursors`
     expect(after).toEqual(before)
     expect(rig.log.lines.some(({ level, windows }) => level === 'error' && Array.isArray(windows))).toBe(true)
     expect(await sync(true)).toMatchObject({ failed: 1, absent: 0 })

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -46,8 +45,8 @@ describe('a daemon', () => {
   const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 200 })
 
   it('notices deletions', async () => {
-    await syncAccount(rig.app, { name: 'default' })
-    const [row] = await rig.rows('select path from training.activities limit 1')
+    await rig.sync()
+    const [row] = await rig.sql`select path from training.activities limit 1`
     await rig.steer('DELETE', `activities/${row?.path}`)
     await start()
     await eventually(async () => (await count('absent_since is not null')) === 1)
@@ -55,30 +54,28 @@ describe('a daemon', () => {
   })
 
   it('fetches a wanted activity whose job was lost', async () => {
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await start()
     await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
     // The list has no change that would make a job of them again.
-    await rig.rows(
-      `update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`,
-    )
+    await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`
     await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
     await expectMirroredSoon()
   })
 
   it('fetches a new ride first during a recalculation of everything, and shows the remaining time', async () => {
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     // What started in these days counts as new; the history is older here.
-    await rig.rows(`update training.activities set started_at = started_at - interval '60 days'`)
+    await rig.sql`update training.activities set started_at = started_at - interval '60 days'`
     await rig.steer('PATCH', 'settings', { latency_ms: 250 })
-    const [begun] = await rig.rows('select now() as at')
+    const [begun] = await rig.sql`select now() as at`
     await rig.steer('POST', 'recalculate')
     const { app } = await start()
     await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
-    await rig.steer('POST', 'activities', { name: 'New', seconds: 300 })
+    await rig.add({ name: 'New', seconds: 300 })
     await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1)
     // A poll may make those that were fetched wanted again, so that their state does not tell which came first.
-    const left = await rig.rows('select from training.activities where fetched_at < $1', [begun?.at])
+    const left = await rig.sql`select from training.activities where fetched_at < ${begun?.at}`
     expect(left.length).toBeGreaterThan(ACTIVITIES / 2)
     const { accounts } = await findStatus(app)
     expect(accounts[0]?.fetched_per_minute).toBeGreaterThan(0)

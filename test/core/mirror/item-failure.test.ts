@@ -5,7 +5,7 @@ import {
   isGone,
   isItemFailure,
   recordFailure,
-} from '../../../src/core/mirror/item-failure.ts'
+} from '../../../src/core/mirror/failures.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import type { WantedActivity } from '../../../src/core/store/activities/wanted.ts'

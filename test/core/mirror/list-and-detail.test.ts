@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
-import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const TORONTO = { date: '2024-05-01 22:00:00.000000', timezone_type: 3, timezone: 'America/Toronto' }
@@ -14,31 +13,29 @@ const DETAIL = {
 
 describe('an activity whose list entry and detail differ', () => {
   let rig: Rig
-  const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
+  const sync = (full = false) => rig.sync({ full })
   const answer = async (path: string, body: unknown) => {
     await rig.steer('POST', 'faults', {
       ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body },
     })
   }
   const say = async ({ entry, detail }: { entry?: object; detail?: object }) => {
-    await rig.steer('DELETE', 'faults')
+    await rig.heal()
     await answer('^/oauth/activity$', { success: true, activities: [{ ...ENTRY, ...entry }] })
     await answer('^/oauth/activity/', { ...DETAIL, ...detail })
   }
   const row = async () =>
     (
-      await rig.rows(
-        `select name, description, activity_type, timezone, started_at_local::text as local, detail_state
-         from training.activities`,
-      )
+      await rig.sql`select name, description, activity_type, timezone, started_at_local::text as local, detail_state
+         from training.activities`
     )[0]
   const revisions = async () =>
-    (await rig.rows('select changes from training.activity_revisions order by observed_at')).map(
+    (await rig.sql`select changes from training.activity_revisions order by observed_at`).map(
       ({ changes }) => changes,
     )
   const asked = async () => {
-    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
-    await rig.steer('POST', 'counts/reset')
+    const requests = await rig.requests()
+    await rig.requests()
     return requests['GET /oauth/activity/:path'] ?? 0
   }
   const AS_DETAIL = {
@@ -71,7 +68,7 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
     expect(await asked()).toBe(1)
     await say({ entry: { name: 'Commute' }, detail: { summary: { ...DETAIL.summary, xss: 81 } } })
-    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync()
     expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute' })
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'] }, { xss: [80, 81] }])
@@ -79,7 +76,7 @@ describe('an activity whose list entry and detail differ', () => {
 
   it('accepts a rename of the detail, and keeps it while the list has the old name', async () => {
     await say({ detail: { name: 'Commute', description: null } })
-    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync(true)
     await sync(true)
     expect(await row()).toEqual({ ...AS_DETAIL, name: 'Commute', description: null })
@@ -103,7 +100,7 @@ describe('an activity whose list entry and detail differ', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ['a whole list', () => sync(true)],
-    ['fetching it again', () => resyncAccount(rig.app, { name: 'default', choice: { paths: ['p1'] } })],
+    ['fetching it again', () => rig.resync({ paths: ['p1'] })],
   ])('has neither name, description nor type that nobody has sent, after %s', async (_, mend) => {
     for (const value of ["'nobody said so'", 'null']) {
       await rig.rows(
@@ -116,7 +113,7 @@ describe('an activity whose list entry and detail differ', () => {
 
   it('uses the value of the list when the detail has none', async () => {
     await say({ detail: { name: null, description: undefined, summary: { xss: 82 } } })
-    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync()
     await say({
       entry: { name: 'Commute', activity_type: 'Running' },

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const START = Date.parse('2024-10-27T01:30:00Z')
 
 describe('values that are not what they should be', () => {
   let rig: Rig
-  const sync = () => syncAccount(rig.app, { name: 'default' })
+  const sync = () => rig.sync()
   /** Lets the service answer every activity with this text. */
   const answer = async (body: unknown) => {
     await rig.steer('POST', 'faults', {
@@ -15,7 +14,7 @@ describe('values that are not what they should be', () => {
     })
   }
   const drift = async () =>
-    (await rig.rows(`select field, kind from training.drift order by 1, 2`)).map(
+    (await rig.sql`select field, kind from training.drift order by 1, 2`).map(
       ({ field, kind }) => `${field} ${kind}`,
     )
 
@@ -32,13 +31,13 @@ describe('values that are not what they should be', () => {
       `{"success":true,"name":"Odd","summary":{"xss":1e400,"mep":"Infinity"},"session_data":[${samples.join()}]}`,
     )
     expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
-    expect(await rig.rows('select power, hr, cad from training.samples order by t')).toEqual([
+    expect(await rig.sql`select power, hr, cad from training.samples order by t`).toEqual([
       { power: null, hr: null, cad: 90 },
       { power: 200, hr: null, cad: 90 },
       { power: 210, hr: 140, cad: 90 },
     ])
-    expect(await rig.rows('select xss, mep from training.activities')).toEqual([{ xss: null, mep: null }])
-    expect(await rig.rows('select watts from training.power_curves where duration_s = 1')).toEqual([
+    expect(await rig.sql`select xss, mep from training.activities`).toEqual([{ xss: null, mep: null }])
+    expect(await rig.sql`select watts from training.power_curves where duration_s = 1`).toEqual([
       { watts: 210 },
     ])
     expect(await drift()).toEqual(
@@ -65,21 +64,21 @@ describe('values that are not what they should be', () => {
     await answer(text(sent))
     await sync()
     const stored = () =>
-      rig.rows('select summary, xss, distance, duration, medal, focus from training.activities')
+      rig.sql`select summary, xss, distance, duration, medal, focus from training.activities`
     const columns = { xss: 88.125, distance: 41.5, duration: null, medal: null, focus: null }
     expect(await stored()).toEqual([{ summary: sent, ...columns }])
 
     const again = async (summary: object) => {
-      await rig.steer('DELETE', 'faults')
+      await rig.heal()
       await answer(text(summary))
-      await rig.rows(`update training.activities set detail_state = 'wanted'`)
+      await rig.sql`update training.activities set detail_state = 'wanted'`
       return sync()
     }
     const reordered = Object.fromEntries(Object.entries(sent).reverse())
     expect(await again(reordered)).toMatchObject({ fetched: 0, unchanged: 1 })
     expect(await again({ ...sent, medal: 'silver' })).toMatchObject({ fetched: 1, unchanged: 0 })
     expect(await stored()).toEqual([{ summary: { ...sent, medal: 'silver' }, ...columns }])
-    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+    expect(await rig.sql`select changes from training.activity_revisions`).toEqual([])
   })
 
   it.each([
@@ -95,7 +94,7 @@ describe('values that are not what they should be', () => {
   ])('%s is kept', async (_what, member, summary) => {
     await answer(`{"success":true,${member}"session_data":[{"unix_time":${START},"power":1}]}`)
     expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
-    expect(await rig.rows('select summary from training.activities')).toEqual([{ summary }])
+    expect(await rig.sql`select summary from training.activities`).toEqual([{ summary }])
   })
 
   it('keep every digit of the start; the first sample decides between two possible hours', async () => {
@@ -108,11 +107,11 @@ describe('values that are not what they should be', () => {
     const exact = 'select started_at::text, started_at_local::text as local from training.activities'
     const expected = [{ started_at: '2024-10-27 01:30:00.123456+00', local: '2024-10-27 02:30:00.123456' }]
     expect(await rig.rows(exact)).toEqual(expected)
-    await rig.rows('update training.activities set summary_hash = null')
-    await rig.rows(`update training.activities set detail_state = 'wanted'`)
+    await rig.sql`update training.activities set summary_hash = null`
+    await rig.sql`update training.activities set detail_state = 'wanted'`
     await sync()
     expect(await rig.rows(exact)).toEqual(expected)
-    expect(await rig.rows('select changes from training.activity_revisions')).toEqual([])
+    expect(await rig.sql`select changes from training.activity_revisions`).toEqual([])
   })
 
   it('are drift when a start cannot be read, in the list and in the detail', async () => {

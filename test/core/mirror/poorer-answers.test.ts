@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 
 let rig: Rig
 let path: string
 beforeAll(async () => {
   rig = await openRig({ activities: 3, longestActivitySeconds: 600 })
-  await syncAccount(rig.app, { name: 'default' })
-  path = String((await rig.rows('select path from training.activities order by 1 limit 1'))[0]?.path)
+  await rig.sync()
+  path = String((await rig.sql`select path from training.activities order by 1 limit 1`)[0]?.path)
 })
 afterAll(() => rig.close())
 
@@ -23,10 +22,7 @@ async function content(): Promise<unknown> {
 
 const outcome = async () =>
   (
-    await rig.rows(
-      'select detail_state, fetch_error, next_fetch_at is not null as again from training.activities where path = $1',
-      [path],
-    )
+    await rig.sql`select detail_state, fetch_error, next_fetch_at is not null as again from training.activities where path = ${path}`
   )[0]
 
 describe.each(['no-summary', 'empty-summary'])(
@@ -34,9 +30,9 @@ describe.each(['no-summary', 'empty-summary'])(
   (broken) => {
     it('changes nothing, is a failure with its reason, and is fetched again', async () => {
       const before = await content()
-      await rig.steer('PATCH', `activities/${path}`, { broken })
-      await rig.steer('PATCH', `activities/${path}`, { name: `Edited, ${broken}` })
-      const counts = await syncAccount(rig.app, { name: 'default', full: true })
+      await rig.edit(path, { broken })
+      await rig.edit(path, { name: `Edited, ${broken}` })
+      const counts = await rig.sync({ full: true })
       expect(counts).toMatchObject({
         failed: 1,
         reason: expect.stringContaining('that the service has sent before; the mirrored values stay'),
@@ -48,7 +44,7 @@ describe.each(['no-summary', 'empty-summary'])(
         ),
         again: true,
       })
-      const resynced = await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+      const resynced = await rig.resync({ paths: [path] })
       expect(resynced).toMatchObject({ marked: 1, failed: 1 })
       const [after, was] = [await content(), before] as Array<{
         row: Record<string, unknown>
@@ -61,20 +57,18 @@ describe.each(['no-summary', 'empty-summary'])(
         summary_hash: '',
       })
       expect(after?.samples).toBe(was?.samples)
-      await rig.steer('PATCH', `activities/${path}`, { broken: null })
-      await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+      await rig.edit(path, { broken: null })
+      await rig.resync({ paths: [path] })
       expect(await outcome()).toEqual({ detail_state: 'mirrored', fetch_error: null, again: false })
     })
   },
 )
 
 it('a single value that a full summary no longer has becomes NULL, with a revision', async () => {
-  await rig.steer('PATCH', `activities/${path}`, { summary: { xss: null } })
-  await syncAccount(rig.app, { name: 'default' })
+  await rig.edit(path, { summary: { xss: null } })
+  await rig.sync()
   expect(
-    await rig.rows('select xss, distance is not null as others from training.activities where path = $1', [
-      path,
-    ]),
+    await rig.sql`select xss, distance is not null as others from training.activities where path = ${path}`,
   ).toEqual([{ xss: null, others: true }])
   const [revision] = await rig.rows(
     `select changes #> '{xss,1}' as xss from training.activity_revisions join training.activities using (activity_id)
@@ -85,10 +79,10 @@ it('a single value that a full summary no longer has becomes NULL, with a revisi
 })
 
 it('an activity that never had a summary stays, and is not a failure', async () => {
-  await rig.steer('POST', 'activities', { path: 'bare', seconds: 60 })
-  await rig.steer('PATCH', 'activities/bare', { broken: 'empty-summary' })
-  expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0 })
-  expect(await rig.rows(`select detail_state, xss from training.activities where path = 'bare'`)).toEqual([
+  await rig.add({ path: 'bare', seconds: 60 })
+  await rig.edit('bare', { broken: 'empty-summary' })
+  expect(await rig.sync()).toMatchObject({ failed: 0 })
+  expect(await rig.sql`select detail_state, xss from training.activities where path = 'bare'`).toEqual([
     { detail_state: 'mirrored', xss: null },
   ])
 })
@@ -97,31 +91,24 @@ describe('samples that have become less', () => {
   type Sample = Record<string, unknown>
   type Detail = { name: string; summary: Record<string, unknown>; session_data: Sample[] }
   const samples = async () =>
-    rig.rows(
-      `select count(*)::int as count, count(power)::int as power from training.samples
-       join training.activities using (activity_id) where path = $1`,
-      [path],
-    )
+    rig.sql`select count(*)::int as count, count(power)::int as power from training.samples
+       join training.activities using (activity_id) where path = ${path}`
   /** Answers the activity with a change of what the sandbox has, under a new name each time, and mirrors it. */
   const answer = async (name: string, change: (detail: Detail) => Partial<Detail>, failedBefore = 0) => {
     const { detail } = await rig.steer<{ detail: Detail }>('GET', `activities/${path}`)
     // The samples of a young activity would be awaited.
-    await rig.rows(`update training.activities set first_seen_at = '2020-01-01', started_at = '2020-01-01'`)
+    await rig.sql`update training.activities set first_seen_at = '2020-01-01', started_at = '2020-01-01'`
     await rig.steer('POST', 'faults', {
       ...{ path: `^/oauth/activity/${path}$`, kind: 'status', status: 200, times: 'always' },
       body: { ...detail, name, ...change(detail) },
     })
-    await rig.rows(
-      `update training.activities set detail_state = 'failed', fetch_attempts = $2, next_fetch_at = now() where path = $1`,
-      [path, failedBefore],
-    )
-    const counts = await syncAccount(rig.app, { name: 'default' })
-    await rig.steer('DELETE', 'faults')
+    await rig.sql`update training.activities set detail_state = 'failed', fetch_attempts = ${failedBefore}, next_fetch_at =
+      now() where path = ${path}`
+    const counts = await rig.sync()
+    await rig.heal()
     return counts
   }
-  const first = (count: number) => (detail: Detail) => ({
-    session_data: detail.session_data.slice(0, count),
-  })
+  const first = (count: number) => (detail: Detail) => ({ session_data: detail.session_data.slice(0, count) })
   const shorter = (detail: Detail) => ({
     session_data: detail.session_data.slice(0, 100),
     summary: { ...detail.summary, duration: 100 },
@@ -157,25 +144,18 @@ describe('samples that have become less', () => {
   it('are accepted with a shorter activity, with a revision of both', async () => {
     expect(await answer('Cropped', shorter)).toMatchObject({ failed: 0 })
     expect(await samples()).toMatchObject([{ count: 100 }])
-    const [revision] = await rig.rows(
-      `select changes #> '{duration,1}' as duration, changes #> '{sample_count,1}' as samples
-       from training.activity_revisions join training.activities using (activity_id) where path = $1
-       order by observed_at desc limit 1`,
-      [path],
-    )
+    const [revision] =
+      await rig.sql`select changes #> '{duration,1}' as duration, changes #> '{sample_count,1}' as samples
+       from training.activity_revisions join training.activities using (activity_id) where path = ${path}
+       order by observed_at desc limit 1`
     expect(revision).toEqual({ duration: 100, samples: 100 })
   })
 })
 
 it('a list entry without a name or a type keeps those that are known', async () => {
-  const [other] = await rig.rows('select path from training.activities where path not in ($1, $2)', [
-    path,
-    'bare',
-  ])
+  const [other] = await rig.sql`select path from training.activities where path not in (${path}, ${'bare'})`
   const known = () =>
-    rig.rows('select name, activity_type, description from training.activities where path = $1', [
-      other?.path,
-    ])
+    rig.sql`select name, activity_type, description from training.activities where path = ${other?.path}`
   const [before] = await known()
   const answer = (target: string, body: unknown) =>
     rig.steer('POST', 'faults', { path: target, kind: 'status', status: 200, times: 'always', body })
@@ -186,7 +166,7 @@ it('a list entry without a name or a type keeps those that are known', async () 
     success: true,
     activities: [{ path: other?.path, description: 'New', start_date: [] }],
   })
-  await syncAccount(rig.app, { name: 'default' })
-  await rig.steer('DELETE', 'faults')
+  await rig.sync()
+  await rig.heal()
   expect(await known()).toEqual([{ ...before, description: 'New' }])
 })

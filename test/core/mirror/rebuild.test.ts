@@ -4,7 +4,6 @@ import { rebuildActivities } from '../../../src/core/mirror/rebuild-activities.t
 import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
-import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from './rig.ts'
 import { DAMAGE, readTables } from './tables.ts'
 
@@ -19,23 +18,21 @@ describe('rebuild', () => {
     return requests
   }
   const pathOf = async (activityId: number) =>
-    String(
-      (await rig.rows('select path from training.activities where activity_id = $1', [activityId]))[0]?.path,
-    )
+    String((await rig.sql`select path from training.activities where activity_id = ${activityId}`)[0]?.path)
 
   beforeEach(async () => {
     rig = await openRig({ activities: ACTIVITIES - 1, longestActivitySeconds: 900 })
     // Texts as well as numbers, in fields that have no column.
     const sample = { mm: 0.25, label: 'climb' }
-    await rig.steer('POST', 'activities', { seconds: 400, name: 'Fields beyond the document', sample })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.add({ seconds: 400, name: 'Fields beyond the document', sample })
+    await rig.sync()
   })
   afterEach(() => rig.close())
 
   it('leaves a right mirror as it is, row for row, and sends no request', async () => {
     const edited = await pathOf(2)
-    await rig.steer('PATCH', `activities/${edited}`, { name: 'Edited', scale_power: 1.2 })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.edit(edited, { name: 'Edited', scale_power: 1.2 })
+    await rig.sync()
     // A listed rename after the detail, and the time of an answer that was the same as the one before it.
     const entry = {
       path: await pathOf(3),
@@ -48,13 +45,12 @@ describe('rebuild', () => {
     await rig.app.store.transaction((tx) =>
       upsertListed(tx, { accountId, entries: [{ ...entry, ...start }], listedAt: new Date() }),
     )
-    await rig.rows(
-      `update training.activities set fetched_at = fetched_at + interval '1 hour' where activity_id = 4`,
-    )
-    await rig.rows('update training.activities set absent_since = now() where activity_id = 5')
-    await rig.steer('POST', 'counts/reset')
+    await rig.sql`update training.activities set fetched_at = fetched_at + interval '1 hour' where activity_id = 4`
+    await rig.sql`update training.activities set absent_since = now() where activity_id = 5`
+    await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null where activity_id = 9`
+    await rig.requests()
     const before = await tables()
-    const feed = () => rig.rows('select max(change_id) as last from training.changes')
+    const feed = () => rig.sql`select max(change_id) as last from training.changes`
     const changes = await feed()
     expect(before.revisions).not.toEqual([])
     expect(before.sample_extras.length).toBeGreaterThan(2)
@@ -67,18 +63,15 @@ describe('rebuild', () => {
     expect(await tables()).toEqual(before)
     expect(await feed()).toEqual(changes)
     expect(await requests()).toEqual({})
-    const runs = await rig.rows(
-      `select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'`,
-    )
+    const runs =
+      await rig.sql`select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'`
     expect(runs).toEqual([
       { kind: 'by_hand', outcome: 'done', listed: ACTIVITIES, changed: ACTIVITIES, failed: 0 },
     ])
   })
 
   it('repairs every derived value that was damaged or deleted', async () => {
-    await rig.rows(
-      `update training.activities set fetched_at = fetched_at + interval '1 hour' where activity_id = 8`,
-    )
+    await rig.sql`update training.activities set fetched_at = fetched_at + interval '1 hour' where activity_id = 8`
     const before = await tables()
     for (const statement of DAMAGE) await rig.rows(statement)
     expect(await tables()).not.toEqual(before)
@@ -88,31 +81,23 @@ describe('rebuild', () => {
 
   it('writes no right row and no right samples', async () => {
     const whole = await tables()
-    await rig.rows('update training.activities set xss = -1 where activity_id = 6')
+    await rig.sql`update training.activities set xss = -1 where activity_id = 6`
     // A value in a column that the service does not send, a sample more, a sample less.
-    await rig.rows(
-      'update training.samples set pws = 1 where activity_id = 2 and t = (select min(t) from training.samples where activity_id = 2)',
-    )
-    await rig.rows('insert into training.samples (activity_id, t, pws) values (3, now(), 1)')
-    await rig.rows(
-      'delete from training.samples where activity_id = 4 and t = (select max(t) from training.samples where activity_id = 4)',
-    )
+    await rig.sql`update training.samples set pws = 1 where activity_id = 2 and t = (select min(t) from training.samples
+      where activity_id = 2)`
+    await rig.sql`insert into training.samples (activity_id, t, pws) values (3, now(), 1)`
+    await rig.sql`delete from training.samples where activity_id = 4 and t = (select max(t) from training.samples where activity_id = 4)`
     const places = () =>
-      rig.rows(
-        'select activity_id, md5(string_agg(ctid::text, $1 order by ctid)) from training.samples group by 1 order by 1',
-        [' '],
-      )
+      rig.sql`select activity_id, md5(string_agg(ctid::text, ${' '} order by ctid)) from training.samples group by 1 order by 1`
     const placed = await places()
-    const versions = () => rig.rows('select activity_id, xmin from training.activities order by 1')
+    const versions = () => rig.sql`select activity_id, xmin from training.activities order by 1`
     const before = await versions()
     const derived = () =>
-      rig.rows(
-        `select 'power_curves' as what, ctid::text, xmin from training.power_curves
+      rig.sql`select 'power_curves' as what, ctid::text, xmin from training.power_curves
          union all select 'activity_intensity', ctid::text, xmin from training.activity_intensity
          union all select 'ride_measures', ctid::text, xmin from training.ride_measures
          union all select 'sample_extras', ctid::text, xmin from training.sample_extras where activity_id not in (2, 3, 4)
-         order by 1, 2`,
-      )
+         order by 1, 2`
     const derivedBefore = await derived()
     await rebuild()
     expect(await derived()).toEqual(derivedBefore)
@@ -134,7 +119,7 @@ describe('rebuild', () => {
     }
     for (const [id, [change]] of Object.entries(damaged))
       await rig.rows(`update training.raw_documents set ${change} where activity_id = ${id}`)
-    await rig.rows('update training.samples set power = -1')
+    await rig.sql`update training.samples set power = -1`
     const { rebuilt, failures } = await rebuild()
     expect(rebuilt).toBe(ACTIVITIES - 4)
     for (const [id, [, reason]] of Object.entries(damaged)) {
@@ -142,14 +127,12 @@ describe('rebuild', () => {
       expect(failures.find((failure) => failure.path === path)?.reason).toContain(reason)
       expect(rig.log.lines.find((line) => line.path === path)).toMatchObject({ level: 'error' })
     }
-    expect(await rig.rows('select distinct activity_id from training.samples where power = -1')).toHaveLength(
-      4,
-    )
-    const [run] = await rig.rows(`select outcome, failed from training.sync_runs where resource = 'rebuild'`)
+    expect(await rig.sql`select distinct activity_id from training.samples where power = -1`).toHaveLength(4)
+    const [run] = await rig.sql`select outcome, failed from training.sync_runs where resource = 'rebuild'`
     expect(run).toEqual({ outcome: 'partial', failed: 4 })
 
     const paths = failures.map(({ path }) => path)
-    await resyncAccount(rig.app, { name: 'default', choice: { paths } })
+    await rig.resync({ paths })
     expect(await rebuild()).toMatchObject({ rebuilt: ACTIVITIES, failures: [], earlier: 0 })
     expect((await tables()).samples).toEqual(before.samples)
   })
@@ -161,29 +144,19 @@ describe('rebuild', () => {
     const body = { success: true, name: 'No samples now', summary, session_data: null }
     const fault = { method: 'GET', path: `/oauth/activity/${path}`, kind: 'status', status: 200, body }
     await rig.steer('POST', 'faults', { ...fault, times: 'always' })
-    await resyncAccount(rig.app, { name: 'default', choice: { paths: [path] } })
+    await rig.resync({ paths: [path] })
     const before = await tables()
-    expect(await rig.rows('select name from training.activities where xss = 4711')).toHaveLength(1)
-    await rig.rows('update training.samples set power = -1')
-    await rebuild()
-    expect(await tables()).toEqual(before)
-  })
-
-  it('leaves wanted activities wanted', async () => {
-    await rig.rows(
-      `update training.activities set detail_state = 'wanted', summary_hash = null where activity_id = 9`,
-    )
-    const before = await tables()
+    expect(await rig.sql`select name from training.activities where xss = 4711`).toHaveLength(1)
+    await rig.sql`update training.samples set power = -1`
     await rebuild()
     expect(await tables()).toEqual(before)
   })
 
   it('skips an activity with a newer answer', async () => {
     const { mirror, store } = rig.app
-    const items = await rig.rows(
-      `select activity_id as "activityId", path, 1 as bytes from training.activities where activity_id = 10`,
-    )
-    await rig.steer('PATCH', `activities/${await pathOf(10)}`, { scale_power: 1.5 })
+    const items =
+      await rig.sql`select activity_id as "activityId", path, 1 as bytes from training.activities where activity_id = 10`
+    await rig.edit(await pathOf(10), { scale_power: 1.5 })
     const activity = await store.read((tx) => findActivity(tx, 10))
     if (!activity) throw new Error('the activity is there')
     let fetched = false
@@ -210,7 +183,7 @@ describe('rebuild', () => {
 
   it('waits for a row that another process has locked, and rebuilds the others meanwhile', async () => {
     const before = await tables()
-    await rig.rows('update training.samples set power = -1')
+    await rig.sql`update training.samples set power = -1`
     let release = () => {}
     const freed = new Promise<void>((resolve) => {
       release = resolve
@@ -238,11 +211,11 @@ describe('rebuild', () => {
   })
 
   it('counts activities without a stored answer, and rebuilds only the named ones', async () => {
-    await rig.rows('delete from training.raw_documents where activity_id = 12')
-    await rig.rows('update training.samples set power = -1')
+    await rig.sql`delete from training.raw_documents where activity_id = 12`
+    await rig.sql`update training.samples set power = -1`
     const [one, without] = [await pathOf(1), await pathOf(12)]
     expect(await rebuild([one, without])).toMatchObject({ rebuilt: 1, withoutDocument: [without] })
-    const spoilt = await rig.rows('select distinct activity_id from training.samples where power = -1')
+    const spoilt = await rig.sql`select distinct activity_id from training.samples where power = -1`
     expect(spoilt).toHaveLength(ACTIVITIES - 1)
     expect(await rebuild()).toMatchObject({ rebuilt: ACTIVITIES - 1, withoutDocument: [without] })
     await expect(rebuild([one, 'nowhere'])).rejects.toMatchObject({

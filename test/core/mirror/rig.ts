@@ -1,14 +1,16 @@
+import type { ResyncChoice } from '../../../src/core/mirror/sync-activities.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { FEATURES } from '../../../src/features/index.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
 import { sleep } from '../../../src/kit/time.ts'
 import { type App, openApp } from '../../../src/program/app/app.ts'
 import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
+import { resyncAccount, syncAccount } from '../../../src/program/app/sync-account.ts'
 import type { FactsApp } from '../../../src/program/frame/findings/facts.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeTestLog, type TestLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { makeSqlTag, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -23,6 +25,23 @@ export type Rig = {
   /** sends a request to the sandbox, below /_sandbox/ */
   steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  /** the rows of a query that is written as a template with its values */
+  sql(parts: TemplateStringsArray, ...values: unknown[]): Promise<Record<string, unknown>[]>
+  sync(options?: Omit<Parameters<typeof syncAccount>[1], 'name'>): ReturnType<typeof syncAccount>
+  resync(choice: ResyncChoice): ReturnType<typeof resyncAccount>
+  /** the paths of the mirrored activities, the newest first */
+  paths(): Promise<string[]>
+  /** adds an activity at the service */
+  add(activity: Record<string, unknown>): Promise<unknown>
+  /** changes one at the service */
+  edit(path: unknown, change: Record<string, unknown>): Promise<unknown>
+  /** lets each GET of such a path fail, until `heal` */
+  fault(path: string, fault: Record<string, unknown>): Promise<void>
+  /** answers each GET of such a path with this body and status 200, until `heal` */
+  answer(path: string, body: unknown): Promise<void>
+  heal(): Promise<void>
+  /** requests by route since the last call */
+  requests(): Promise<Record<string, number>>
   close(): Promise<void>
 }
 
@@ -64,6 +83,10 @@ export async function openRig(options: {
     release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
     const account = await signInWithPassword(app, login)
+    const fault = async (path: string, planned: Record<string, unknown>) => {
+      await steer(sandbox.url, 'POST', 'faults', { method: 'GET', path, times: 'always', ...planned })
+    }
+    const sql = makeSqlTag((text, values) => queryOnce(databaseUrl, text, values))
     return {
       app,
       account,
@@ -73,6 +96,23 @@ export async function openRig(options: {
       databaseUrl,
       steer: (method, path, body) => steer(sandbox.url, method, path, body),
       rows: (text, values) => queryOnce(databaseUrl, text, values),
+      sql,
+      sync: (options) => syncAccount(app, { name: 'default', ...options }),
+      resync: (choice) => resyncAccount(app, { name: 'default', choice }),
+      paths: async () =>
+        (await sql`select path from training.activities order by started_at desc`).map(
+          ({ path }) => `${path}`,
+        ),
+      add: (activity) => steer(sandbox.url, 'POST', 'activities', activity),
+      edit: (path, change) => steer(sandbox.url, 'PATCH', `activities/${path}`, change),
+      fault,
+      answer: (path, body) => fault(path, { kind: 'status', status: 200, body }),
+      heal: async () => void (await steer(sandbox.url, 'DELETE', 'faults')),
+      async requests() {
+        const { requests } = await steer<{ requests: Record<string, number> }>(sandbox.url, 'GET', 'counts')
+        await steer(sandbox.url, 'POST', 'counts/reset')
+        return requests
+      },
       close: () => release.release(),
     }
   } catch (error) {

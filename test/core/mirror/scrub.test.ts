@@ -4,36 +4,17 @@ import { compareActivity, scrubActivities } from '../../../src/core/mirror/compa
 import { makeEntryLookup } from '../../../src/core/mirror/list-activities.ts'
 import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { withHold } from '../../../src/kit/semaphore.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { contentOf } from '../../flows/upgrade/database-state.ts'
 import { readConfig } from '../../kit/config.ts'
+import { readTable, readWords } from '../../kit/table.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
 /** Columns of an activity that are no value of the service: keys, and what is remembered about fetching. */
-const NOT_TOLD = [
-  ...[
-    'path',
-    'detail_state',
-    'absent_since',
-    'first_seen_at',
-    'updated_at',
-    'listed_at',
-    'fetched_at',
-    'verified_at',
-  ],
-  ...[
-    'wanted_at',
-    'next_fetch_at',
-    'fetch_attempts',
-    'fetch_error',
-    'samples_at',
-    'summary',
-    'summary_hash',
-    'sport',
-  ],
-]
+const NOT_TOLD = readWords(`
+  path detail_state absent_since first_seen_at updated_at listed_at fetched_at verified_at wanted_at next_fetch_at fetch_attempts
+  fetch_error samples_at summary summary_hash sport`)
 
 function otherValue(column: string, type: string): string {
   if (column === '"timezone_source"') return `'service'`
@@ -50,21 +31,21 @@ describe('comparing activities with the service', () => {
   let paths: string[]
   beforeAll(async () => {
     rig = await openRig({ activities: 4, longestActivitySeconds: 1_200 })
-    await syncAccount(rig.app, { name: 'default' })
-    paths = (await rig.rows('select path from training.activities order by activity_id')).map(({ path }) =>
+    await rig.sync()
+    paths = (await rig.sql`select path from training.activities order by activity_id`).map(({ path }) =>
       String(path),
     )
   })
   afterAll(() => rig?.close())
   beforeEach(async () => {
-    await rig.steer('DELETE', 'faults')
+    await rig.heal()
     rig.log.lines.length = 0
   })
 
   const { signal } = new AbortController()
   const scrub = (limit = 10) => scrubActivities(rig.app.mirror, { account: rig.account, limit, signal })
   const compare = async (path: string, repair = false) => {
-    const [row] = await rig.rows('select activity_id from training.activities where path = $1', [path])
+    const [row] = await rig.sql`select activity_id from training.activities where path = ${path}`
     const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(row?.activity_id)))
     if (!activity) throw new Error('it is mirrored')
     const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
@@ -83,17 +64,15 @@ describe('comparing activities with the service', () => {
     expect(Number(after?.at)).toBeGreaterThan(Number(before?.at))
     expect(
       await one(`select outcome, listed, changed from training.sync_runs where resource = 'scrub'`),
-    ).toEqual({
-      ...{ outcome: 'done', listed: 4, changed: 0 },
-    })
+    ).toEqual({ ...{ outcome: 'done', listed: 4, changed: 0 } })
     const [account] = (await findStatus(rig.app)).accounts
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
   })
 
   it('finds an edit of samples alone, and records it with revision and feed row', async () => {
     const [path = ''] = paths
-    await rig.steer('PATCH', `activities/${path}`, { sample: { hr: 77 } })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.edit(path, { sample: { hr: 77 } })
+    await rig.sync()
     await expect(expectMirrored(rig)).rejects.toThrow()
     const last = await one('select coalesce(max(change_id), 0)::int as id from training.changes')
     expect(await scrub()).toEqual({ compared: 4, different: 1 })
@@ -103,7 +82,7 @@ describe('comparing activities with the service', () => {
        where path = '${path}' order by observed_at desc limit 1`,
     )
     expect(revision?.changes).toHaveProperty(['samples.hr', 1], 77)
-    const feed = await rig.rows('select kind, path from training.changes where change_id > $1', [last?.id])
+    const feed = await rig.sql`select kind, path from training.changes where change_id > ${last?.id}`
     expect(feed).toContainEqual({ kind: 'activity.samples', path })
     const told = rig.log.lines.filter(({ level }) => level === 'warn')
     expect(told).toMatchObject([
@@ -113,84 +92,24 @@ describe('comparing activities with the service', () => {
     expect(await scrub()).toEqual({ compared: 4, different: 0 })
   })
 
-  it.each<[string, string, string]>([
-    [
-      'a sample',
-      `update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
-      'samples.power',
-    ],
-    [
-      'a sample that is gone',
-      `delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
-      'samples',
-    ],
-    [
-      'the time of a sample',
-      `update training.samples set t = t + interval '1 ms' where ctid = (select min(ctid) from training.samples where activity_id = $1)`,
-      'samples.t',
-    ],
-    [
-      'a field without a column',
-      `update training.sample_extras set "values"[3] = 5 where field = (select min(field) from training.sample_extras where activity_id = $1) and activity_id = $1`,
-      'samples.',
-    ],
-    [
-      'a value of the summary',
-      `update training.activities set xss = xss + 1e-9 where activity_id = $1`,
-      'xss',
-    ],
-    [
-      'a value of the summary without a column',
-      `update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1`,
-      'summary.nobody',
-    ],
-    [
-      'the power curve',
-      `update training.power_curves set watts = watts + 1 where activity_id = $1 and duration_s = 5`,
-      'power_curves',
-    ],
-    [
-      'the seconds in zones',
-      `update training.activity_intensity set power_z2_s = power_z2_s + 1 where activity_id = $1`,
-      'activity_intensity.power_z2_s',
-    ],
-    [
-      'a measure',
-      `update training.ride_measures set work_kj = work_kj + 1 where activity_id = $1`,
-      'ride_measures.work_kj',
-    ],
-    [
-      'a stored answer',
-      `update training.raw_documents set body = body || 'x'::bytea where activity_id = $1`,
-      'raw_documents',
-    ],
-    [
-      'a stored answer that is gone',
-      `delete from training.raw_documents where activity_id = $1`,
-      'raw_documents',
-    ],
-    [
-      'the checksum of a stored answer',
-      `update training.raw_documents set sha256 = 'x' where activity_id = $1`,
-      'raw_documents',
-    ],
-    [
-      'a stored answer, which is that of another activity,',
-      `update training.raw_documents r set (sha256, body) = (select sha256, body from training.raw_documents
-         where activity_id <> r.activity_id order by activity_id limit 1) where activity_id = $1`,
-      'raw_documents',
-    ],
-    [
-      'the number of its samples',
-      `update training.activities set sample_count = null where activity_id = $1`,
-      'sample_count',
-    ],
-    [
-      'what the list said last',
-      `update training.activities set list_fields = list_fields || '{"name": "x"}' where activity_id = $1`,
-      'list_fields.name',
-    ],
-  ])('finds %s that differs here, and repairs it only on request', async (_, damage, field) => {
+  it.each(
+    readTable(`
+      a sample | samples.power | update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      a sample that is gone | samples | delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      the time of a sample | samples.t | update training.samples set t = t + interval '1 ms' where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      a field without a column | samples. | update training.sample_extras set "values"[3] = 5 where field = (select min(field) from training.sample_extras where activity_id = $1) and activity_id = $1
+      a value of the summary | xss | update training.activities set xss = xss + 1e-9 where activity_id = $1
+      a value of the summary without a column | summary.nobody | update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1
+      the power curve | power_curves | update training.power_curves set watts = watts + 1 where activity_id = $1 and duration_s = 5
+      the seconds in zones | activity_intensity.power_z2_s | update training.activity_intensity set power_z2_s = power_z2_s + 1 where activity_id = $1
+      a measure | ride_measures.work_kj | update training.ride_measures set work_kj = work_kj + 1 where activity_id = $1
+      a stored answer | raw_documents | update training.raw_documents set body = body || 'x'::bytea where activity_id = $1
+      a stored answer that is gone | raw_documents | delete from training.raw_documents where activity_id = $1
+      the checksum of a stored answer | raw_documents | update training.raw_documents set sha256 = 'x' where activity_id = $1
+      a stored answer, which is that of another activity, | raw_documents | update training.raw_documents r set (sha256, body) = (select sha256, body from training.raw_documents where activity_id <> r.activity_id order by activity_id limit 1) where activity_id = $1
+      the number of its samples | sample_count | update training.activities set sample_count = null where activity_id = $1
+      what the list said last | list_fields.name | update training.activities set list_fields = list_fields || '{"name": "x"}' where activity_id = $1`),
+  )('finds %s that differs here, and repairs it only on request', async (_, field, damage = '') => {
     const row = await one(`select activity_id, path from training.activities where path = '${paths[1]}'`)
     await rig.rows(damage, [row?.activity_id])
     const before = await contentOf(rig.databaseUrl)
@@ -218,9 +137,8 @@ describe('comparing activities with the service', () => {
   it.each(['another value', 'none'])(
     'finds and repairs %s in every column, sample field and derived value',
     async (damage) => {
-      const [activity] = await rig.rows(
-        `select * from training.activities where timezone_source = 'position' order by activity_id limit 1`,
-      )
+      const [activity] =
+        await rig.sql`select * from training.activities where timezone_source = 'position' order by activity_id limit 1`
       const [id, path] = [activity?.activity_id, String(activity?.path)]
       const set = async (table: string, columns: Array<{ name: string; other: string }>) => {
         const cells = columns.map(({ name, other }) => `"${name}" = ${damage === 'none' ? 'null' : other}`)
@@ -228,11 +146,9 @@ describe('comparing activities with the service', () => {
       }
       const told = await columnsOf('activities', NOT_TOLD)
       const measures = await columnsOf('ride_measures')
-      const [measured] = await rig.rows('select * from training.ride_measures where activity_id = $1', [id])
+      const [measured] = await rig.sql`select * from training.ride_measures where activity_id = ${id}`
       const intensity = await columnsOf('activity_intensity', ['month', 'absent'])
-      const [counted] = await rig.rows('select * from training.activity_intensity where activity_id = $1', [
-        id,
-      ])
+      const [counted] = await rig.sql`select * from training.activity_intensity where activity_id = ${id}`
       const fields = await columnsOf('samples', ['ordinal'])
       await set('activities', told)
       await set('ride_measures', measures)
@@ -275,33 +191,28 @@ describe('comparing activities with the service', () => {
       expect(await compare(path, true)).toMatchObject({ result: 'different', isRepaired: true })
       expect(await compare(path)).toEqual({ result: 'equal' })
       await expectMirrored(rig)
-      const [mended] = await rig.rows('select * from training.activities where activity_id = $1', [id])
+      const [mended] = await rig.sql`select * from training.activities where activity_id = ${id}`
       for (const { name } of told) expect([name, mended?.[name]]).toEqual([name, activity?.[name]])
     },
   )
 
   it('compares those first that were compared longest ago, and none while one is to be fetched', async () => {
-    await rig.rows(`update training.activities set verified_at = now() - interval '1 year' where path = $1`, [
-      paths[2],
-    ])
-    await rig.rows(`update training.activities set verified_at = null where path = $1`, [paths[3]])
+    await rig.sql`update training.activities set verified_at = now() - interval '1 year' where path = ${paths[2]}`
+    await rig.sql`update training.activities set verified_at = null where path = ${paths[3]}`
     const newest = async () =>
       (await one('select path from training.activities order by verified_at desc limit 1'))?.path
     expect(await scrub(1)).toMatchObject({ compared: 1 })
     expect(await newest()).toBe(paths[3])
     expect(await scrub(1)).toMatchObject({ compared: 1 })
     expect(await newest()).toBe(paths[2])
-    await rig.rows(
-      `update training.activities set detail_state = 'wanted', wanted_at = now() where path = $1`,
-      [paths[0]],
-    )
+    await rig.sql`update training.activities set detail_state = 'wanted', wanted_at = now() where path = ${paths[0]}`
     expect(await scrub()).toEqual({ compared: 0, different: 0 })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
   })
 
   it('never replaces mirrored values by fewer, and says so in the row', async () => {
     const [path = ''] = paths
-    await rig.steer('PATCH', `activities/${path}`, { broken: 'empty-summary' })
+    await rig.edit(path, { broken: 'empty-summary' })
     await scrub()
     expect(
       await one(
@@ -314,10 +225,8 @@ describe('comparing activities with the service', () => {
       await one(
         `select outcome, failed from training.sync_runs where resource = 'scrub' order by run_id desc limit 1`,
       ),
-    ).toEqual({
-      ...{ outcome: 'partial', failed: 1 },
-    })
-    await rig.steer('PATCH', `activities/${path}`, { broken: null })
+    ).toEqual({ ...{ outcome: 'partial', failed: 1 } })
+    await rig.edit(path, { broken: null })
   })
 
   it('spreads the comparisons over the day', () => {

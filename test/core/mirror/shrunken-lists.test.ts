@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { SUMMARY_FIELDS } from '../../../src/core/fields/activity-fields.ts'
 import { columnsOf } from '../../../src/core/fields/field.ts'
-import { isShrunken, poorerActivity, poorerTrainingInfo } from '../../../src/core/mirror/poorer-answers.ts'
+import { isShrunken, poorerActivity, poorerTrainingInfo } from '../../../src/core/mirror/failures.ts'
 import type { WantedActivity } from '../../../src/core/store/activities/wanted.ts'
-import type { TrainingInfoRow } from '../../../src/core/store/training/training-info-rows.ts'
+import type { TrainingInfoRow } from '../../../src/core/store/training-info-rows.ts'
 import { makeSamples } from '../../kit/samples.ts'
 import { detailRow } from '../store/detail.ts'
 

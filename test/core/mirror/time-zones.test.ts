@@ -3,7 +3,6 @@ import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { updateAllTimeZones } from '../../../src/core/mirror/time-zones.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
 import { setHomeTimezone } from '../../../src/program/app/sign-in.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openRig, type Rig } from './rig.ts'
@@ -27,30 +26,27 @@ type Made = { path: string; at: string; sample?: Record<string, number>; indoor?
 
 /** Adds a ride of ten minutes, whose times the service sends in UTC. */
 async function ride({ path, at, ...rest }: Made): Promise<void> {
-  await rig.steer('POST', 'activities', { path, started_at: at, seconds: 600, ...rest })
+  await rig.add({ path, started_at: at, seconds: 600, ...rest })
 }
 
-const sync = () => syncAccount(rig.app, { name: 'default' })
+const sync = () => rig.sync()
 
 /** Zone, what told it, and the wall clock of each activity, by its path. */
 async function clocks(): Promise<Record<string, string>> {
-  const rows = await rig.rows(
-    `select path, concat_ws(' ', started_at_local, timezone, timezone_source) as clock from training.activities order by path`,
-  )
+  const rows =
+    await rig.sql`select path, concat_ws(' ', started_at_local, timezone, timezone_source) as clock from
+    training.activities order by path`
   return Object.fromEntries(rows.map(({ path, clock }) => [path, clock]))
 }
 
 /** How often the feed says that activities changed, and which columns did. */
 async function changedColumns(after: unknown): Promise<Record<string, unknown>[]> {
-  return rig.rows(
-    `select path, array_agg(key order by key) as columns from training.changes, jsonb_object_keys(detail) as key
-     where kind = 'activity.changed' and key <> 'summary_hash' and change_id > $1 group by change_id, path order by path`,
-    [after],
-  )
+  return rig.sql`select path, array_agg(key order by key) as columns from training.changes, jsonb_object_keys(detail) as key
+     where kind = 'activity.changed' and key <> 'summary_hash' and change_id > ${after} group by change_id, path order by path`
 }
 
 async function newestChange(): Promise<unknown> {
-  const [row] = await rig.rows('select coalesce(max(change_id), 0) as newest from training.changes')
+  const [row] = await rig.sql`select coalesce(max(change_id), 0) as newest from training.changes`
   return row?.newest
 }
 
@@ -73,7 +69,7 @@ describe('activities that the service dates in UTC', () => {
     await fourRides()
     await sync()
     expect(await clocks()).toEqual(FOUR_CLOCKS)
-    expect(await rig.rows('select path, started_at from training.activities order by path')).toEqual([
+    expect(await rig.sql`select path, started_at from training.activities order by path`).toEqual([
       { path: 'auckland', started_at: new Date('2026-03-01T19:00:00Z') },
       { path: 'francisco', started_at: new Date('2026-02-01T02:30:00Z') },
       { path: 'indoors', started_at: new Date('2026-02-27T18:00:00Z') },
@@ -88,14 +84,10 @@ describe('activities that the service dates in UTC', () => {
       expect(await rig.rows(query), query).toEqual([{ wrong: 0 }])
     const sent = `select distinct summary #>> '{start_date,timezone}' as detail, list_fields ->> 'timezone' as list from training.activities`
     expect(await rig.rows(sent)).toEqual([{ detail: 'UTC', list: 'UTC' }])
-  })
-
-  it('keep their clocks when they are listed and fetched again, without a row in the change feed', async () => {
-    await fourRides()
-    await sync()
+    // They keep their clocks when they are listed and fetched again, without a row in the change feed.
     const before = await newestChange()
     await sync()
-    await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null`
     await sync()
     expect(await clocks()).toEqual(FOUR_CLOCKS)
     expect(await changedColumns(before)).toEqual([])
@@ -109,13 +101,13 @@ describe('activities that the service dates in UTC', () => {
       ride1: '2026-03-01 19:00:00 UTC unknown',
       ride2: '2026-03-02 19:00:00 UTC unknown',
     })
-    await rig.steer('PATCH', 'activities/ride1', { sample: AUCKLAND, summary: { xss: 41 } })
+    await rig.edit('ride1', { sample: AUCKLAND, summary: { xss: 41 } })
     await sync()
     expect(await clocks()).toEqual({
       ride1: '2026-03-02 08:00:00 Pacific/Auckland position',
       ride2: '2026-03-03 08:00:00 Pacific/Auckland nearest',
     })
-    await rig.steer('PATCH', 'activities/ride1', { sample: { lat: 0, lng: 0 }, summary: { xss: 42 } })
+    await rig.edit('ride1', { sample: { lat: 0, lng: 0 }, summary: { xss: 42 } })
     await sync()
     expect(await clocks()).toEqual({
       ride1: '2026-03-01 19:00:00 UTC unknown',
@@ -126,15 +118,11 @@ describe('activities that the service dates in UTC', () => {
   it('have the place or the clock of their FIT file where the service sends no position', async () => {
     await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', indoor: true })
     await sync()
-    await rig.rows(
-      `with made as (insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at, activity_id)
+    await rig.sql`with made as (insert into training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at, activity_id)
          select account_id, 'c', 'ride.fit', 1, 'mirrored', now(), activity_id from training.activities returning account_id)
-       select from made`,
-    )
-    await rig.rows(
-      `insert into training.fit_files (account_id, content_id, utc_offset_s, size_bytes, parts, records, fields, read_at)
-       select account_id, content_id, 20700, 1, 1, 1, '{}', now() from training.uploads`,
-    )
+       select from made`
+    await rig.sql`insert into training.fit_files (account_id, content_id, utc_offset_s, size_bytes, parts, records, fields, read_at)
+       select account_id, content_id, 20700, 1, 1, 1, '{}', now() from training.uploads`
     await sync()
     expect(await clocks()).toEqual({ ride1: '2026-03-02 00:45:00 +05:45 file' })
     await setHomeTimezone(rig.app, { name: 'default', timezone: 'Asia/Kathmandu' })
@@ -144,7 +132,7 @@ describe('activities that the service dates in UTC', () => {
     const placed = { ride1: '2026-03-02 08:00:00 Pacific/Auckland position' }
     expect(await clocks()).toEqual(placed)
     const before = await newestChange()
-    await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+    await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null`
     await sync()
     await rebuildAccount(rig.app, { name: 'default' })
     expect([await clocks(), await changedColumns(before)]).toEqual([placed, []])
@@ -153,15 +141,12 @@ describe('activities that the service dates in UTC', () => {
   it('are corrected without the service after an older version, and by a rebuild after damage', async () => {
     await fourRides()
     await sync()
-    await rig.steer('POST', 'counts/reset')
-    await rig.rows(
-      `update training.activities set timezone = 'UTC', timezone_source = null, started_at_local = started_at at time zone 'UTC'`,
-    )
+    await rig.requests()
+    await rig.sql`update training.activities set timezone = 'UTC', timezone_source = null, started_at_local = started_at at
+      time zone 'UTC'`
     await updateAllTimeZones(rig.app)
     expect(await clocks()).toEqual(FOUR_CLOCKS)
-    await rig.rows(
-      `update training.activities set timezone = 'Europe/Berlin', started_at_local = started_at_local + interval '3 days'`,
-    )
+    await rig.sql`update training.activities set timezone = 'Europe/Berlin', started_at_local = started_at_local + interval '3 days'`
     await rebuildAccount(rig.app, { name: 'default' })
     expect(await clocks()).toEqual(FOUR_CLOCKS)
     expect(await rig.steer('GET', 'counts')).toMatchObject({ requests: {} })
@@ -174,11 +159,8 @@ it('a new activity moves its neighbours to its clock within one sweep of the dae
   const { sweep } = makeHandlers(rig.app, () => NO_JOBS)
   await sweep({}, SWEEP)
   expect(await clocks()).toEqual({ indoors: '2026-03-02 19:00:00 UTC unknown' })
-  await rig.rows(
-    `insert into training.activities (account_id, path, started_at, start_lat, start_lng, detail_state, listed_at, wanted_at)
-     select account_id, 'auckland', '2026-03-01T19:00Z', $1, $2, 'mirrored', now(), now() from training.accounts`,
-    [AUCKLAND.lat, AUCKLAND.lng],
-  )
+  await rig.sql`insert into training.activities (account_id, path, started_at, start_lat, start_lng, detail_state, listed_at, wanted_at)
+     select account_id, 'auckland', '2026-03-01T19:00Z', ${AUCKLAND.lat}, ${AUCKLAND.lng}, 'mirrored', now(), now() from training.accounts`
   await sweep({}, SWEEP)
   expect(await clocks()).toEqual({
     auckland: '2026-03-02 08:00:00 Pacific/Auckland position',
@@ -204,8 +186,8 @@ describe('the home of an account', () => {
     expect(await changedColumns(before)).toEqual([
       { path: 'indoors', columns: ['started_at_local', 'timezone', 'timezone_source'] },
     ])
-    expect(await rig.rows('select distinct season from training.power_curves')).toEqual([{ season: 2026 }])
-    expect(await rig.rows('select timezone, timezone_source from training.today')).toEqual([
+    expect(await rig.sql`select distinct season from training.power_curves`).toEqual([{ season: 2026 }])
+    expect(await rig.sql`select timezone, timezone_source from training.today`).toEqual([
       { timezone: 'Asia/Tokyo', timezone_source: 'setting' },
     ])
     expect(await setHomeTimezone(rig.app, { name: 'default', timezone: null })).toBe(1)
@@ -225,37 +207,32 @@ describe('the home of an account', () => {
        select * from pg_timezone_names() where name <> '${alias}'`,
     )
     await setHomeTimezone(rig.app, { name: 'default', timezone: alias })
-    expect(await rig.rows('select timezone from training.accounts')).toEqual([{ timezone: known }])
+    expect(await rig.sql`select timezone from training.accounts`).toEqual([{ timezone: known }])
   })
 
   it('that Postgres does not know is refused, and nothing changes', async () => {
     await expect(
       setHomeTimezone(rig.app, { name: 'default', timezone: 'Mars/Olympus' }),
-    ).rejects.toMatchObject({
-      code: 'bad_timezone',
-    })
-    expect(await rig.rows('select timezone from training.accounts')).toEqual([{ timezone: null }])
+    ).rejects.toMatchObject({ code: 'bad_timezone' })
+    expect(await rig.sql`select timezone from training.accounts`).toEqual([{ timezone: null }])
   })
 
   it('is not that of another account on another continent', async () => {
-    const [other] = await rig.rows(
-      `insert into training.accounts (name, base_url, timezone, timezone_set_by) values ('other', 'http://127.0.0.1:9', 'Europe/Berlin', 'account') returning account_id`,
-    )
+    const [other] =
+      await rig.sql`insert into training.accounts (name, base_url, timezone, timezone_set_by) values ('other',
+      'http://127.0.0.1:9', 'Europe/Berlin', 'account') returning account_id`
     await ride({ path: 'indoors', at: '2026-03-01T19:00:00Z', indoor: true })
     await ride({ path: 'auckland', at: '2026-03-03T19:00:00Z', sample: AUCKLAND })
     await sync()
-    await rig.rows(
-      `insert into training.activities (account_id, path, started_at, detail_state, listed_at, wanted_at)
-       values ($1, 'theirs', '2026-03-02T23:30:00Z', 'mirrored', now(), now())`,
-      [other?.account_id],
-    )
+    await rig.sql`insert into training.activities (account_id, path, started_at, detail_state, listed_at, wanted_at)
+       values (${other?.account_id}, 'theirs', '2026-03-02T23:30:00Z', 'mirrored', now(), now())`
     await updateAllTimeZones(rig.app)
     expect(await clocks()).toEqual({
       auckland: '2026-03-04 08:00:00 Pacific/Auckland position',
       indoors: '2026-03-02 08:00:00 Pacific/Auckland nearest',
       theirs: '2026-03-03 00:30:00 Europe/Berlin setting',
     })
-    const days = await rig.rows('select account_id, timezone from training.today order by account_id')
+    const days = await rig.sql`select account_id, timezone from training.today order by account_id`
     expect(days.map(({ timezone }) => timezone)).toEqual(['Pacific/Auckland', 'Europe/Berlin'])
   })
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { recordTrainingInfo } from '../../../src/core/store/training/training-info-rows.ts'
+import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.ts'
 import { openScene, type Scene } from './training-scene.ts'
 
 const ANSWER = {
@@ -15,13 +15,13 @@ const ANSWER = {
 
 describe('training info', () => {
   let scene: Scene
-  const rows = () => scene.rows('select * from training.training_info order by observed_at')
+  const rows = () => scene.sql`select * from training.training_info order by observed_at`
   beforeEach(async () => {
     scene = await openScene()
   })
   afterEach(() => scene.close())
 
-  it('is kept completely', async () => {
+  it('is kept completely, with one request and no new row while nothing changes', async () => {
     await scene.pollInfo()
     const [row, ...more] = await rows()
     expect(more).toEqual([])
@@ -44,25 +44,23 @@ describe('training info', () => {
       wotd_description: raw.wotd.description,
       source: 'Improvement Rate',
     })
-  })
-
-  it('makes one request and no new row while nothing changes', async () => {
-    await scene.pollInfo()
-    const [before] = await rows()
     await scene.requests()
     await scene.pollInfo()
     expect(await scene.requests()).toEqual({ 'GET /oauth/training_info': 1 })
-    const [after, ...more] = await rows()
-    expect(more).toEqual([])
-    expect(after?.observed_at).toEqual(before?.observed_at)
-    expect(Number(after?.last_seen_at)).toBeGreaterThan(Number(before?.last_seen_at))
-    expect(after?.wotd_url).toBe(before?.wotd_url)
+    const [after, ...others] = await rows()
+    expect(others).toEqual([])
+    expect(after?.observed_at).toEqual(row?.observed_at)
+    expect(Number(after?.last_seen_at)).toBeGreaterThan(Number(row?.last_seen_at))
+    expect(after?.wotd_url).toBe(row?.wotd_url)
   })
 
   it('has no new row for an address of the workout file that depends on the requested format', async () => {
     for (const ext of ['erg', 'zwo', 'erg']) {
       const url = `/oauth/workout-download/w1.${ext}?signed=${ext}`
-      await scene.answer({ ...ANSWER, wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url } })
+      await scene.answer('^/oauth/training_info$', {
+        ...ANSWER,
+        wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url },
+      })
       await scene.pollInfo()
       await scene.heal()
     }
@@ -71,7 +69,7 @@ describe('training info', () => {
 
   it('has a new row when a ride has changed the loads, and keeps the old one', async () => {
     await scene.pollInfo()
-    await scene.steer('POST', 'activities', { seconds: 7_200, kind: 'race' })
+    await scene.add({ seconds: 7_200, kind: 'race' })
     await scene.pollInfo()
     const [before, after, ...more] = await rows()
     expect(more).toEqual([])
@@ -82,12 +80,12 @@ describe('training info', () => {
   })
 
   it('uses the valid parts of an odd answer, and reports the others', async () => {
-    await scene.answer(ANSWER)
+    await scene.answer('^/oauth/training_info$', ANSWER)
     await scene.pollInfo()
     const [row] = await rows()
     expect(row).toMatchObject({ ftp: 251.5, pp: null, tl_total: 42.5, target_low: null, wotd_type: 'None' })
     expect(row?.raw).toMatchObject({ signature: { ftp: '251.5' }, mood: 'newfield' })
-    const drift = await scene.rows(`select field from training.drift where endpoint = 'training_info'`)
+    const drift = await scene.sql`select field from training.drift where endpoint = 'training_info'`
     expect(drift).toContainEqual({ field: 'mood' })
   })
 
@@ -95,7 +93,7 @@ describe('training info', () => {
     await scene.fault('^/oauth/training_info$', { kind: 'html' })
     await expect(scene.pollInfo()).rejects.toThrow('not JSON')
     expect(await rows()).toEqual([])
-    const runs = await scene.rows('select resource, outcome, error_code from training.sync_runs')
+    const runs = await scene.sql`select resource, outcome, error_code from training.sync_runs`
     expect(runs).toEqual([{ resource: 'training_info', outcome: 'failed', error_code: 'not_json' }])
   })
 
@@ -114,8 +112,8 @@ describe('training info', () => {
   })
 
   it('continues after our clock was set back by hours', async () => {
-    await scene.rows(`insert into training.training_info (account_id, observed_at, last_seen_at, raw, status)
-      select account_id, now() + interval '5 hours', now() + interval '5 hours', '{}', 'Tired' from training.accounts`)
+    await scene.sql`insert into training.training_info (account_id, observed_at, last_seen_at, raw, status)
+      select account_id, now() + interval '5 hours', now() + interval '5 hours', '{}', 'Tired' from training.accounts`
     expect(await scene.pollInfo()).toMatchObject({ changed: 1 })
     expect(await scene.pollInfo()).toMatchObject({ changed: 0 })
     expect((await rows()).map((row) => row.wotd_type)).toEqual([null, 'Scheduled'])
@@ -125,7 +123,7 @@ describe('training info', () => {
     const second = await scene.signIn('second')
     await scene.pollInfo()
     await scene.pollInfo(second)
-    const found = await scene.rows('select account_id, weight_kg from training.training_info order by 1')
+    const found = await scene.sql`select account_id, weight_kg from training.training_info order by 1`
     expect(found.map((row) => row.account_id)).toEqual([scene.account.accountId, second.accountId])
     expect(found[0]?.weight_kg).not.toBe(found[1]?.weight_kg)
   })
@@ -136,7 +134,7 @@ describe('training info', () => {
       await scene.pollInfo()
       const before = await rows()
       const { [part]: _left, ...poorer } = { ...(before[0]?.raw as object) } as Record<string, unknown>
-      await scene.answer({ ...poorer, status: 'Tired' })
+      await scene.answer('^/oauth/training_info$', { ...poorer, status: 'Tired' })
       await expect(scene.pollInfo()).rejects.toThrow(
         `training info: the answer lacks ${part} that the service has sent before`,
       )
@@ -145,9 +143,8 @@ describe('training info', () => {
       await scene.rows(failed, ['2 days'])
       await expect(scene.pollInfo()).rejects.toThrow('lacks')
       await scene.rows(failed, ['4 days'])
-      await scene.rows(
-        `update training.sync_runs set started_at = now() - interval '5 days' where resource = 'training_info' and outcome = 'done'`,
-      )
+      await scene.sql`update training.sync_runs set started_at = now() - interval '5 days' where resource = 'training_info'
+        and outcome = 'done'`
       await scene.pollInfo()
       expect(await rows()).toHaveLength(2)
     },
@@ -156,7 +153,7 @@ describe('training info', () => {
   it('without a signature does not fetch every workout again', async () => {
     await scene.pollInfo()
     await scene.pollWorkouts()
-    await scene.rows('update training.training_info set ftp = null, ltp = null, hie = null, pp = null')
+    await scene.sql`update training.training_info set ftp = null, ltp = null, hie = null, pp = null`
     await scene.requests()
     await scene.pollWorkouts()
     expect(await scene.requests()).not.toHaveProperty('GET /oauth/workout/:path')

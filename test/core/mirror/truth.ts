@@ -11,21 +11,7 @@ type Truth = {
   detail: { name: string; summary: Record<string, unknown>; session_data: Record<string, unknown>[] }
 }
 
-const FIELDS = [
-  'power',
-  'mpa',
-  'cad',
-  'alt',
-  'hr',
-  'spd',
-  'tgt',
-  'lat',
-  'lng',
-  'dist',
-  'tws',
-  'xds',
-  'p_raw',
-] as const
+const FIELDS = 'power mpa cad alt hr spd tgt lat lng dist tws xds p_raw'.split(' ')
 
 /** Asks the sandbox for everything it knows of the rider's listed activities, with every sample. */
 export async function fetchTruth(sandboxUrl: string, rider = 'rider'): Promise<Truth[]> {
@@ -33,7 +19,8 @@ export async function fetchTruth(sandboxUrl: string, rider = 'rider'): Promise<T
   return Promise.all(paths.map((path) => fetchOne(sandboxUrl, path)))
 }
 
-async function findListed(sandboxUrl: string, rider: string): Promise<string[]> {
+/** Asks the sandbox for the paths of the rider's listed activities. */
+export async function findListed(sandboxUrl: string, rider: string): Promise<string[]> {
   type All = { activities: Array<{ path: string; rider: string; listed: boolean }> }
   const { activities } = await steer<All>(sandboxUrl, 'GET', 'activities')
   return activities.filter((activity) => activity.listed && activity.rider === rider).map(({ path }) => path)

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fetchWanted } from '../../../src/core/mirror/fetch-wanted.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
+import { fetchWanted } from '../../../src/core/mirror/sync-activities.ts'
 import type { AccountService } from '../../../src/core/service/service.ts'
 import { findActivity, findWanted } from '../../../src/core/store/activities/wanted.ts'
 import { openStore, type Store } from '../../../src/core/store/store.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
@@ -72,13 +71,13 @@ describe('two workers on one activity', () => {
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
     await gate.reached
-    await rig.steer('PATCH', `activities/${path}`, { name: 'Newer', scale_power: 1.2 })
+    await rig.edit(path, { name: 'Newer', scale_power: 1.2 })
     expect(await fetchBy(beside(), activityId)).toBe('fetched')
     gate.open()
     expect(await slow).toBe('older')
-    const [row] = await rig.rows('select name, detail_state from training.activities where path = $1', [path])
+    const [row] = await rig.sql`select name, detail_state from training.activities where path = ${path}`
     expect(row).toEqual({ name: 'Newer', detail_state: 'mirrored' })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await expectMirrored(rig)
   })
 
@@ -88,13 +87,13 @@ describe('two workers on one activity', () => {
     const { deps, gate } = heldBack()
     const slow = fetchBy(deps, activityId)
     await gate.reached
-    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.3 })
+    await rig.edit(path, { scale_power: 1.3 })
     await pollActivities(beside(), { account: rig.account })
     gate.open()
     await slow
-    const [row] = await rig.rows('select detail_state from training.activities where path = $1', [path])
+    const [row] = await rig.sql`select detail_state from training.activities where path = ${path}`
     expect(row).toEqual({ detail_state: 'wanted' })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await expectMirrored(rig)
   })
 
@@ -103,25 +102,24 @@ describe('two workers on one activity', () => {
     const { activityId } = await wanted()
     const workers = [rig.app.mirror, beside(), rig.app.mirror, beside()]
     await Promise.all(workers.map((deps) => fetchBy(deps, activityId)))
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await expectMirrored(rig)
-    const curves = await rig.rows(
-      'select 1 from training.power_curves group by activity_id, duration_s having count(*) > 1',
-    )
+    const curves =
+      await rig.sql`select 1 from training.power_curves group by activity_id, duration_s having count(*) > 1`
     expect(curves).toEqual([])
   })
 
   it('leave one result when both fetch everything at once', async () => {
-    await rig.steer('POST', 'activities', { seconds: 300 })
+    await rig.add({ seconds: 300 })
     await pollActivities(rig.app.mirror, { account: rig.account })
     const input = { account: rig.account, concurrency: 2 }
     for (let times = 0; times < 3; times++) {
       const ends = [rig.app.mirror, beside()].map((deps) => fetchWanted(deps, input))
       for (const { failed } of await Promise.all(ends)) expect(failed).toBe(0)
       await expectMirrored(rig)
-      await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
+      await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null`
     }
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await expectMirrored(rig)
   })
 
@@ -130,9 +128,9 @@ describe('two workers on one activity', () => {
     const { activityId, path } = await wanted()
     const ahead = { ...rig.app.mirror, now: () => new Date(Date.now() + 3 * 3_600_000) }
     expect(await fetchBy(ahead, activityId)).toBe('fetched')
-    await rig.rows(`update training.activities set wanted_at = wanted_at + interval '3 hours'`)
-    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.4 })
-    expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ failed: 0, pending: 0 })
+    await rig.sql`update training.activities set wanted_at = wanted_at + interval '3 hours'`
+    await rig.edit(path, { scale_power: 1.4 })
+    expect(await rig.sync()).toMatchObject({ failed: 0, pending: 0 })
     await expectMirrored(rig)
   })
 })

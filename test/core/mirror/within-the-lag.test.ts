@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fetchWanted } from '../../../src/core/mirror/fetch-wanted.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
+import { fetchWanted } from '../../../src/core/mirror/sync-activities.ts'
 import { MINUTE } from '../../../src/kit/time.ts'
 import { openRig, type Rig } from './rig.ts'
 
@@ -18,14 +18,14 @@ describe('an activity that was updated within the lag', () => {
   }
   /** Polls and fetches; returns how many requests were made for activities. */
   const pass = async () => {
-    await rig.steer('POST', 'counts/reset')
+    await rig.requests()
     await pollActivities(mirror, { account: rig.account })
     await fetchWanted(mirror, { account: rig.account, concurrency: 2 })
-    const { requests } = (await rig.steer('GET', 'counts')) as { requests: Record<string, number> }
+    const requests = await rig.requests()
     return requests['GET /oauth/activity/:path'] ?? 0
   }
   const states = async () =>
-    await rig.rows('select distinct detail_state, next_fetch_at is null as done from training.activities')
+    await rig.sql`select distinct detail_state, next_fetch_at is null as done from training.activities`
 
   beforeEach(async () => {
     aheadMs = 0
@@ -42,7 +42,7 @@ describe('an activity that was updated within the lag', () => {
     mirror = { ...rig.app.mirror, now, serviceOf }
     await pass()
     await wait(MINUTE)
-    for (let index = 0; index < ACTIVITIES; index++) await rig.steer('POST', 'activities', { seconds: 60 })
+    for (let index = 0; index < ACTIVITIES; index++) await rig.add({ seconds: 60 })
     expect(await pass()).toBe(ACTIVITIES)
     await wait(MINUTE)
     // Changed so shortly before the last poll that it may have come after it.
@@ -68,34 +68,30 @@ describe('an activity that was updated within the lag', () => {
 
   it('arrives at once when it is edited again with the same entry', async () => {
     await wait(MINUTE)
-    const [{ path, avg_power: before } = {}] = await rig.rows(
-      'select path, avg_power from training.activities',
-    )
-    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.5 })
+    const [{ path, avg_power: before } = {}] = await rig.sql`select path, avg_power from training.activities`
+    await rig.edit(path, { scale_power: 1.5 })
     expect(await pass()).toBe(2)
-    const [after] = await rig.rows('select avg_power from training.activities where path = $1', [path])
+    const [after] = await rig.sql`select avg_power from training.activities where path = ${path}`
     expect(after?.avg_power).toBeGreaterThan(Number(before))
   })
 
   it('arrives when the service dates an edit before the last poll', async () => {
     await wait(MINUTE)
     await pass()
-    const [{ path, avg_power: before } = {}] = await rig.rows(
-      'select path, avg_power from training.activities',
-    )
+    const [{ path, avg_power: before } = {}] = await rig.sql`select path, avg_power from training.activities`
     await rig.steer('PATCH', 'settings', { clock_skew_ms: aheadMs - 5 * MINUTE })
-    await rig.steer('PATCH', `activities/${path}`, { scale_power: 1.5 })
+    await rig.edit(path, { scale_power: 1.5 })
     for (let minute = 0; minute < 40; minute += 10) {
       await wait(10 * MINUTE)
       await pass()
     }
-    const [after] = await rig.rows('select avg_power from training.activities where path = $1', [path])
+    const [after] = await rig.sql`select avg_power from training.activities where path = ${path}`
     expect(after?.avg_power).toBeGreaterThan(Number(before))
   })
 
   it('is not fetched at each poll when it fails or awaits its samples', async () => {
-    const [{ path } = {}] = await rig.rows('select path from training.activities')
-    await rig.steer('PATCH', `activities/${path}`, { broken: 'html' })
+    const [{ path } = {}] = await rig.sql`select path from training.activities`
+    await rig.edit(path, { broken: 'html' })
     await wait(3 * MINUTE)
     await pass()
     await wait(MINUTE)

@@ -7,11 +7,9 @@ import { openScene, type Scene } from './training-scene.ts'
 describe('the workout of the day', () => {
   let scene: Scene
   const files = () =>
-    scene.rows(
-      'select workout_id, format, content, sha256, fetched_at from training.workout_files order by 1, 2',
-    )
+    scene.sql`select workout_id, format, content, sha256, fetched_at from training.workout_files order by 1, 2`
   const wotd = async () =>
-    (await scene.rows('select * from training.training_info order by observed_at desc limit 1'))[0] ?? {}
+    (await scene.sql`select * from training.training_info order by observed_at desc limit 1`)[0] ?? {}
   beforeEach(async () => {
     scene = await openScene()
   })
@@ -28,27 +26,23 @@ describe('the workout of the day', () => {
       expect(content).toMatch(file.format === 'erg' ? /^\[COURSE HEADER\]/ : /^<\?xml/)
     }
     expect((await wotd()).wotd_url).toMatch(/\/oauth\/workout-download\/.+\.(erg|zwo)$/)
-    const runs = await scene.rows(
-      `select outcome, fetched, failed from training.sync_runs where resource = 'workout_of_day'`,
-    )
+    const runs =
+      await scene.sql`select outcome, fetched, failed from training.sync_runs where resource = 'workout_of_day'`
     expect(runs).toEqual([{ outcome: 'done', fetched: 2, failed: 0 }])
+    // An unchanged content is not written again.
+    await scene.sql`update training.workout_files set made_for = '{}', content = 'as it lies there'`
+    expect(await scene.pollInfo()).toMatchObject({ fetched: 2 })
+    expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
   })
 
   it('is downloaded again when the signature changes', async () => {
     await scene.pollInfo()
     const before = await files()
-    for (let i = 0; i < 3; i++) await scene.steer('POST', 'activities', { seconds: 10_800, kind: 'race' })
+    for (let i = 0; i < 3; i++) await scene.add({ seconds: 10_800, kind: 'race' })
     expect(await scene.pollInfo()).toMatchObject({ changed: 1, fetched: 2 })
     const after = await files()
     expect(after[0]?.content).not.toBe(before[0]?.content)
     expect(after.every((file, i) => Number(file.fetched_at) > Number(before[i]?.fetched_at))).toBe(true)
-  })
-
-  it('keeps an unchanged content', async () => {
-    await scene.pollInfo()
-    await scene.rows(`update training.workout_files set made_for = '{}', content = 'as it lies there'`)
-    expect(await scene.pollInfo()).toMatchObject({ fetched: 2 })
-    expect((await files()).map((file) => file.content)).toEqual(['as it lies there', 'as it lies there'])
   })
 
   it('has and requests no files when there is none', async () => {
@@ -85,7 +79,10 @@ describe('the workout of the day', () => {
         `//127.0.0.1:${port}/w.erg`,
         `http://${host}@127.0.0.1:${port}/w.erg`,
       ]) {
-        await scene.answer({ success: true, wotd: { type: 'Forecast', name: 'W', workoutId: 'w', url } })
+        await scene.answer('^/oauth/training_info$', {
+          success: true,
+          wotd: { type: 'Forecast', name: 'W', workoutId: 'w', url },
+        })
         expect(await scene.pollInfo()).toMatchObject({ fetched: 0, failed: 2 })
         await scene.heal()
       }

@@ -8,14 +8,14 @@ const DEFINITION = 'GET /oauth/workout/:path'
 describe('the workouts', () => {
   let scene: Scene
   const listed = () =>
-    scene.rows('select * from training.workouts where absent_since is null order by account_id, path')
+    scene.sql`select * from training.workouts where absent_since is null order by account_id, path`
   const own = async () => (await listed()).filter((row) => row.account_id !== null)
   const absent = async () =>
-    (await scene.rows('select path from training.workouts where absent_since is not null order by 1')).map(
+    (await scene.sql`select path from training.workouts where absent_since is not null order by 1`).map(
       (row) => row.path,
     )
   const sets = (path: string) =>
-    scene.rows('select * from training.workout_sets where path = $1 order by account_id, position', [path])
+    scene.sql`select * from training.workout_sets where path = ${path} order by account_id, position`
   beforeEach(async () => {
     scene = await openScene()
   })
@@ -31,7 +31,7 @@ describe('the workouts', () => {
       expect(row).toMatchObject({ path: raw.path, name: raw.name, description: raw.description })
       expect(row.last_modified).toEqual(new Date(Number(raw.last_modified) * 1_000))
     }
-    const [info] = await scene.rows('select ftp, ltp, hie, pp from training.training_info')
+    const [info] = await scene.sql`select ftp, ltp, hie, pp from training.training_info`
     const tempo = await sets('own0tempo0000001')
     expect(tempo.map((set) => set.name)).toEqual(['Warmup', 'Intervals', 'Cooldown'])
     expect(tempo[1]).toMatchObject({
@@ -49,17 +49,21 @@ describe('the workouts', () => {
   it('are kept as the service resolved them, with unknown fields', async () => {
     const definition = {
       ...{ success: true, name: 'Tempo \u0000at noon', description: null, coach: { id: '07' } },
-      workout: [{ name: 'Work', power: '146.5', duration: '00:10:00', cadence: 95 }],
+      workout: [
+        { name: 'Work', power: '146.5', duration: '00:10:00', cadence: 95 },
+        { name: 'Long', duration: '00:59:20', duration_rest: '01:30', interval_count: '2', index: '0' },
+      ],
     }
-    await scene.answer(definition, `^/oauth/workout/${OWN[0]}$`)
+    await scene.answer(`^/oauth/workout/${OWN[0]}$`, definition)
     await scene.pollWorkouts()
-    const [kept] = await scene.rows(
-      'select name, description, raw from training.workout_definitions where path = $1',
-      [OWN[0]],
-    )
+    const [kept] =
+      await scene.sql`select name, description, raw from training.workout_definitions where path = ${OWN[0]}`
     const name = 'Tempo at noon'
     expect(kept).toEqual({ name, description: null, raw: { ...definition, name } })
-    expect(await sets(String(OWN[0]))).toMatchObject([{ name: 'Work', power: 146.5, duration: 600 }])
+    expect(await sets(String(OWN[0]))).toMatchObject([
+      { name: 'Work', power: 146.5, duration: 600 },
+      { duration: 3_560, duration_rest: 90, interval_count: 2, index: 0, power: null },
+    ])
     const [own] = await scene.rows(
       `select d.name = w.name and d.description = w.description as same, jsonb_array_length(d.raw->'workout') as sets
        from training.workout_definitions d join training.workouts w using (account_id, path) where path = $1`,
@@ -72,15 +76,11 @@ describe('the workouts', () => {
     await scene.pollWorkouts()
     const path = String(OWN[0])
     const before = await sets(path)
-    await scene.rows(`update training.workout_definitions set resolved_at = '2020-01-01' where path = $1`, [
-      path,
-    ])
-    await scene.answer({ success: true, name: 'Tempo', workout: [] }, `^/oauth/workout/${path}$`)
+    await scene.sql`update training.workout_definitions set resolved_at = '2020-01-01' where path = ${path}`
+    await scene.answer(`^/oauth/workout/${path}$`, { success: true, name: 'Tempo', workout: [] })
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
     expect(await sets(path)).toEqual(before)
-    const [row] = await scene.rows('select fetch_error from training.workout_definitions where path = $1', [
-      path,
-    ])
+    const [row] = await scene.sql`select fetch_error from training.workout_definitions where path = ${path}`
     expect(row?.fetch_error).toContain('the answer lacks all of its sets that the service has sent before')
     await scene.heal()
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
@@ -89,10 +89,10 @@ describe('the workouts', () => {
   it('keep their names where an entry has none', async () => {
     await scene.pollWorkouts()
     const before = (await own()).map(({ path, name }) => ({ path, name }))
-    await scene.answer(
-      { success: true, workouts: OWN.map((path) => ({ path, description: 'New' })) },
-      '^/oauth/workouts$',
-    )
+    await scene.answer('^/oauth/workouts$', {
+      success: true,
+      workouts: OWN.map((path) => ({ path, description: 'New' })),
+    })
     await scene.pollWorkouts()
     const after = await own()
     expect(after.map(({ path, name }) => ({ path, name }))).toEqual(before)
@@ -105,8 +105,10 @@ describe('the workouts', () => {
     expect(await listed()).toHaveLength(DEFAULTS)
   })
 
-  it('ask for both lists and for nothing else when nothing has changed', async () => {
+  it('ask for both lists and for nothing else when nothing has changed, also without sets', async () => {
+    await scene.answer(`^/oauth/workout/${OWN[0]}$`, { success: true, name: 'Rest', workout: [] })
     await scene.pollWorkouts()
+    expect(await sets(String(OWN[0]))).toEqual([])
     const before = await listed()
     await scene.requests()
     expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
@@ -125,7 +127,7 @@ describe('the workouts', () => {
 
   it('are resolved again, every one, when the signature has changed', async () => {
     await scene.pollWorkouts()
-    for (let i = 0; i < 3; i++) await scene.steer('POST', 'activities', { seconds: 10_800, kind: 'race' })
+    for (let i = 0; i < 3; i++) await scene.add({ seconds: 10_800, kind: 'race' })
     await scene.pollInfo()
     await scene.requests()
     const [before] = await sets('own0tempo0000001')
@@ -151,14 +153,14 @@ describe('the workouts', () => {
   it('stay when a list of several is suddenly empty, until it has been so for days', async () => {
     await scene.pollWorkouts()
     const before = await listed()
-    await scene.answer({ success: true, workouts: [] }, '^/oauth/workout$')
+    await scene.answer('^/oauth/workout$', { success: true, workouts: [] })
     await expect(scene.pollWorkouts()).rejects.toMatchObject({ code: 'list_shrunken' })
     expect(await listed()).toEqual(before)
-    const [run] = await scene.rows(
-      `select outcome, error_code from training.sync_runs where resource = 'default_workouts' order by run_id desc`,
-    )
+    const [run] =
+      await scene.sql`select outcome, error_code from training.sync_runs where resource = 'default_workouts'
+      order by run_id desc`
     expect(run).toEqual({ outcome: 'failed', error_code: 'list_shrunken' })
-    await scene.rows(`update training.sync_runs set started_at = started_at - interval '4 days'`)
+    await scene.sql`update training.sync_runs set started_at = started_at - interval '4 days'`
     await scene.pollWorkouts()
     expect(await absent()).toHaveLength(DEFAULTS)
     expect(await own()).toHaveLength(OWN.length)
@@ -173,7 +175,7 @@ describe('the workouts', () => {
 
   it('stay when a list has an entry that cannot be read', async () => {
     await scene.pollWorkouts()
-    await scene.answer({ success: true, workouts: [{ path: OWN[0], name: 1 }, 7] }, '^/oauth/workouts$')
+    await scene.answer('^/oauth/workouts$', { success: true, workouts: [{ path: OWN[0], name: 1 }, 7] })
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
     expect(await absent()).toEqual([])
     expect((await own())[0]?.name).toBe('1')
@@ -194,58 +196,33 @@ describe('the workouts', () => {
     expect((await sets('own0tempo0000001'))[1]?.interval_count).toBe(2)
   })
 
-  it('read a duration that is a clock', async () => {
-    const workout = [
-      { name: 'Long', duration: '00:59:20', duration_rest: '01:30', interval_count: '2', index: '0' },
-    ]
-    await scene.answer({ success: true, name: 'x', workout }, `^/oauth/workout/${OWN[0]}$`)
-    await scene.pollWorkouts()
-    expect((await sets('own0tempo0000001'))[0]).toMatchObject({
-      ...{ duration: 3_560, duration_rest: 90, interval_count: 2, index: 0, power: null },
-    })
-  })
-
-  it('without sets are resolved, and not fetched again', async () => {
-    await scene.answer({ success: true, name: 'Rest', workout: [] }, `^/oauth/workout/${OWN[0]}$`)
-    await scene.pollWorkouts()
-    await scene.requests()
-    expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
-    expect(await scene.requests()).toEqual({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
-    expect(await sets('own0tempo0000001')).toEqual([])
-  })
-
-  it('that cannot be fetched have the reason in their row until they can', async () => {
-    const failures = () =>
-      scene.rows('select path, fetch_error from training.workout_definitions where failed_at is not null')
-    await scene.fault(`^/oauth/workout/${OWN[0]}$`, { kind: 'status', status: 404 })
-    await scene.pollWorkouts()
-    expect(await failures()).toEqual([{ path: OWN[0], fetch_error: expect.stringContaining('404') }])
-    await scene.heal()
-    await scene.pollWorkouts()
-    expect(await failures()).toEqual([])
-  })
-
   it.each([
-    ['500', { kind: 'status', status: 500 }],
-    ['HTML', { kind: 'html' }],
-    ['no success', { kind: 'status', status: 200, body: { success: false } }],
-    ['404', { kind: 'status', status: 404 }],
-  ])('are mirrored after one that answers %s, which is named, kept and recovers', async (_what, fault) => {
-    await scene.pollWorkouts()
-    const before = await sets('own0tempo0000001')
-    await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: 'Edited' })
-    await scene.steer('PATCH', `workouts/${OWN[1]}`, { name: 'Edited, too' })
-    await scene.fault(`^/oauth/workout/${OWN[0]}$`, fault)
-    expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 1 })
-    expect(scene.log.lines).toContainEqual(expect.objectContaining({ level: 'error', path: OWN[0] }))
-    expect(await sets('own0tempo0000001')).toEqual(before)
-    await scene.heal()
-    expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 0 })
-    const outcomes = await scene.rows(
-      `select outcome from training.sync_runs where resource = 'workout_definitions' order by run_id`,
-    )
-    expect(outcomes.map((run) => run.outcome)).toEqual(['done', 'partial', 'done'])
-  })
+    ['500', { kind: 'status', status: 500 }, '500'],
+    ['HTML', { kind: 'html' }, 'not JSON'],
+    ['no success', { kind: 'status', status: 200, body: { success: false } }, ''],
+    ['404', { kind: 'status', status: 404 }, '404'],
+  ])(
+    'are mirrored after one that answers %s, which is named, kept and recovers',
+    async (_what, fault, reason) => {
+      const failures = () =>
+        scene.sql`select path, fetch_error from training.workout_definitions where failed_at is not null`
+      await scene.pollWorkouts()
+      const before = await sets('own0tempo0000001')
+      await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: 'Edited' })
+      await scene.steer('PATCH', `workouts/${OWN[1]}`, { name: 'Edited, too' })
+      await scene.fault(`^/oauth/workout/${OWN[0]}$`, fault)
+      expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 1 })
+      expect(scene.log.lines).toContainEqual(expect.objectContaining({ level: 'error', path: OWN[0] }))
+      expect(await failures()).toEqual([{ path: OWN[0], fetch_error: expect.stringContaining(reason) }])
+      expect(await sets('own0tempo0000001')).toEqual(before)
+      await scene.heal()
+      expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 0 })
+      expect(await failures()).toEqual([])
+      const outcomes =
+        await scene.sql`select outcome from training.sync_runs where resource = 'workout_definitions' order by run_id`
+      expect(outcomes.map((run) => run.outcome)).toEqual(['done', 'partial', 'done'])
+    },
+  )
 
   it('of two accounts are kept apart, and the default ones are resolved for each', async () => {
     const second = await scene.signIn('second')

@@ -70,7 +70,8 @@ describe('values are derived from the main run of a recording:', () => {
     const { row, run, samples: kept, powerCurve, intensity, measures } = derive(samples, duration)
     expect([row.elapsedS, run.straySamples, kept.count]).toEqual([elapsed, strays, samples.length])
     const counted = samples.length - strays
-    expect(intensity?.powerZonesS?.reduce((sum, seconds) => sum + seconds, 0)).toBe(counted)
+    const zones = ([1, 2, 3, 4, 5, 6, 7] as const).map((zone) => intensity?.[`powerZ${zone}S`] ?? 0)
+    expect(zones.reduce((sum, seconds) => sum + seconds, 0)).toBe(counted)
     expect(measures?.workKj).toBeCloseTo((150 * counted) / 1_000)
     expect(powerCurve?.points[0]).toEqual({ durationS: 1, watts: 150 })
     expect(powerCurve?.points.at(-1)?.durationS).toBe(elapsed + 1)

@@ -9,6 +9,7 @@ import {
 } from '../../../src/core/normalize/local-start.ts'
 import type { ZoneFacts } from '../../../src/core/store/activities/zone-rows.ts'
 import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
+import { readTable } from '../../kit/table.ts'
 
 type Spot = readonly [number, number]
 
@@ -35,71 +36,25 @@ function placeOf(spots: readonly Spot[]) {
 }
 
 describe('a start that the service sends in UTC', () => {
-  it.each([
-    ['Auckland', '2026-03-01 19:00:00', AUCKLAND, '2026-03-02 08:00:00', 'Pacific/Auckland'],
-    ['San Francisco', '2026-03-02 02:30:00', SAN_FRANCISCO, '2026-03-01 18:30:00', 'America/Los_Angeles'],
-    ['Kathmandu, +05:45', '2026-03-01 23:15:00', KATHMANDU, '2026-03-02 05:00:00', 'Asia/Kathmandu'],
-    [
-      'Nukuʻalofa, +13',
-      '2026-03-01 11:30:00',
-      [-21.1393, -175.2049],
-      '2026-03-02 00:30:00',
-      'Pacific/Tongatapu',
-    ],
-    [
-      'Pago Pago, −11',
-      '2026-03-01 10:59:59',
-      [-14.2756, -170.702],
-      '2026-02-28 23:59:59',
-      'Pacific/Pago_Pago',
-    ],
-    [
-      'Lord Howe, summer: +11',
-      '2026-01-01 13:00:00',
-      [-31.5553, 159.0821],
-      '2026-01-02 00:00:00',
-      'Australia/Lord_Howe',
-    ],
-    [
-      'Lord Howe, winter: +10:30',
-      '2026-07-01 13:30:00',
-      [-31.5553, 159.0821],
-      '2026-07-02 00:00:00',
-      'Australia/Lord_Howe',
-    ],
-    [
-      'Berlin, the night that has no 2 o’clock',
-      '2026-03-29 01:00:00',
-      [52.52, 13.405],
-      '2026-03-29 03:00:00',
-      'Europe/Berlin',
-    ],
-    [
-      'Berlin, the first 2:30 of the night that has two',
-      '2026-10-25 00:30:00',
-      [52.52, 13.405],
-      '2026-10-25 02:30:00',
-      'Europe/Berlin',
-    ],
-    [
-      'Berlin, the second 2:30',
-      '2026-10-25 01:30:00',
-      [52.52, 13.405],
-      '2026-10-25 02:30:00',
-      'Europe/Berlin',
-    ],
-    [
-      'Berlin in 1979, without summer time',
-      '1979-07-01 10:00:00',
-      [52.52, 13.405],
-      '1979-07-01 11:00:00',
-      'Europe/Berlin',
-    ],
-    ['the Atlantic, by longitude', '2026-03-01 12:00:00', [40, -40], '2026-03-01 09:00:00', 'Etc/GMT+3'],
-    ['the 180th meridian', '2026-03-01 12:00:00', [-16.8, 180], '2026-03-02 00:00:00', 'Pacific/Fiji'],
-  ] as const)('has the clock of the place: %s', (_where, utc, spot, local, timezone) => {
+  it.each(
+    readTable(`
+      Auckland | 2026-03-01 19:00:00 | -36.8485, 174.7633 | 2026-03-02 08:00:00 | Pacific/Auckland
+      San Francisco | 2026-03-02 02:30:00 | 37.7749, -122.4194 | 2026-03-01 18:30:00 | America/Los_Angeles
+      Kathmandu, +05:45 | 2026-03-01 23:15:00 | 27.7172, 85.324 | 2026-03-02 05:00:00 | Asia/Kathmandu
+      Nukuʻalofa, +13 | 2026-03-01 11:30:00 | -21.1393, -175.2049 | 2026-03-02 00:30:00 | Pacific/Tongatapu
+      Pago Pago, −11 | 2026-03-01 10:59:59 | -14.2756, -170.702 | 2026-02-28 23:59:59 | Pacific/Pago_Pago
+      Lord Howe, summer: +11 | 2026-01-01 13:00:00 | -31.5553, 159.0821 | 2026-01-02 00:00:00 | Australia/Lord_Howe
+      Lord Howe, winter: +10:30 | 2026-07-01 13:30:00 | -31.5553, 159.0821 | 2026-07-02 00:00:00 | Australia/Lord_Howe
+      Berlin, the night that has no 2 o’clock | 2026-03-29 01:00:00 | 52.52, 13.405 | 2026-03-29 03:00:00 | Europe/Berlin
+      Berlin, the first 2:30 of the night that has two | 2026-10-25 00:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
+      Berlin, the second 2:30 | 2026-10-25 01:30:00 | 52.52, 13.405 | 2026-10-25 02:30:00 | Europe/Berlin
+      Berlin in 1979, without summer time | 1979-07-01 10:00:00 | 52.52, 13.405 | 1979-07-01 11:00:00 | Europe/Berlin
+      the Atlantic, by longitude | 2026-03-01 12:00:00 | 40, -40 | 2026-03-01 09:00:00 | Etc/GMT+3
+      the 180th meridian | 2026-03-01 12:00:00 | -16.8, 180 | 2026-03-02 00:00:00 | Pacific/Fiji`),
+  )('has the clock of the place: %s', (_where, utc = '', spot = '', local, timezone) => {
+    const [lat = 0, lng = 0] = spot.split(',').map(Number)
     const at = `${utc.replace(' ', 'T')}.000Z`
-    expect(startAt(utc, spot)).toEqual({ at, local, timezone, timezoneSource: 'position' })
+    expect(startAt(utc, [lat, lng])).toEqual({ at, local, timezone, timezoneSource: 'position' })
   })
 
   it('has the clock of each side of a border', () => {
@@ -171,11 +126,7 @@ it.each([
 )
 
 it('the instant is the one sent, whatever the place; the wall clock differs by the offset', () => {
-  const instants = fc.date({
-    min: new Date('1900-01-01'),
-    max: new Date('2099-12-31'),
-    noInvalidDate: true,
-  })
+  const instants = fc.date({ min: new Date('1900-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
   const spots = fc.tuple(
     fc.double({ min: -90, max: 90, noNaN: true }),
     fc.double({ min: -180, max: 180, noNaN: true }),

@@ -7,11 +7,12 @@ import {
   normalizeListEntry,
   normalizePlace,
 } from '../../../src/core/normalize/activity-answer.ts'
-import { normalizeDefinition, normalizeWorkoutEntry } from '../../../src/core/normalize/workout-rows.ts'
+import { normalizeDefinition, normalizeWorkoutEntry } from '../../../src/core/normalize/training-rows.ts'
 import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
 import { parseTrainingInfo, parseWorkout } from '../../../src/core/service/wire/wire-workouts.ts'
 import { unwrap } from '../../kit/parsed.ts'
 import { makeSamples, makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
+import { readWords } from '../../kit/table.ts'
 
 const NO_SAMPLES = makeSamplesOf([])
 const NOWHERE = normalizePlace(NO_SAMPLES)
@@ -30,47 +31,23 @@ describe('a row', () => {
 
   it('has each value that was sent in a column', () => {
     const number = counter()
-    const loads = () => ({ low: number(), high: number(), peak: number(), total: number() })
+    const numbers = (names: string) => Object.fromEntries(readWords(names).map((name) => [name, number()]))
+    const loads = () => numbers('low high peak total')
     const info = {
       ...{ status: 'Fresh', weight: number(), source: 'account', tl: loads(), targetXSS: loads() },
-      signature: { ftp: number(), ltp: number(), hie: number(), pp: number() },
+      signature: numbers('ftp ltp hie pp'),
       wotd: { type: 'A', name: 'B', workoutId: 'C', description: 'D', difficulty: number(), url: 'E' },
     }
     expect(valuesOf(makeRow(TRAINING_INFO_FIELDS, unwrap(parseTrainingInfo(info))))).toEqual(valuesOf(info))
     const summary = {
-      ...{ xss: number(), xlss: number(), xhss: number(), xpss: number(), xep: number(), mep: number() },
-      ...{
-        tws: number(),
-        sp: number(),
-        sfd: number(),
-        focus: 'Climber',
-        specificity: 'Pure',
-        difficulty: number(),
-      },
-      ...{
-        difficulty_rating: 'Hard',
-        distance: number(),
-        duration: number(),
-        medal: number(),
-        breakthrough: number(),
-      },
-      ...{
-        total_grams_carbs: number(),
-        total_grams_fat: number(),
-        training_status: number(),
-        freshness: 'Red',
-      },
+      ...numbers('xss xlss xhss xpss xep mep tws sp sfd difficulty distance duration medal breakthrough'),
+      ...numbers('total_grams_carbs total_grams_fat training_status'),
+      ...{ focus: 'Climber', specificity: 'Pure', difficulty_rating: 'Hard', freshness: 'Red' },
       ...{ street_view: 'F', activity_map: 'G', chart_view: 'H' },
-      sig: { ftp: number(), atc: number(), pp: number() },
-      prev_sig: { ftp: number(), atc: number(), pp: number(), ltp: number() },
-      session: {
-        ...{ max_power: number(), avg_power: number(), max_cadence: number() },
-        ...{ total_elevation_gain: number(), total_calories: number() },
-      },
-      progression: {
-        ...{ tl: { ftp: number(), hie: number(), pp: number() }, date: 'I', form: number() },
-        rl: { ftp: number(), hie: number(), pp: number() },
-      },
+      sig: numbers('ftp atc pp'),
+      prev_sig: numbers('ftp atc pp ltp'),
+      session: numbers('max_power avg_power max_cadence total_elevation_gain total_calories'),
+      progression: { ...{ tl: numbers('ftp hie pp'), date: 'I', form: number() }, rl: numbers('ftp hie pp') },
     }
     const detail = unwrap(parseActivity({ summary }))
     expect(valuesOf(normalizeDetail(detail, NO_SAMPLES, NOWHERE))).toEqual(valuesOf(summary))
@@ -109,7 +86,7 @@ describe('an activity', () => {
   it('without a signature has the measures that need none', () => {
     const session_data = columnsOf([{ unix_time: 1_000, power: 100 }]) ?? null
     const { intensity, measures } = normalizeActivity({ session_data, drift: [] }).derived
-    expect(intensity).toMatchObject({ ftp: null, powerZonesS: null, aboveFtpS: null })
+    expect(intensity).toMatchObject({ ftp: null, powerZ1S: null, powerZ7S: null, aboveFtpS: null })
     expect(measures).toMatchObject({ meanPower: 100, intensity: null })
   })
 })
@@ -121,14 +98,8 @@ describe('the place of an activity', () => {
     )
 
   it('is the first position and the box around all of them, up to the poles and the 180th meridian', () => {
-    expect(placeOf([0, 0], [0, 7], [5, 0])).toEqual({
-      startLat: 0,
-      startLng: 7,
-      south: 0,
-      north: 5,
-      west: 0,
-      east: 7,
-    })
+    const box = { south: 0, north: 5, west: 0, east: 7 }
+    expect(placeOf([0, 0], [0, 7], [5, 0])).toEqual({ startLat: 0, startLng: 7, ...box })
     for (const [lat, lng] of [
       [90, 180],
       [-90, -180],

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSameSignature, isSameTrainingInfo } from '../../../src/core/normalize/same-training-info.ts'
-import { normalizeWorkoutEntry } from '../../../src/core/normalize/workout-rows.ts'
+import {
+  isSameSignature,
+  isSameTrainingInfo,
+  normalizeWorkoutEntry,
+} from '../../../src/core/normalize/training-rows.ts'
 
 const INFO = {
   success: true,

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { recordAbsent } from '../../../src/core/store/activities/absent.ts'
-import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import { makeRow } from '../../../src/core/fields/field.ts'
+import { TRAINING_INFO_FIELDS } from '../../../src/core/fields/training-fields.ts'
+import { recordAbsent, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { recordUnchanged } from '../../../src/core/store/activities/write-activities.ts'
 import { checkSince, pruneChanges } from '../../../src/core/store/feed/change-rows.ts'
 import type { Store } from '../../../src/core/store/store.ts'
-import { recordTrainingInfo } from '../../../src/core/store/training/training-info-rows.ts'
-import { recordWorkoutsAbsent, upsertWorkouts } from '../../../src/core/store/training/workout-lists.ts'
+import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.ts'
+import { recordWorkoutsAbsent, upsertWorkouts } from '../../../src/core/store/workout-rows.ts'
 import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { WAITING_FOR_LOCK } from '../../kit/postgres.ts'
-import { detailInput, recordDetail } from './detail.ts'
-import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+import { detailInput, openAccount, openActivity, recordDetail } from './detail.ts'
+import { listed, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 8, minute))
 
@@ -61,8 +62,7 @@ describe('the change feed has', () => {
   })
 
   it('an absent and a returned activity', async () => {
-    const { store } = await openTestStore()
-    const { accountId, activityId } = await makeActivity(store, at(0))
+    const { store, accountId, activityId, list } = await openActivity(at(0))
     const read = makeReader(store)
     await read(1)
     await store.transaction((tx) =>
@@ -70,9 +70,7 @@ describe('the change feed has', () => {
     )
     const absent_since = '2026-03-01T08:01:00+00:00'
     expect(await read(1)).toEqual([{ kind: 'activity.absent', path: 'p1', detail: { absent_since } }])
-    await store.transaction((tx) =>
-      upsertListed(tx, { accountId, entries: [listed('p1', { name: 'Back' })], listedAt: at(2) }),
-    )
+    await list([listed('p1', { name: 'Back' })], at(2))
     expect(await read(2)).toEqual([
       { kind: 'activity.back', path: 'p1', detail: { absent_since } },
       { kind: 'activity.changed', path: 'p1', detail: { name: ['Ride p1', 'Back'] } },
@@ -80,13 +78,12 @@ describe('the change feed has', () => {
   })
 
   it('training information and workouts', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, accountId } = await openAccount()
     const read = makeReader(store)
     const info = (ftp: number, minute: number) => ({
       accountId,
       requestedAt: at(minute),
-      row: { ...EMPTY_INFO, ftp },
+      row: makeRow(TRAINING_INFO_FIELDS, { ftp }),
       raw: { ftp },
       isSame: (before: unknown, now: unknown) => JSON.stringify(before) === JSON.stringify(now),
     })
@@ -119,31 +116,22 @@ describe('the change feed has', () => {
   })
 
   it('a workout of the default list, which belongs to no account', async () => {
-    const { store } = await openTestStore()
+    const { store, sql } = await openTestStore()
     const entries = [{ path: 'w1', name: 'Over', description: null, lastModified: null, raw: {} }]
     await store.transaction((tx) =>
       upsertWorkouts(tx, { owner: { baseUrl: 'http://127.0.0.1:9' }, entries, listedAt: at(0) }),
     )
-    expect(await rowsOf(store, 'select account_id, kind from training.changes')).toEqual([
+    expect(await sql`select account_id, kind from training.changes`).toEqual([
       { account_id: null, kind: 'workout.new' },
     ])
   })
 
   it('the result of an upload', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, sql, accountId } = await openAccount()
     const read = makeReader(store)
-    const to = (state: string) =>
-      store.transaction((tx) =>
-        tx.client.query(`update training.uploads set state = $1, reason = 'because'`, [state]),
-      )
-    await store.transaction((tx) =>
-      tx.client.query(
-        `insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at)
-         values ($1, 'abc', 'a.fit', 1, now())`,
-        [accountId],
-      ),
-    )
+    const to = (state: string) => sql`update training.uploads set state = ${state}, reason = 'because'`
+    await sql`insert into training.uploads (account_id, content_id, file_name, size_bytes, seen_at)
+         values (${accountId}, 'abc', 'a.fit', 1, now())`
     for (const state of ['sending', 'unconfirmed', 'accepted', 'accepted', 'mirrored', 'refused'])
       await to(state)
     const detail = { content_id: 'abc', file_name: 'a.fit', reason: 'because' }
@@ -153,8 +141,7 @@ describe('the change feed has', () => {
   })
 
   it('a lost and a restored login, once each', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, accountId } = await openAccount()
     const read = makeReader(store)
     for (const reason of [null, 'the password was changed', 'and is still', null])
       await store.transaction((tx) => recordNeedsLogin(tx, accountId, reason))
@@ -169,14 +156,10 @@ describe('the change feed has', () => {
 
 describe('what changes nothing', () => {
   it('writes no change and moves no updated_at', async () => {
-    const { store } = await openTestStore()
-    const { accountId, activityId } = await makeActivity(store, at(0))
-    await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
+    const { store, sql, accountId, activityId, record } = await openActivity(at(0))
+    await record(at(1))
     const state = () =>
-      rowsOf(
-        store,
-        'select updated_at, (select max(change_id) from training.changes) from training.activities',
-      )
+      sql`select updated_at, (select max(change_id) from training.changes) from training.activities`
     const before = await state()
     await store.transaction(async (tx) => {
       await upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(2) })
@@ -186,46 +169,36 @@ describe('what changes nothing', () => {
   })
 
   it('does not rewrite the rows of a list that is only compared', async () => {
-    const { store } = await openTestStore()
-    const { accountId } = await makeActivity(store, at(0))
-    const versions = () => rowsOf(store, 'select xmin::text from training.activities')
+    const { sql, list } = await openActivity(at(0))
+    const versions = () => sql`select xmin::text from training.activities`
     const before = await versions()
-    await store.transaction((tx) =>
-      upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(2), whenSame: 'leave' }),
-    )
+    await list([listed('p1')], at(2), 'leave')
     expect(await versions()).toEqual(before)
   })
 
   it('a transaction that is rolled back leaves no change', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, sql, accountId, list } = await openAccount()
     await expect(
       store.transaction(async (tx) => {
         await upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(0) })
         throw new Error('stop')
       }),
     ).rejects.toThrow('stop')
-    expect(await rowsOf(store, 'select from training.changes')).toEqual([])
-    await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(0) }))
-    expect(await rowsOf(store, 'select kind from training.changes')).toEqual([{ kind: 'activity.new' }])
+    expect(await sql`select from training.changes`).toEqual([])
+    await list([listed('p1')], at(0))
+    expect(await sql`select kind from training.changes`).toEqual([{ kind: 'activity.new' }])
   })
 })
 
 describe('old changes', () => {
   it('are deleted in steps except the newest, and a reader that may have missed some gets an error', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, sql, accountId } = await openAccount()
     for (const daysAgo of [94, 93, 92, 91, 89, 88]) {
-      await store.transaction((tx) =>
-        tx.client.query(
-          `insert into training.changes (account_id, kind, at) values ($1, 'x', now() - make_interval(days => $2))`,
-          [accountId, daysAgo],
-        ),
-      )
+      await sql`insert into training.changes (account_id, kind, at) values (${accountId}, 'x', now() - make_interval(days => ${daysAgo}))`
     }
     const prune = () => store.transaction((tx) => pruneChanges(tx, 2))
     expect([await prune(), await prune(), await prune()]).toEqual([2, 1, 0])
-    const left = await rowsOf(store, 'select change_id::int from training.changes order by 1')
+    const left = await sql`select change_id::int from training.changes order by 1`
     expect(left.map(({ change_id }) => change_id)).toEqual([4, 5, 6])
     const check = (since: number) => store.read((tx) => checkSince(tx, since))
     for (const since of [0, 4, 5, 6]) await check(since)
@@ -236,8 +209,7 @@ describe('old changes', () => {
 
 describe('two transactions at the same time', () => {
   const open = async () => {
-    const { store, url } = await openTestStore()
-    const accountId = await makeAccount(store)
+    const { store, url, accountId } = await openAccount()
     const connect = async () => {
       const client = new pg.Client(url)
       await client.connect()
@@ -372,27 +344,3 @@ describe('two transactions at the same time', () => {
     expect(heard).toEqual(['musette_changes '])
   })
 })
-
-const EMPTY_INFO = {
-  status: null,
-  weightKg: null,
-  ftp: null,
-  ltp: null,
-  hie: null,
-  pp: null,
-  tlLow: null,
-  tlHigh: null,
-  tlPeak: null,
-  tlTotal: null,
-  targetLow: null,
-  targetHigh: null,
-  targetPeak: null,
-  targetTotal: null,
-  source: null,
-  wotdType: null,
-  wotdName: null,
-  wotdWorkoutId: null,
-  wotdDescription: null,
-  wotdDifficulty: null,
-  wotdUrl: null,
-}

@@ -1,30 +1,29 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { normalizeMeasures } from '../../../src/core/normalize/measures/measures.ts'
-import { recordAbsent } from '../../../src/core/store/activities/absent.ts'
+import { normalizeIntensity } from '../../../src/core/normalize/by-second.ts'
+import { normalizeMeasures } from '../../../src/core/normalize/measures.ts'
 import { type Changes, updateActivities } from '../../../src/core/store/activities/activity-changes.ts'
 import { packDocument } from '../../../src/core/store/activities/raw-documents.ts'
-import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import { recordAbsent, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findActivity, recordRefetch } from '../../../src/core/store/activities/wanted.ts'
 import { type AnsweredDetail, writeActivities } from '../../../src/core/store/activities/write-activities.ts'
 import type { Store, Tx } from '../../../src/core/store/store.ts'
 import { makeExtra, makeSamples } from '../../kit/samples.ts'
-import { detailInput, detailRow, rawDocumentOf, recordDetail } from './detail.ts'
-import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+import { detailInput, detailRow, openAccount, openActivity, rawDocumentOf, recordDetail } from './detail.ts'
+import { listed, makeActivity, openTestStore, rowsOf } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
 test('a detail is recorded with its row, samples, extras, curve and raw document together', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const answer = Buffer.from('{"success":true}')
   const input = detailInput(activityId, at(1), {
     row: detailRow({ xss: 80.125, focus: 'Climber\0', elapsedS: 2 }),
     summary: { xss: 80.125, note: 'a\0\ud800' },
     sampleExtras: [makeExtra('proximity', [1, null, 'x\0'])],
     powerCurve: { source: 'p_raw', points: [{ durationS: 1, watts: 300 }] },
-    rawDocument: await packDocument({ document: answer }),
+    rawDocument: await packDocument(answer),
   })
   expect(await store.transaction((tx) => recordDetail(tx, input))).toBe('written')
   const [row] = await rowsOf(
@@ -41,33 +40,31 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
     fetched_at: at(1),
     fetch_error: null,
   })
-  expect(await rowsOf(store, 'SELECT field, "values", others FROM training.sample_extras')).toEqual([
+  expect(await sql`SELECT field, "values", others FROM training.sample_extras`).toEqual([
     { field: 'proximity', values: [1, null, null], others: { 3: 'x' } },
   ])
-  expect(await rowsOf(store, 'SELECT duration_s, watts, source FROM training.power_curves')).toEqual([
+  expect(await sql`SELECT duration_s, watts, source FROM training.power_curves`).toEqual([
     { duration_s: 1, watts: 300, source: 'p_raw' },
   ])
   expect(await rawDocumentOf(store, activityId)).toEqual(answer)
 })
 
 test('an answer to an earlier request never overwrites one to a later request', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const record = (second: number, xss: number) =>
     store.transaction((tx) =>
       recordDetail(tx, detailInput(activityId, at(second), { row: detailRow({ xss }) })),
     )
   expect(await record(5, 50)).toBe('written')
   expect(await record(4, 40)).toBe('older')
-  expect(await rowsOf(store, 'SELECT xss FROM training.activities')).toEqual([{ xss: 50 }])
-  expect(await rowsOf(store, 'SELECT 1 FROM training.activity_revisions')).toEqual([])
+  expect(await sql`SELECT xss FROM training.activities`).toEqual([{ xss: 50 }])
+  expect(await sql`SELECT 1 FROM training.activity_revisions`).toEqual([])
 })
 
 test('a change listed during the fetch keeps the activity wanted', async () => {
-  const { store } = await openTestStore()
-  const { accountId, activityId } = await makeActivity(store, at(0))
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(6) }))
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(5))))
+  const { store, activityId, record, list } = await openActivity(at(0))
+  await list([listed('p1')], at(6))
+  await record(at(5))
   expect(await store.read((tx) => findActivity(tx, activityId))).toMatchObject({
     detailState: 'wanted',
     sampleCount: 3,
@@ -75,14 +72,13 @@ test('a change listed during the fetch keeps the activity wanted', async () => {
 })
 
 test('a revision has the changes since the last fetch; the first fetch makes none', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const record = (second: number, change: Parameters<typeof detailInput>[2]) =>
     store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(second), change)))
   await record(1, { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
   await record(2, { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
   await record(3, { row: detailRow({ xss: 81.5, sigFtp: 250, elapsedS: 3 }), samples: makeSamples(4) })
-  expect(await rowsOf(store, 'SELECT observed_at, changes FROM training.activity_revisions')).toEqual([
+  expect(await sql`SELECT observed_at, changes FROM training.activity_revisions`).toEqual([
     {
       observed_at: at(3),
       changes: {
@@ -140,11 +136,11 @@ test.each<[string, Write, Record<string, unknown> | undefined, Date?]>([
 ])(
   '%s has the revision of what the service says otherwise, observed at its request',
   async (_, write, changes, observedAt) => {
-    const { store } = await openTestStore()
+    const { store, sql } = await openTestStore()
     const ids = await makeActivity(store, at(5))
     await store.transaction((tx) => recordDetail(tx, detailInput(ids.activityId, at(6))))
     await store.transaction((tx) => write(tx, ids))
-    const revisions = await rowsOf(store, 'SELECT observed_at, changes FROM training.activity_revisions')
+    const revisions = await sql`SELECT observed_at, changes FROM training.activity_revisions`
     expect(revisions).toEqual(changes ? [{ observed_at: observedAt, changes }] : [])
   },
 )
@@ -160,8 +156,7 @@ function answer(tx: Tx, { activityId }: Parameters<Write>[1], change: Partial<An
 test.each(['detail', 'list'])(
   'a revision has a start from the %s in one format, to the microsecond, and none for the same start',
   async (by) => {
-    const { store } = await openTestStore()
-    const { accountId, activityId } = await makeActivity(store, at(0))
+    const { store, sql, accountId, activityId } = await openActivity(at(0))
     const record = (second: number, fraction: string) => {
       const start = { startedAt: new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`), timezone: 'UTC' }
       const told = { ...start, startedAtLocal: `2024-05-01 06:00:00.${fraction}` }
@@ -175,7 +170,7 @@ test.each(['detail', 'list'])(
     await record(1, '123400')
     await record(2, '123400')
     await record(3, '123456')
-    expect(await rowsOf(store, 'SELECT changes FROM training.activity_revisions')).toEqual([
+    expect(await sql`SELECT changes FROM training.activity_revisions`).toEqual([
       {
         changes: {
           started_at: ['2024-05-01T06:00:00.1234+00:00', '2024-05-01T06:00:00.123456+00:00'],
@@ -187,68 +182,61 @@ test.each(['detail', 'list'])(
 )
 
 test('an answer without samples does not delete samples that are stored', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
-  const packed = (text: string) => packDocument({ document: Buffer.from(text) })
+  const { store, sql, activityId, record } = await openActivity(at(0))
+  const packed = (text: string) => packDocument(Buffer.from(text))
   const first = { rawDocument: await packed('first') }
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), first)))
+  await record(at(1), first)
   const empty = { samples: makeSamples(0), rawDocument: await packed('second') }
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), empty)))
-  expect(await rowsOf(store, 'SELECT count(*)::int FROM training.samples')).toEqual([{ count: 3 }])
+  await record(at(2), empty)
+  expect(await sql`SELECT count(*)::int FROM training.samples`).toEqual([{ count: 3 }])
   expect(String(await rawDocumentOf(store, activityId))).toBe('first')
 })
 
 test('new samples without a kept answer remove the raw document of the old ones', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
-  const rawDocument = await packDocument({ document: Buffer.from('first') })
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), { rawDocument })))
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2))))
-  expect(await rowsOf(store, 'SELECT FROM training.raw_documents')).toEqual([])
+  const { sql, record } = await openActivity(at(0))
+  const rawDocument = await packDocument(Buffer.from('first'))
+  await record(at(1), { rawDocument })
+  await record(at(2))
+  expect(await sql`SELECT FROM training.raw_documents`).toEqual([])
 })
 
 test('an activity without its samples has the time of its next fetch', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId, record } = await openActivity(at(0))
   const waiting = {
     samples: makeSamples(0),
     detailState: 'awaiting_samples',
     nextFetchAt: at(60),
     fetchAttempts: 3,
   } as const
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), waiting)))
+  await record(at(1), waiting)
   expect(await store.read((tx) => findActivity(tx, activityId))).toMatchObject({
     detailState: 'awaiting_samples',
     nextFetchAt: at(60),
     fetchAttempts: 3,
     sampleCount: 0,
   })
-  expect(await rowsOf(store, 'SELECT samples_at FROM training.activities')).toEqual([{ samples_at: null }])
+  expect(await sql`SELECT samples_at FROM training.activities`).toEqual([{ samples_at: null }])
 })
 
 test('two answers at once become one whole activity', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const record = (second: number, count: number) =>
     store.transaction((tx) =>
       recordDetail(tx, detailInput(activityId, at(second), { samples: makeSamples(count) })),
     )
   await Promise.all([record(1, 2_000), record(2, 3_000), record(3, 1_000)])
-  const [row] = await rowsOf(
-    store,
-    'SELECT sample_count, (SELECT count(*)::int FROM training.samples) AS rows FROM training.activities',
-  )
+  const [row] =
+    await sql`SELECT sample_count, (SELECT count(*)::int FROM training.samples) AS rows FROM training.activities`
   expect(row).toEqual({ sample_count: 1_000, rows: 1_000 })
 })
 
 test('a gzipped answer is kept unchanged', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId, record } = await openActivity(at(0))
   const document = Buffer.from('{"success":true}')
   const gzipped = gzipSync(document, { level: 9 })
-  const rawDocument = await packDocument({ document, gzipped })
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), { rawDocument })))
-  const [row] = await rowsOf(store, 'SELECT encoding, body, sha256 FROM training.raw_documents')
+  const rawDocument = await packDocument(document, gzipped)
+  await record(at(1), { rawDocument })
+  const [row] = await sql`SELECT encoding, body, sha256 FROM training.raw_documents`
   expect(row).toEqual({
     encoding: 'gzip',
     body: gzipped,
@@ -258,14 +246,13 @@ test('a gzipped answer is kept unchanged', async () => {
 })
 
 test('details recorded together equal details recorded separately', async () => {
-  const packed = (text: string) => packDocument({ document: Buffer.from(text) })
-  const intensity = {
-    ftp: 250.5,
-    powerZonesS: [1, 2, 3, 4, 5, 6, 7],
-    aboveFtpS: 8,
-    nearMpaS: null,
-    spacingS: 1,
-  }
+  const packed = (text: string) => packDocument(Buffer.from(text))
+  const zones = { powerZ1S: 1, powerZ2S: 2, powerZ3S: 3, powerZ4S: 4, powerZ5S: 5, powerZ6S: 6, powerZ7S: 7 }
+  const intensity = { ...zones, ftp: 250.5, aboveFtpS: 8, nearMpaS: null, sampleSpacingS: 1 }
+  const unknown = normalizeIntensity(
+    makeSamples(1, () => Number.NaN),
+    null,
+  )
   const first: AnsweredDetail[] = [
     detailInput(1, at(1), { rawDocument: await packed('old one') }),
     detailInput(2, at(9)),
@@ -297,7 +284,7 @@ test('details recorded together equal details recorded separately', async () => 
     detailInput(1, at(5), {
       samples: makeSamples(2_000),
       sampleExtras: [makeExtra('new', ['x\0', null, { y: 1 }])],
-      intensity: { ...intensity, ftp: null, powerZonesS: null, hrPeak: null, hrAtLeastS: null },
+      intensity: unknown,
       measures: normalizeMeasures(makeSamples(40), null),
       rawDocument: await packed('new one'),
     }),
@@ -321,10 +308,9 @@ test('details recorded together equal details recorded separately', async () => 
 })
 
 async function openFive(): Promise<Store> {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { store, list } = await openAccount()
   const entries = [1, 2, 3, 4, 5].map((id) => listed(`p${id}`))
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  await list(entries, at(0))
   return store
 }
 
@@ -345,23 +331,17 @@ async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
 }
 
 test('each value of a field without a column has the time of its sample, in any order of rows', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, record } = await openActivity(at(0))
   const samples = makeSamples(3)
   samples.t[2] = samples.t[1] as number
   const extras = [makeExtra('mm', [0.5, null, 222.34433067667987]), makeExtra('label', [null, 'x', 7])]
-  await store.transaction((tx) =>
-    recordDetail(tx, detailInput(activityId, at(1), { samples, sampleExtras: extras })),
-  )
+  await record(at(1), { samples, sampleExtras: extras })
   // Each update moves its row to the end of the table.
   await store.execute('UPDATE training.samples SET power = power WHERE ordinal IS NULL')
   await store.execute('UPDATE training.samples SET power = power WHERE ordinal = 1')
   const of = (index: number) => new Date(samples.t[index] as number)
   expect(
-    await rowsOf(
-      store,
-      'SELECT field, t, ordinal, value, other FROM training.sample_extra_values ORDER BY field, t, ordinal',
-    ),
+    await sql`SELECT field, t, ordinal, value, other FROM training.sample_extra_values ORDER BY field, t, ordinal`,
   ).toEqual([
     { field: 'label', t: of(0), ordinal: null, value: null, other: null },
     { field: 'label', t: of(1), ordinal: 1, value: null, other: 'x' },
@@ -373,25 +353,23 @@ test('each value of a field without a column has the time of its sample, in any 
 })
 
 test('an unknown field is recorded again while its activity has no samples', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const answer = (values: unknown[]) => ({
     samples: makeSamples(0),
     sampleExtras: [makeExtra('odd', values)],
   })
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), answer([]))))
   await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), answer([1]))))
-  expect(await rowsOf(store, 'SELECT field, "values" FROM training.sample_extras')).toEqual([
+  expect(await sql`SELECT field, "values" FROM training.sample_extras`).toEqual([
     { field: 'odd', values: [1] },
   ])
 })
 
 test('no detail of several is recorded when the activity of one is unknown', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, at(0))
+  const { store, sql, activityId } = await openActivity(at(0))
   const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]
   await expect(store.transaction((tx) => writeActivities(tx, inputs))).rejects.toMatchObject({
     code: 'activity_busy',
   })
-  expect(await rowsOf(store, 'SELECT 1 FROM training.samples')).toEqual([])
+  expect(await sql`SELECT 1 FROM training.samples`).toEqual([])
 })

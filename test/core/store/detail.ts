@@ -3,6 +3,11 @@ import { DETAIL_FIELDS } from '../../../src/core/fields/activity-fields.ts'
 import { makeRow } from '../../../src/core/fields/field.ts'
 import type { ActivityDetailRow } from '../../../src/core/store/activities/activity-changes.ts'
 import {
+  type ListedActivity,
+  upsertListed,
+  type WhenSame,
+} from '../../../src/core/store/activities/upsert-listed.ts'
+import {
   type AnsweredDetail,
   type Written,
   writeActivities,
@@ -11,7 +16,30 @@ import { deleteSamples, insertSamples } from '../../../src/core/store/samples/co
 import type { Samples } from '../../../src/core/store/samples/encode-samples.ts'
 import type { Store, Tx } from '../../../src/core/store/store.ts'
 import { makeSamples } from '../../kit/samples.ts'
-import { rowsOf } from './open.ts'
+import { listed, makeAccount, openTestStore, rowsOf } from './open.ts'
+
+/** A store with an account; `list` records a list. */
+export async function openAccount() {
+  const opened = await openTestStore()
+  const { store } = opened
+  const accountId = await makeAccount(store)
+  const list = (entries: readonly ListedActivity[], listedAt: Date, whenSame?: WhenSame) =>
+    store.transaction((tx) =>
+      upsertListed(tx, { accountId, entries, listedAt, ...(whenSame && { whenSame }) }),
+    )
+  return { ...opened, accountId, list }
+}
+
+/** A store with an account and its one wanted activity; `record` records an answer about it. */
+export async function openActivity(listedAt: Date) {
+  const opened = await openAccount()
+  await opened.list([listed('p1')], listedAt)
+  const [row] = await opened.sql`SELECT activity_id FROM training.activities`
+  const activityId = Number(row?.activity_id)
+  const record = (requestedAt: Date, change?: Partial<AnsweredDetail>) =>
+    opened.store.transaction((tx) => recordDetail(tx, detailInput(activityId, requestedAt, change)))
+  return { ...opened, activityId, record }
+}
 
 /** A detail row in which only `change` is known. */
 export function detailRow(change: Partial<ActivityDetailRow> = {}): ActivityDetailRow {

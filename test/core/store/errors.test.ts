@@ -5,7 +5,8 @@ import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { RejectedError } from '../../../src/kit/errors.ts'
-import { backendPidOf, makeAccount, openTestStore, quiet, rowsOf, terminate } from './open.ts'
+import { openAccount } from './detail.ts'
+import { backendPidOf, openTestStore, quiet, terminate } from './open.ts'
 
 const SECRET = 'token-that-must-not-be-seen'
 
@@ -19,8 +20,7 @@ async function errorOf(work: Promise<unknown>): Promise<Error & { code?: string 
 }
 
 test('an error of the store has no parameters at any depth', async () => {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { store, sql, accountId } = await openAccount()
   const works = [
     () =>
       store.transaction((tx) =>
@@ -29,7 +29,7 @@ test('an error of the store has no parameters at any depth', async () => {
           { name: SECRET, baseUrl: SECRET },
         ]),
       ),
-    () => store.transaction((tx) => tx.client.query('SELECT $1::text::int', [SECRET])),
+    () => sql`SELECT ${SECRET}::text::int`,
     () =>
       store.transaction((tx) =>
         tx.db
@@ -46,7 +46,7 @@ test('an error of the store has no parameters at any depth', async () => {
 })
 
 test('a connection error inside a query has no parameters', async () => {
-  const { store, url } = await openTestStore()
+  const { store, url, sql } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
       await terminate(url, await backendPidOf(tx.client))
@@ -55,7 +55,7 @@ test('a connection error inside a query has no parameters', async () => {
   )
   expect(error).toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
   expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(SECRET)
-  expect(await rowsOf(store, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  expect(await sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
 })
 
 test('errors that do not come from the database pass through the store unchanged', async () => {
@@ -84,7 +84,7 @@ test('a failed connection has its reason', async () => {
 })
 
 test('a transaction with an ignored failed query is not committed', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const error = await errorOf(
     store.transaction(async (tx) => {
       await tx.db.insert(accounts).values({ name: 'lost', baseUrl: 'x' })
@@ -92,7 +92,7 @@ test('a transaction with an ignored failed query is not committed', async () => 
     }),
   )
   expect(error.code).toBe('transaction_rolled_back')
-  expect(await rowsOf(store, 'SELECT * FROM training.accounts')).toEqual([])
+  expect(await sql`SELECT * FROM training.accounts`).toEqual([])
 })
 
 test('a deadlock is reported as a busy database', async () => {
@@ -123,11 +123,9 @@ test('a read transaction cannot write', async () => {
 })
 
 test('a connection works in UTC and names musette as its application', async () => {
-  const { store } = await openTestStore()
-  const [row] = await rowsOf(
-    store,
-    "SELECT current_setting('TimeZone') AS zone, current_setting('application_name') AS name",
-  )
+  const { sql } = await openTestStore()
+  const [row] =
+    await sql`SELECT current_setting('TimeZone') AS zone, current_setting('application_name') AS name`
   expect(row).toEqual({ zone: 'UTC', name: 'musette' })
 })
 

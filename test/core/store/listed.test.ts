@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest'
-import { findKnownActivities, recordAbsent } from '../../../src/core/store/activities/absent.ts'
-import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import {
+  findKnownActivities,
+  recordAbsent,
+  upsertListed,
+} from '../../../src/core/store/activities/upsert-listed.ts'
 import { countByState, findActivity, findWanted } from '../../../src/core/store/activities/wanted.ts'
 import { recordFetchFailure, recordUnchanged } from '../../../src/core/store/activities/write-activities.ts'
-import { detailInput, recordDetail } from './detail.ts'
-import { listed, makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+import { openAccount, openActivity } from './detail.ts'
+import { listed } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
 test('a list creates new activities, marks known ones, and counts a repeated path once', async () => {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { store, accountId } = await openAccount()
   const list = (entries: ReturnType<typeof listed>[], second: number) =>
     store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(second) }))
   expect(await list([listed('a'), listed('b'), listed('b', { name: 'last' })], 0)).toEqual({
@@ -23,19 +25,17 @@ test('a list creates new activities, marks known ones, and counts a repeated pat
 })
 
 test('a list may hold text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { sql, list } = await openAccount()
   const entries = Array.from({ length: 10_001 }, (_, index) => listed(`p${index}`))
   entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
-  const counts = await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  const counts = await list(entries, at(0))
   expect(counts).toEqual({ inserted: 10_002, marked: 0 })
-  const [row] = await rowsOf(store, "SELECT name, started_at FROM training.activities WHERE path = 'odd'")
+  const [row] = await sql`SELECT name, started_at FROM training.activities WHERE path = 'odd'`
   expect(row).toEqual({ name: 'a\ufffd', started_at: null })
 })
 
 test('wanted activities are found newest first, those without a start last', async () => {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { store, accountId, list } = await openAccount()
   const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
   const entries = [
     listed('old', start(1)),
@@ -43,28 +43,26 @@ test('wanted activities are found newest first, those without a start last', asy
     listed('new', start(3)),
     listed('mid', start(2)),
   ]
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
+  await list(entries, at(0))
   const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(1) }))
   expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
 })
 
 test('the newest activities get the lowest ids, so that samples are stored in order of fetching', async () => {
-  const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
+  const { sql, list } = await openAccount()
   const day = (index: number) => (index * 7_919) % 6_000
   const entries = Array.from({ length: 6_000 }, (_, index) =>
     listed(`p${day(index)}`, { startedAt: new Date(Date.UTC(2010, 0, day(index))) }),
   )
   entries.push(listed('none', { startedAt: null }))
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
-  const rows = await rowsOf(store, 'SELECT path FROM training.activities ORDER BY activity_id')
+  await list(entries, at(0))
+  const rows = await sql`SELECT path FROM training.activities ORDER BY activity_id`
   const newestFirst = Array.from({ length: 6_000 }, (_, index) => `p${5_999 - index}`)
   expect(rows.map(({ path }) => path)).toEqual([...newestFirst, 'none'])
 })
 
 test('a failed activity is wanted again after its pause, and at once when it is listed again', async () => {
-  const { store } = await openTestStore()
-  const { accountId, activityId } = await makeActivity(store, at(0))
+  const { store, accountId, activityId, list } = await openActivity(at(0))
   const fail = (requestedAt: Date, nextFetchAt: Date | null) =>
     store.transaction((tx) =>
       recordFetchFailure(tx, { activityId, requestedAt, error: 'bad\0 answer', nextFetchAt, attempts: 2 }),
@@ -78,18 +76,16 @@ test('a failed activity is wanted again after its pause, and at once when it is 
   expect(await due(at(30))).toEqual([activityId])
   await fail(at(31), null)
   expect(await due(at(59))).toEqual([])
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(40) }))
+  await list([listed('p1')], at(40))
   expect(await due(at(40))).toEqual([activityId])
   const activity = await store.read((tx) => findActivity(tx, activityId))
   expect(activity).toMatchObject({ detailState: 'failed', fetchAttempts: 2 })
 })
 
 test('an unchanged activity becomes mirrored, but stays wanted when it was listed after the request', async () => {
-  const { store } = await openTestStore()
-  const { accountId, activityId } = await makeActivity(store, at(0))
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1))))
-  const relist = (listedAt: Date) =>
-    store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt }))
+  const { store, activityId, record, list } = await openActivity(at(0))
+  await record(at(1))
+  const relist = (listedAt: Date) => list([listed('p1')], listedAt)
   const unchanged = (requestedAt: Date) =>
     store.transaction((tx) => recordUnchanged(tx, { activityId, requestedAt }))
   const state = async () => (await store.read((tx) => findActivity(tx, activityId)))?.detailState
@@ -101,15 +97,14 @@ test('an unchanged activity becomes mirrored, but stays wanted when it was liste
 })
 
 test('an absent activity is not wanted until it is listed again', async () => {
-  const { store } = await openTestStore()
-  const { accountId, activityId } = await makeActivity(store, at(0))
+  const { store, accountId, activityId, list } = await openActivity(at(0))
   const mark = () =>
     store.transaction((tx) => recordAbsent(tx, { accountId, activityIds: [activityId], absentSince: at(5) }))
   expect(await mark()).toBe(1)
   expect(await mark()).toBe(0)
   expect(await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(6) }))).toEqual([])
   expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 0, absent: 1 })
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt: at(7) }))
+  await list([listed('p1')], at(7))
   expect(await store.read((tx) => findKnownActivities(tx, accountId))).toMatchObject([
     { path: 'p1', absentSince: null },
   ])

@@ -42,28 +42,24 @@ test('two migrations at once, and a third one later, apply each step once', asyn
 })
 
 test('every schema, table and column of ours has a comment', async () => {
-  const { store } = await openTestStore()
-  const bare = await rowsOf(
-    store,
-    `SELECT n.nspname || coalesce('.' || c.relname, '') || coalesce('.' || a.attname, '') AS what
+  const { sql } = await openTestStore()
+  const bare =
+    await sql`SELECT n.nspname || coalesce('.' || c.relname, '') || coalesce('.' || a.attname, '') AS what
      FROM pg_namespace n
      LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'v', 'm', 'p')
      LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      WHERE n.nspname IN ('training', 'musette')
        AND (obj_description(n.oid, 'pg_namespace') IS NULL OR obj_description(c.oid, 'pg_class') IS NULL
-         OR col_description(c.oid, a.attnum) IS NULL)`,
-  )
+         OR col_description(c.oid, a.attnum) IS NULL)`
   expect(bare).toEqual([])
 })
 
 test('each field of the service has its column, of its type and with its comment', async () => {
-  const { store } = await openTestStore()
-  const columns = await rowsOf(
-    store,
-    `SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) AS name,
+  const { sql } = await openTestStore()
+  const columns =
+    await sql`SELECT attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) AS name,
        col_description(attrelid, attnum) AS comment
-     FROM pg_attribute WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'training'::regnamespace)`,
-  )
+     FROM pg_attribute WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'training'::regnamespace)`
   const comments = new Map(columns.map(({ name, comment }) => [name, comment]))
   const tables: Record<string, Fields> = {
     activities: { ...LISTED_FIELDS, ...DETAIL_FIELDS },
@@ -85,8 +81,8 @@ test('each field of the service has its column, of its type and with its comment
 })
 
 test('musette_reader reads every table of training, later ones too, and nothing of musette', async () => {
-  const { store, url } = await openTestStore()
-  await store.transaction((tx) => tx.client.query('CREATE TABLE training.later (x int)'))
+  const { url, sql } = await openTestStore()
+  await sql`CREATE TABLE training.later (x int)`
   const reader = new pg.Client({ connectionString: url })
   await reader.connect()
   onTestFinished(() => reader.end())
@@ -153,7 +149,7 @@ test('only migrate adds tables to the database of another program', async () => 
 })
 
 test('the setup of an empty database leaves an older one unchanged', async () => {
-  const { store, url } = await openTestStore()
+  const { url, sql } = await openTestStore()
   const { path: folder, close } = await openTempDir('later')
   onTestFinished(close)
   await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })
@@ -165,7 +161,7 @@ test('the setup of an empty database leaves an older one unchanged', async () =>
     applied: 1,
   })
   expect(await migrate(input)).toEqual({ from: '9999_later', to: '9999_later', applied: 0 })
-  expect(await rowsOf(store, 'SELECT FROM training.later')).toEqual([])
+  expect(await sql`SELECT FROM training.later`).toEqual([])
 })
 
 test('a database with unknown migrations is refused unchanged with the command to type', async () => {
@@ -192,10 +188,8 @@ test('a database with unknown migrations is refused unchanged with the command t
 })
 
 test('a database that a newer version has migrated is refused, for reading and for migrating', async () => {
-  const { store, url } = await openTestStore()
-  await store.transaction((tx) =>
-    tx.client.query("INSERT INTO musette.migrations (hash, created_at) VALUES ('later', 99999999999999)"),
-  )
+  const { store, url, sql } = await openTestStore()
+  await sql`INSERT INTO musette.migrations (hash, created_at) VALUES ('later', 99999999999999)`
   await expect(store.read(checkSchema)).rejects.toMatchObject({ code: 'database_newer' })
   await expect(migrate({ connectionString: url, log: quiet })).rejects.toMatchObject({
     code: 'database_newer',
@@ -218,13 +212,9 @@ test('each migration is recorded with its version of musette, also in a journal 
 })
 
 test('a migration is repeated after a deadlock', async () => {
-  const { store, url } = await openTestStore()
+  const { store, url, sql } = await openTestStore()
   // The first to wait so long is the one that loses.
-  await store.transaction((tx) =>
-    tx.client.query(
-      `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''300ms''', current_database()); END $$`,
-    ),
-  )
+  await sql`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''300ms''', current_database()); END $$`
   const { path: folder, close } = await openTempDir('later')
   onTestFinished(close)
   await writeLaterMigrations(folder, {
@@ -247,8 +237,6 @@ test('a migration is repeated after a deadlock', async () => {
   await reader.query('COMMIT')
   await migrating
   expect(lines.filter(({ msg }) => msg?.includes('deadlock'))).toMatchObject([{ level: 'warn', attempt: 1 }])
-  expect(await rowsOf(store, 'SELECT later FROM training.activities')).toEqual([])
-  expect(await rowsOf(store, 'SELECT FROM musette.migrations')).toHaveLength(
-    (await readMigrations()).length + 1,
-  )
+  expect(await sql`SELECT later FROM training.activities`).toEqual([])
+  expect(await sql`SELECT FROM musette.migrations`).toHaveLength((await readMigrations()).length + 1)
 })

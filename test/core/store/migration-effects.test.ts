@@ -1,13 +1,13 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { disableTriggers } from '../../../src/core/store/migrate.ts'
 import {
   type Effects,
   findMigrationPlan,
   readEffects,
 } from '../../../src/core/store/migration/migration-plan.ts'
 import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
-import { disableTriggers } from '../../../src/core/store/triggers.ts'
 import { openOlderDatabase, writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore } from './open.ts'

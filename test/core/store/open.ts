@@ -5,22 +5,28 @@ import { upsertAccount } from '../../../src/core/store/account-rows.ts'
 import { type ListedActivity, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findWanted } from '../../../src/core/store/activities/wanted.ts'
 import { openStore, type Store } from '../../../src/core/store/store.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { makeSqlTag, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 export const quiet = pino({ level: 'silent' })
 
 /** Keeps what closes something: `onTestFinished`, or what a file's `afterAll` calls. */
 export type AtEnd = (close: () => Promise<void>) => void
 
-/** A store on a migrated database of its own, both gone at the end of the test, or when `atEnd` calls what it gets. */
-export async function openTestStore(atEnd: AtEnd = onTestFinished): Promise<{ store: Store; url: string }> {
+/** A store on a migrated database of its own, both gone at the end of the test, or when `atEnd` calls what it gets; `sql` gives the rows of a query that is written as a template with its values. */
+export async function openTestStore(atEnd: AtEnd = onTestFinished) {
   const database = await openTestDatabase()
   const store = openStore({ log: quiet }, { connectionString: database.url })
   atEnd(async () => {
     await store.close()
     await database.close()
   })
-  return { store, url: database.url }
+  return {
+    store,
+    url: database.url,
+    sql: makeSqlTag((text, values) =>
+      store.transaction(async (tx) => (await tx.client.query(text, values)).rows),
+    ),
+  }
 }
 
 /** Records an account, named `default` unless told. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { findAccountStatuses } from '../../../src/core/store/account-status.ts'
+import { findAccountHealth, findAccountStatuses } from '../../../src/core/store/account-status.ts'
 import { packDocument } from '../../../src/core/store/activities/raw-documents.ts'
 import { pruneDrift, recordDrift } from '../../../src/core/store/drift.ts'
-import { findAccountHealth } from '../../../src/core/store/health.ts'
 import { findRecentRuns, findWholeWorkState, pruneRuns } from '../../../src/core/store/runs.ts'
 import type { Store } from '../../../src/core/store/store.ts'
-import { detailInput, recordDetail } from './detail.ts'
-import { makeAccount, makeActivity, openTestStore, rowsOf } from './open.ts'
+import { readWords } from '../../kit/table.ts'
+import { detailInput, openActivity, recordDetail } from './detail.ts'
+import { makeAccount, openTestStore, rowsOf } from './open.ts'
 
 /** Runs of `resource` and `kind`, one each `every`, from `from` to `until` ago. */
 const addRuns = (store: Store, run: Record<string, string | number | null>) =>
@@ -15,19 +15,9 @@ const addRuns = (store: Store, run: Record<string, string | number | null>) =>
       `insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome, changed, error_code, error)
        select $1, $2, $3, at, at + interval '1 s', $4, $5, $6, $6
        from generate_series(now() - $7::interval, now() - $8::interval, $9::interval) at`,
-      [
-        ...[
-          'account_id',
-          'resource',
-          'kind',
-          'outcome',
-          'changed',
-          'error_code',
-          'from',
-          'until',
-          'every',
-        ].map((key) => run[key] ?? null),
-      ],
+      readWords('account_id resource kind outcome changed error_code from until every').map(
+        (key) => run[key] ?? null,
+      ),
     ),
   )
 const POLL = { resource: 'activities', kind: 'poll', outcome: 'done', changed: 0, every: '6 hours' }
@@ -62,13 +52,8 @@ test('runs without changes are deleted after 90 days, others after 400, without 
   await addRuns(store, { account_id, ...POLL, kind: 'reconcile', from: '600 days', until: '500 days' })
   const export_ = { resource: 'export', kind: 'schedule', outcome: 'done', changed: 0, every: '1 day' }
   await addRuns(store, { ...export_, from: '600 days', until: '450 days' })
-  await addRuns(store, {
-    ...export_,
-    outcome: 'failed',
-    error_code: 'aborted',
-    from: '440 days',
-    until: '430 days',
-  })
+  const aborted = { ...export_, outcome: 'failed', error_code: 'aborted' }
+  await addRuns(store, { ...aborted, from: '440 days', until: '430 days' })
   await addRuns(store, { account_id: other, ...POLL, from: '600 days', until: '500 days' })
   const before = await findReadings(store)
   const ofOther = await countRuns(store, `account_id = ${other}`)
@@ -91,14 +76,8 @@ test('after years of failures the last good poll and the reason are known; a run
   await addRuns(store, { account_id, ...POLL, from: '1500 days', until: '1000 days', every: '1 day' })
   const failed = { outcome: 'failed', error_code: 'no_login', every: '1 day' }
   await addRuns(store, { account_id, ...POLL, ...failed, from: '999 days', until: '1 day' })
-  await addRuns(store, {
-    account_id,
-    ...POLL,
-    outcome: 'running',
-    from: '700 days',
-    until: '690 days',
-    every: '1 day',
-  })
+  const running = { ...POLL, outcome: 'running', every: '1 day' }
+  await addRuns(store, { account_id, ...running, from: '700 days', until: '690 days' })
   const before = await findReadings(store)
   await pruneAll(store, account_id)
   expect(await findReadings(store)).toEqual(before)
@@ -108,37 +87,34 @@ test('after years of failures the last good poll and the reason are known; a run
 })
 
 test('the last seen differences from the document stay', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const drift = ['old', 'middle', 'new'].map((field) => ({ field, kind: 'unknown' as const, example: 1 }))
   for (const one of drift) await store.transaction((tx) => recordDrift(tx, 'activity', [one]))
   expect(await store.transaction((tx) => pruneDrift(tx))).toBe(0)
   expect(await store.transaction((tx) => pruneDrift(tx, 2))).toBe(1)
-  expect(await rowsOf(store, 'select field from training.drift order by last_seen_at')).toEqual([
+  expect(await sql`select field from training.drift order by last_seen_at`).toEqual([
     { field: 'middle' },
     { field: 'new' },
   ])
 })
 
 test('an activity has one raw document, and earlier ones take no room', async () => {
-  const { store } = await openTestStore()
-  const { activityId } = await makeActivity(store, new Date(0))
+  const { store, sql, activityId } = await openActivity(new Date(0))
   const fetchAgain = async (second: number) => {
     const body = Buffer.alloc(300_000, second)
-    const rawDocument = { ...(await packDocument({ document: body })), body }
+    const rawDocument = { ...(await packDocument(body)), body }
     const answer = detailInput(activityId, new Date(second * 1_000), { rawDocument })
     await store.transaction((tx) => recordDetail(tx, answer))
     await store.execute('vacuum training.raw_documents')
   }
   const size = async () =>
-    Number(
-      (await rowsOf(store, `select pg_total_relation_size('training.raw_documents') as bytes`))[0]?.bytes,
-    )
+    Number((await sql`select pg_total_relation_size('training.raw_documents') as bytes`)[0]?.bytes)
   await fetchAgain(1)
   await fetchAgain(2)
   const two = await size()
   for (let second = 3; second < 10; second++) await fetchAgain(second)
   expect(await size()).toBeLessThan(1.5 * two)
-  expect(await rowsOf(store, 'select activity_id, fetched_at from training.raw_documents')).toEqual([
+  expect(await sql`select activity_id, fetched_at from training.raw_documents`).toEqual([
     { activity_id: activityId, fetched_at: new Date(9_000) },
   ])
 })

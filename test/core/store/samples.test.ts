@@ -39,12 +39,12 @@ test('a field without values is null', async () => {
 })
 
 test('positions keep all digits, times their microseconds, also before 2000', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
   samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
   samples.t[1] = Number.NaN
   await store.transaction((tx) => replaceSamples(tx, 7, samples))
-  const rows = await rowsOf(store, 'SELECT t::text, lat, lng, power FROM training.samples ORDER BY t')
+  const rows = await sql`SELECT t::text, lat, lng, power FROM training.samples ORDER BY t`
   expect(rows[0]).toEqual({
     t: '1985-07-01 00:00:00.0005+00',
     lat: 52.520006599999995,
@@ -55,7 +55,7 @@ test('positions keep all digits, times their microseconds, also before 2000', as
 })
 
 test('infinities are kept; values that a column cannot hold become null', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
   const samples = makeSamples(values.length, (field, index) =>
     field === 'hr' ? (values[index] as number) : 1,
@@ -63,7 +63,7 @@ test('infinities are kept; values that a column cannot hold become null', async 
   samples.t[1] = 9e15
   const written = await store.transaction((tx) => replaceSamples(tx, 7, samples))
   expect(written).toBe(5)
-  const rows = await rowsOf(store, 'SELECT hr FROM training.samples ORDER BY ctid')
+  const rows = await sql`SELECT hr FROM training.samples ORDER BY ctid`
   expect(rows.map((row) => row.hr)).toEqual([
     Number.POSITIVE_INFINITY,
     Number.NEGATIVE_INFINITY,
@@ -74,23 +74,21 @@ test('infinities are kept; values that a column cannot hold become null', async 
 })
 
 test('only samples of the same time are numbered', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const samples = makeSamples(6)
   samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
   await store.transaction((tx) => replaceSamples(tx, 1, samples))
   await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(2)))
   const ordinals = async (activityId: number) =>
-    (
-      await rowsOf(store, 'SELECT ordinal FROM training.samples WHERE activity_id = $1 ORDER BY power', [
-        activityId,
-      ])
-    ).map(({ ordinal }) => ordinal)
+    (await sql`SELECT ordinal FROM training.samples WHERE activity_id = ${activityId} ORDER BY power`).map(
+      ({ ordinal }) => ordinal,
+    )
   expect(await ordinals(1)).toEqual([null, 1, 2, 3, null, null])
   expect(await ordinals(2)).toEqual([null, null])
 })
 
 test('samples of the same time are numbered separately for each activity of a COPY', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   const twice = makeSamples(2)
   twice.t.fill(5_000)
   const written = await store.transaction((tx) =>
@@ -101,10 +99,7 @@ test('samples of the same time are numbered separately for each activity of a CO
     ]),
   )
   expect(written).toBe(6)
-  const rows = await rowsOf(
-    store,
-    'SELECT activity_id, ordinal FROM training.samples ORDER BY activity_id, power',
-  )
+  const rows = await sql`SELECT activity_id, ordinal FROM training.samples ORDER BY activity_id, power`
   expect(rows.map(({ activity_id, ordinal }) => [activity_id, ordinal])).toEqual([
     [1, null],
     [1, null],
@@ -116,14 +111,11 @@ test('samples of the same time are numbered separately for each activity of a CO
 })
 
 test('replacing the samples of one activity does not change the others', async () => {
-  const { store } = await openTestStore()
+  const { store, sql } = await openTestStore()
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
   await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
-  const counts = await rowsOf(
-    store,
-    'SELECT activity_id, count(*)::int FROM training.samples GROUP BY 1 ORDER BY 1',
-  )
+  const counts = await sql`SELECT activity_id, count(*)::int FROM training.samples GROUP BY 1 ORDER BY 1`
   expect(counts).toEqual([
     { activity_id: 1, count: 3 },
     { activity_id: 2, count: 10 },
@@ -131,8 +123,8 @@ test('replacing the samples of one activity does not change the others', async (
 })
 
 test('a connection lost during a COPY leaves no samples, and the store continues', async () => {
-  const { store, url } = await openTestStore()
-  const held = () => rowsOf(store, 'SELECT count(*)::int AS n FROM training.samples')
+  const { store, url, sql } = await openTestStore()
+  const held = () => sql`SELECT count(*)::int AS n FROM training.samples`
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(10)))
   const samples = makeSamples(400_000)
   const writing = store.transaction(async (tx) => {

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { makeSamplesVacuum, type SamplesVacuum } from '../../../src/core/store/samples/vacuum.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSamples } from '../../kit/samples.ts'
-import { replaceSamples } from './detail.ts'
+import { openActivity, replaceSamples } from './detail.ts'
 import { listed, makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
@@ -17,10 +16,9 @@ const NONE: SamplesVacuum = {
 const ride = makeSamples(SAMPLES)
 
 async function openRides() {
-  const { store } = await openTestStore()
-  const { accountId } = await makeActivity(store, new Date())
+  const { store, list } = await openActivity(new Date())
   const entries = Array.from({ length: RIDES }, (_, ride) => listed(`p${ride + 1}`))
-  await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: new Date() }))
+  await list(entries, new Date())
   // Its lock would have a vacuum of ours wait for the next write.
   await store.execute('ALTER TABLE training.samples SET (autovacuum_enabled = false)')
   for (const index of ['samples_activity', 'samples_t'])

@@ -15,7 +15,7 @@ import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
 import { makeUploadDeps } from '../../../src/program/app/files/upload-files.ts'
 import { openRig, type Rig } from '../mirror/rig.ts'
 
-export type UploadRig = Rig & {
+export type UploadRig = Omit<Rig, 'fault'> & {
   deps: UploadDeps
   /** sets the clock of the upload room ahead */
   ahead(ms: number): void

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { SavedWorkout } from '../../../src/core/store/training/workout-sets.ts'
+import type { SavedWorkout } from '../../../src/core/store/workout-rows.ts'
 import { formatWorkout } from '../../../src/features/workoutfiles/format-workout.ts'
 import {
   WORKOUT_FORMATS,

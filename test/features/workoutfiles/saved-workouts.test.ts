@@ -17,7 +17,7 @@ describe('the workout folder with every workout', () => {
   const text = (name: string) => readFile(join(dir, name), 'utf8')
   const settings = (change: Record<string, unknown>) => scene.steer('PATCH', 'settings', change)
   /** replaces the rider's own list */
-  const list = (workouts: unknown[]) => scene.answer({ success: true, workouts }, '^/oauth/workouts$')
+  const list = (workouts: unknown[]) => scene.answer('^/oauth/workouts$', { success: true, workouts })
   beforeEach(async () => {
     temp = await openTempDir('every-workout')
     dir = join(temp.path, 'workouts')

@@ -18,7 +18,7 @@ describe('the workout folder', () => {
   const names = async (folder = dir) =>
     (await readdir(folder)).filter((name) => name !== MANIFEST && name !== OWNER_FILE).sort()
   const wotd = (name: string, workoutId: string) =>
-    scene.answer({
+    scene.answer('^/oauth/training_info$', {
       success: true,
       wotd: {
         ...{ type: 'Scheduled', name, workoutId },

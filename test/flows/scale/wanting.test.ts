@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { upsertAccount } from '../../../src/core/store/account-rows.ts'
-import { recordAbsent } from '../../../src/core/store/activities/absent.ts'
-import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
+import { recordAbsent, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findAccountsWithWanted, findWanted } from '../../../src/core/store/activities/wanted.ts'
 import { recordFetchFailure } from '../../../src/core/store/activities/write-activities.ts'
 import { listed, openTestStore } from '../../core/store/open.ts'

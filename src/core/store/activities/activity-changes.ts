@@ -52,19 +52,13 @@ export type Changes = Record<string, [Json, Json]>
 
 /** Finds the columns that `after` changes, by their names in the table. */
 export async function findChanges(tx: Tx, activityId: number, after: ActivityChange): Promise<Changes> {
+  const record = Object.fromEntries(entriesOf(after).map(([key, value]) => [COLUMNS[key]?.name, value]))
   const { rows } = await tx.client.query<{ changes: Changes }>(
     `SELECT musette.differences(to_jsonb(a), to_jsonb(jsonb_populate_record(a, $2::jsonb))) AS changes
      FROM training.activities a WHERE a.activity_id = $1`,
-    [activityId, toRecord(after)],
+    [activityId, JSON.stringify(record)],
   )
   return rows[0]?.changes ?? {}
-}
-
-/** Writes columns as JSON by their names in the table. */
-function toRecord(after: ActivityChange): string {
-  return JSON.stringify(
-    Object.fromEntries(entriesOf(after).map(([key, value]) => [COLUMNS[key]?.name, value])),
-  )
 }
 
 /** The columns that are set, and their values; a start with its microseconds. */

@@ -1,25 +1,22 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { inArray } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
 import { decodeGzip } from '../../../kit/decode-gzip.ts'
 import { errorCode, MusetteError } from '../../../kit/errors.ts'
 import { copyRowsOut } from '../copy.ts'
-import { rawDocuments } from '../schema/index.ts'
+import { rawDocuments, rebuilds } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
 /** An answer in `training.raw_documents`; `sha256` is of the uncompressed answer, hex. */
 export type PackedDocument = { sha256: string; encoding: string; body: Buffer }
 
-/** An answer as the service sent it, and its gzip when it was sent compressed. */
-type RawDocument = { document: Buffer; gzipped?: Buffer | undefined }
-
 // Of an answer of 987 kB, level 1 makes 227 kB in 4.8 ms and level 6 makes 183 kB in 15.5 ms; brotli 1 makes 201 kB in
 // 2.9 ms, but gzip is what every script can open. One chunk holds the whole result: each costs a turn of the event loop.
 const GZIP = { level: 1, chunkSize: 512 * 1024 }
 
-/** Compresses an answer off the main thread; keeps one that was sent compressed. */
-export async function packDocument({ document, gzipped }: RawDocument): Promise<PackedDocument> {
+/** Compresses an answer off the main thread; keeps its gzip when the service sent it compressed. */
+export async function packDocument(document: Buffer, gzipped?: Buffer): Promise<PackedDocument> {
   const body = gzipped ?? (await promisify(gzip)(document, GZIP))
   return { sha256: checksumOf(document), encoding: 'gzip', body }
 }
@@ -29,18 +26,14 @@ export async function packDocument({ document, gzipped }: RawDocument): Promise<
  * fault.
  */
 export async function unpackDocument({ sha256, encoding, body }: PackedDocument, maxBytes: number) {
-  const document = encoding === 'identity' ? body : await unpackGzip(encoding, body, maxBytes)
+  if (encoding !== 'gzip' && encoding !== 'identity')
+    throw damaged(`its encoding is "${encoding}", not gzip or identity`)
+  const unpacking = encoding === 'gzip' ? decodeGzip(body, maxBytes) : Promise.resolve(body)
+  const document = await unpacking.catch((error: unknown) => {
+    throw damaged(`its gzip cannot be read (${errorCode(error)})`)
+  })
   if (checksumOf(document) !== sha256) throw damaged('it does not have its checksum')
   return document
-}
-
-async function unpackGzip(encoding: string, body: Buffer, maxBytes: number): Promise<Buffer> {
-  if (encoding !== 'gzip') throw damaged(`its encoding is "${encoding}", not gzip or identity`)
-  try {
-    return await decodeGzip(body, maxBytes)
-  } catch (error) {
-    throw damaged(`its gzip cannot be read (${errorCode(error)})`)
-  }
 }
 
 // Half a millisecond for 987 kB; the asynchronous function copies the answer first, which costs more.
@@ -86,4 +79,51 @@ export async function replaceRawDocuments(
     rawDocument ? [{ activityId, fetchedAt: requestedAt, ...rawDocument }] : [],
   )
   if (documents.length > 0) await tx.db.insert(rawDocuments).values(documents)
+}
+
+/** An activity to rebuild, and the size of its stored answer, bytes; null when none is kept. */
+export type RebuildItem = Readonly<{ activityId: number; path: string; bytes: number | null }>
+
+/** Finds the activities of an account, also absent ones, in the order of their ids; with `paths` only those. */
+export async function findRebuildItems(
+  tx: Tx,
+  { accountId, paths }: { accountId: number; paths?: readonly string[] | undefined },
+): Promise<RebuildItem[]> {
+  const { rows } = await tx.client.query<RebuildItem>(
+    `SELECT a.activity_id AS "activityId", a.path, octet_length(r.body) AS bytes
+     FROM training.activities a LEFT JOIN training.raw_documents r USING (activity_id)
+     WHERE a.account_id = $1 AND ($2::text[] IS NULL OR a.path = ANY ($2)) ORDER BY a.activity_id`,
+    [accountId, paths ?? null],
+  )
+  return rows
+}
+
+/** How far an unfinished rebuild of an account has come. */
+export type RebuildProgress = {
+  /** of the program, because another version may derive other values */
+  version: string
+  startedAt: Date
+  /** the activity id up to which all are done */
+  through: number
+  /** activity ids up to `through` that could not be rebuilt */
+  failed: number[]
+}
+
+/** Finds the progress of an account's unfinished rebuild; undefined when the last one came to its end. */
+export async function findRebuildProgress(tx: Tx, accountId: number): Promise<RebuildProgress | undefined> {
+  const [row] = await tx.db.select().from(rebuilds).where(eq(rebuilds.accountId, accountId))
+  return row
+}
+
+/** Records the progress of an account's rebuild. */
+export async function recordRebuildProgress(tx: Tx, accountId: number, progress: RebuildProgress) {
+  await tx.db
+    .insert(rebuilds)
+    .values({ accountId, ...progress })
+    .onConflictDoUpdate({ target: rebuilds.accountId, set: progress })
+}
+
+/** Records that a rebuild came to its end. */
+export async function recordRebuildEnded(tx: Tx, accountId: number): Promise<void> {
+  await tx.db.delete(rebuilds).where(eq(rebuilds.accountId, accountId))
 }

@@ -1,5 +1,7 @@
+import { eq } from 'drizzle-orm'
 import { cleanNullable, cleanText } from '../clean.ts'
-import type { activities, ListColumn } from '../schema/activities.ts'
+import type { ListColumn } from '../schema/activities.ts'
+import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { exactStart } from './activity-changes.ts'
 
@@ -116,9 +118,12 @@ export async function upsertListed(
   // The newest activities are fetched first and get the lowest ids: the index works best when samples lie in the order of ids.
   const rows = entries
     .toSorted((a, b) => startOf(b) - startOf(a))
-    .map((entry) =>
-      toRow(entry, typeof whenSame === 'object' ? whenSame.changed.has(entry.path) : whenSame === 'fetch'),
-    )
+    .map((entry) => {
+      const wanted = typeof whenSame === 'object' ? whenSame.changed.has(entry.path) : whenSame === 'fetch'
+      // A column that an entry does not tell is left out, which means NULL.
+      const fields = fieldsOfEntry(entry)
+      return { ...fields, path: cleanText(entry.path), timezone_source: entry.timezoneSource, fields, wanted }
+    })
   const counts: ListedCounts = { inserted: 0, marked: 0 }
   // For the trigger that writes revisions, at the end of the transaction.
   await tx.client.query(`SELECT set_config('musette.listed_at', $1, true)`, [listedAt.toISOString()])
@@ -141,12 +146,6 @@ function startOf({ startedAt }: ListedActivity): number {
   return startedAt?.getTime() ?? Number.MIN_SAFE_INTEGER
 }
 
-/** Makes the row of an entry; a column that it does not tell is left out, which means NULL. */
-function toRow(entry: ListedActivity, wanted: boolean) {
-  const fields = fieldsOfEntry(entry)
-  return { ...fields, path: cleanText(entry.path), timezone_source: entry.timezoneSource, fields, wanted }
-}
-
 /** Returns the values of an entry; a missing name, type or start keeps the last one. */
 export function fieldsOfEntry(entry: ListedActivity): Record<string, string | null> {
   const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
@@ -161,4 +160,31 @@ export function fieldsOfEntry(entry: ListedActivity): Record<string, string | nu
       started_at_local: cleanNullable(startedAtLocal),
     }),
   }
+}
+
+export type KnownActivity = Awaited<ReturnType<typeof findKnownActivities>>[number]
+
+/** Finds every activity of an account, absent ones too, to compare with the service's whole list. */
+export async function findKnownActivities(tx: Tx, accountId: number) {
+  const { activityId, path, startedAt, absentSince, listedAt, wantedAt, detailState, name } = activities
+  return await tx.db
+    .select({ activityId, path, startedAt, absentSince, listedAt, wantedAt, detailState, name })
+    .from(activities)
+    .where(eq(activities.accountId, accountId))
+}
+
+/**
+ * Marks activities as missing at the service since `absentSince` and returns how many were newly marked. Nothing is deleted;
+ * the mark goes when the service lists them again.
+ */
+export async function recordAbsent(
+  tx: Tx,
+  input: { accountId: number; activityIds: readonly number[]; absentSince: Date },
+): Promise<number> {
+  const { rowCount } = await tx.client.query(
+    `UPDATE training.activities SET absent_since = $3
+     WHERE account_id = $1 AND activity_id = ANY ($2::int[]) AND absent_since IS NULL`,
+    [input.accountId, input.activityIds, input.absentSince],
+  )
+  return Number(rowCount)
 }

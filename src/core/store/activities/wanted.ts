@@ -5,7 +5,7 @@ import type { Account } from '../account-rows.ts'
 import { accounts, activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 
-export type DetailState = (typeof activities.$inferSelect)['detailState']
+type DetailState = (typeof activities.$inferSelect)['detailState']
 
 const COLUMNS = {
   activityId: activities.activityId,
@@ -14,7 +14,6 @@ const COLUMNS = {
   detailState: activities.detailState,
   startedAt: activities.startedAt,
   firstSeenAt: activities.firstSeenAt,
-  wantedAt: activities.wantedAt,
   fetchedAt: activities.fetchedAt,
   summaryHash: activities.summaryHash,
   nextFetchAt: activities.nextFetchAt,

@@ -82,7 +82,13 @@ export async function writeActivities(
       end.result = inputs.length > 1 && !before ? 'locked' : 'newer'
       continue
     }
-    if (!before) throw unavailable(input.activityId, inputs.length)
+    if (!before) {
+      const [code, what] =
+        inputs.length === 1
+          ? ['activity_unknown', 'does not exist']
+          : ['activity_busy', 'is locked or does not exist']
+      throw new MusetteError(code, `store, record answers: activity ${input.activityId} ${what}`)
+    }
     if (!isStored && before.older) {
       end.result = 'older'
       continue
@@ -223,12 +229,6 @@ async function recordContentChanges(
   await tx.db
     .insert(activityRevisions)
     .values({ activityId, observedAt: requestedAt, changes: contentChanges })
-}
-
-function unavailable(activityId: number, together: number): MusetteError {
-  const what = `store, record ${together === 1 ? 'a detail' : 'details'}`
-  if (together === 1) return new MusetteError('activity_unknown', `${what}: no activity ${activityId}`)
-  return new MusetteError('activity_busy', `${what}: activity ${activityId} is locked or does not exist`)
 }
 
 /**

@@ -14,14 +14,14 @@ export type Change = Readonly<{
   detail: { readonly [key: string]: Json }
 }>
 
-/** Changes in the order of their numbers. `waiting`: others are recorded, but a transaction that still runs may come before them. */
-export type ChangePage = Readonly<{ changes: readonly Change[]; waiting: boolean }>
-
-/** Finds the settled changes after the number `after`, of one account or of all, at most `limit`; a restore concerns every account. */
+/**
+ * Finds the settled changes after the number `after` in their order, of one account or of all, at most `limit`; a restore concerns every
+ * account. `waiting`: others are recorded, but a transaction that still runs may come before them.
+ */
 export async function findChanges(
   tx: Tx,
   input: { after: number; limit: number; accountId?: number | undefined },
-): Promise<ChangePage> {
+) {
   const { after, limit, accountId = null } = input
   const { rows } = await tx.client.query<Change>(
     `SELECT c.change_id::float8 AS "changeId", c.account_id AS "accountId", a.name AS account,

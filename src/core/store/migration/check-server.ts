@@ -18,13 +18,27 @@ export async function checkServer(client: pg.ClientBase, connectionString: strin
          THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END AS missing`,
   )
   const { encoding = '', standby = false, missing } = rows[0] ?? {}
-  if (encoding !== 'UTF8') throw wrongEncoding(encoding)
-  if (standby) throw readOnly()
+  if (encoding !== 'UTF8') {
+    const message =
+      `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
+      'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
+    throw new ConfigError('database_encoding', message)
+  }
+  if (standby) {
+    const message =
+      'this Postgres is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
+    throw new TransientError('database_read_only', message)
+  }
   if (missing) {
     const message = `this login may make nothing in the database; let its owner type in it: ${missing}`
     throw new ConfigError('database_forbidden', message)
   }
-  if (await isPooledByTransaction(client, connectionString)) throw pooled()
+  if (await isPooledByTransaction(client, connectionString)) {
+    const message =
+      'DATABASE_URL leads to a pooler that gives each transaction another connection, and musette needs settings, locks and ' +
+      'notifications that belong to one; write the address of Postgres itself, or set pool_mode = session'
+    throw new ConfigError('database_pooled', message)
+  }
 }
 
 /** A pooler reports another process than the server. One that pools by transaction changes sessions between statements. */
@@ -37,43 +51,19 @@ async function isPooledByTransaction(first: pg.ClientBase, connectionString: str
     await one.connect()
     const pid = await findPid(one)
     let other: number | undefined
-    const begun = beginAndFindPid(two).then((found) => {
-      other = found
-    })
-    if (!(await within(begun, SECOND_SESSION_WITHIN_MS))) return false
+    const begin = async () => {
+      await two.connect()
+      await two.query('BEGIN')
+      other = await findPid(two)
+    }
+    if (!(await within(begin(), SECOND_SESSION_WITHIN_MS))) return false
     return other === pid || (await findPid(one)) !== pid
   } finally {
     for (const client of [one, two]) client.end().catch(() => undefined)
   }
 }
 
-async function beginAndFindPid(client: pg.Client): Promise<number> {
-  await client.connect()
-  await client.query('BEGIN')
-  return findPid(client)
-}
-
 async function findPid(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   return rows[0]?.pid ?? 0
-}
-
-function wrongEncoding(encoding: string): ConfigError {
-  const message =
-    `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
-    'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
-  return new ConfigError('database_encoding', message)
-}
-
-function readOnly(): TransientError {
-  const message =
-    'this Postgres is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
-  return new TransientError('database_read_only', message)
-}
-
-function pooled(): ConfigError {
-  const message =
-    'DATABASE_URL leads to a pooler that gives each transaction another connection, and musette needs settings, locks and ' +
-    'notifications that belong to one; write the address of Postgres itself, or set pool_mode = session'
-  return new ConfigError('database_pooled', message)
 }

@@ -51,7 +51,12 @@ export async function findMigrationPlan(client: pg.ClientBase, folder?: string):
   const effects = await readEffects(folder)
   const missing = journal
     .filter(({ when }) => when > version)
-    .map(({ tag }) => ({ name: tag, ...effectsOf(effects, tag) }))
+    .map(({ tag: name }) => {
+      const found = effects[name]
+      if (found) return { name, ...found }
+      const message = `drizzle/effects.json does not say what ${name} does; install musette again`
+      throw new UnexpectedResponseError('migrations_missing', message)
+    })
   const relations = missing.length === 0 ? [] : await findRelations(client)
   const planned = relations.flatMap(({ name, bytes, is_view, has_trigger }) => {
     const works = missing.flatMap(({ tables }) => tables[name] ?? [])
@@ -78,13 +83,6 @@ export async function findMigrationPlan(client: pg.ClientBase, folder?: string):
 /** Reads what each migration does, by its name. */
 export async function readEffects(folder = migrationsFolder()): Promise<Readonly<Record<string, Effects>>> {
   return JSON.parse(await readFile(join(folder, 'effects.json'), 'utf8'))
-}
-
-function effectsOf(effects: Readonly<Record<string, Effects>>, name: string): Effects {
-  const found = effects[name]
-  if (found) return found
-  const message = `drizzle/effects.json does not say what ${name} does; install musette again`
-  throw new UnexpectedResponseError('migrations_missing', message)
 }
 
 function heaviest(effects: readonly Effect[]): Effect {

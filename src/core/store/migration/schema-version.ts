@@ -55,8 +55,18 @@ export function compareVersions(applied: readonly AppliedMigration[], known: rea
     undefined,
   )
   const [version, target, madeBy] = [last?.moment ?? 0, Math.max(...known), last?.musette]
-  if (version > target) throw newerDatabase(madeBy)
-  if (applied.some(({ moment }) => !known.includes(moment))) throw unknownDatabase()
+  if (version > target) {
+    const other = otherVersion(madeBy)
+    const message = `this database was made by a newer musette${other === undefined ? '' : `, ${other}`}; install that version`
+    throw new ConfigError('database_newer', message)
+  }
+  if (applied.some(({ moment }) => !known.includes(moment))) {
+    const message =
+      'an earlier musette made this database, and this version cannot migrate it; take files that ' +
+      'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
+      'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
+    throw new ConfigError('database_unknown', message)
+  }
   return { version, target, madeBy }
 }
 
@@ -125,17 +135,12 @@ type JournalEntry = Readonly<{ when: number; tag: string }>
 /** Reads the migrations of this program with their names, the oldest first. */
 export async function readJournal(folder: string = migrationsFolder()): Promise<readonly JournalEntry[]> {
   const text = await readFile(`${folder}/meta/_journal.json`, 'utf8')
-  const journal: unknown = JSON.parse(text)
-  const entries = isJournal(journal) ? journal.entries : []
-  if (entries.length > 0) return entries
+  const journal: { entries?: JournalEntry[] } = JSON.parse(text)
+  if (journal.entries && journal.entries.length > 0) return journal.entries
   throw new UnexpectedResponseError(
     'migrations_missing',
     'drizzle/meta/_journal.json has no entries; install musette again',
   )
-}
-
-function isJournal(value: unknown): value is { entries: JournalEntry[] } {
-  return typeof value === 'object' && value !== null && 'entries' in value && Array.isArray(value.entries)
 }
 
 /** Returns the folder of the migrations. */
@@ -146,18 +151,4 @@ export function migrationsFolder(): string {
 /** Returns the version of musette that made a database when it differs from this one: two checkouts between releases have one number. */
 export function otherVersion(madeBy: string | undefined): string | undefined {
   return madeBy === VERSION ? undefined : madeBy
-}
-
-function newerDatabase(madeBy: string | undefined): ConfigError {
-  const other = otherVersion(madeBy)
-  const message = `this database was made by a newer musette${other === undefined ? '' : `, ${other}`}; install that version`
-  return new ConfigError('database_newer', message)
-}
-
-function unknownDatabase(): ConfigError {
-  const message =
-    'an earlier musette made this database, and this version cannot migrate it; take files that ' +
-    'were sent already out of the drop folder, since a new ledger does not know them, use an empty database (another ' +
-    'DATABASE_URL, or move the folder postgres out of the data directory), then run: musette login && musette sync'
-  return new ConfigError('database_unknown', message)
 }

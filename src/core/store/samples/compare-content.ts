@@ -14,7 +14,7 @@ import {
   SAMPLE_FIELDS,
   type SamplesWithExtras,
 } from './encode-samples.ts'
-import { findExtras } from './extra-values.ts'
+import { findExtras } from './stored-samples.ts'
 
 /**
  * A field with a different value in the service's answer: a column, `summary.NAME`, `list_fields.NAME` and `detail_fields.NAME` (the last

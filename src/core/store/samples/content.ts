@@ -19,21 +19,10 @@ export type PowerSource = 'p_raw' | 'power'
 /** The best mean powers of an activity, shortest duration first. */
 export type PowerCurve = Readonly<{ source: PowerSource; points: readonly PowerBest[] }>
 
-/** Seconds of an activity by intensity; null when unknown. The columns of `activity_intensity` say more. */
-export type Intensity = Readonly<{
-  /** W */
-  ftp: number | null
-  /** zones 1 to 7 */
-  powerZonesS: readonly number[] | null
-  aboveFtpS: number | null
-  nearMpaS: number | null
-  /** 1/min */
-  hrPeak: number | null
-  /** element `n - 1`: seconds at a heart rate of n /min or more, up to the highest one */
-  hrAtLeastS: readonly number[] | null
-  /** s, from one sample to the next */
-  spacingS: number
-}>
+/** Seconds of an activity by intensity, one member for each column of `activity_intensity`; null when unknown. The columns say more. */
+export type Intensity = Readonly<
+  Omit<typeof activityIntensity.$inferSelect, 'activityId' | 'accountId' | 'day' | 'month' | 'absent'>
+>
 
 /** The measures of an activity, one member for each column of `ride_measures`; null when unknown. The columns say more. */
 export type Measures = Readonly<Omit<typeof activityMeasures.$inferSelect, 'activityId' | 'accountId'>>
@@ -137,11 +126,8 @@ async function moveVersions(tx: Tx, changedIds: readonly number[]): Promise<void
   )
 }
 
-/** A table of what is derived: `rowsOf` makes its rows by the members of the schema, without the columns that repeat those of the activity. */
-type DerivedTable = ReturnType<typeof describeTable>
-
 /** The tables of what is derived from samples, each with the columns that it repeats of its activity `a`. */
-export const DERIVED_TABLES: readonly DerivedTable[] = [
+export const DERIVED_TABLES = [
   describeTable(powerCurves, {
     key: 'duration_s',
     isVersioned: true,
@@ -165,12 +151,7 @@ export const DERIVED_TABLES: readonly DerivedTable[] = [
       month: `coalesce(training.month_of(a.started_at_local::date), '-infinity')`,
       absent: 'a.absent_since IS NOT NULL',
     },
-    rowsOf({ intensity }) {
-      if (!intensity) return undefined
-      const { powerZonesS, spacingS, ...others } = intensity
-      const zones = powerZonesS?.map((seconds, index) => [`powerZ${index + 1}S`, seconds]) ?? []
-      return [{ ...others, ...Object.fromEntries(zones), sampleSpacingS: spacingS }]
-    },
+    rowsOf: ({ intensity }) => intensity && [intensity],
   }),
   describeTable(activityMeasures, {
     ofActivity: { account_id: 'a.account_id' },
@@ -179,8 +160,8 @@ export const DERIVED_TABLES: readonly DerivedTable[] = [
 ]
 
 /**
- * Makes the statements of a table. `$1` of both is a JSON array of rows as `rowsOf` makes them. `replace` writes them in place of those of
- * the activities `$2` and returns the activities whose rows are other ones now; a row that is right is not written again. `compare`
+ * Makes the statements of a table; `rowsOf` makes its rows by the members of the schema. `$1` of both is a JSON array of such rows.
+ * `replace` writes them in place of those of the activities `$2` and returns the activities whose rows are other ones now; a row that is right is not written again. `compare`
  * returns the rows of the activity `$2` that are other ones, or not there, as JSON by their columns.
  */
 function describeTable(

@@ -41,16 +41,13 @@ const [DOUBLE_BYTES, REAL_BYTES, INTEGER_BYTES] = [12, 8, 8] as const
 export const DOUBLES = SAMPLE_FIELDS.filter((field) => SAMPLE_VALUE_FIELDS[field].kind === 'number')
 const REALS = SAMPLE_FIELDS.filter((field) => !DOUBLES.includes(field))
 
-/** The columns in order, and their encoded rows. */
-type Encoded = { columns: readonly string[]; chunks: Generator<Buffer> }
-
 /**
  * Encodes samples as rows of Postgres's binary COPY, in chunks of at most 256 KB. NaN becomes NULL; columns that
  * hold nothing else are left out, unless `everyColumn` is set. Infinities stay. A finite value that does not fit its column becomes NULL, because COPY would
  * fail; normalizeSamples has reported it as drift. Each chunk is a buffer of its own, so that it can be sent while the next one
  * is encoded.
  */
-export function encodeSamples(activities: readonly ActivitySamples[], { everyColumn = false } = {}): Encoded {
+export function encodeSamples(activities: readonly ActivitySamples[], { everyColumn = false } = {}) {
   const known = (field: SampleField) =>
     everyColumn || activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
   const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
@@ -174,13 +171,15 @@ export function encodeSampleExtras({ activityId, sampleExtras = [] }: SamplesWit
 }
 
 const FLOAT8_OID = 701
-const JSONB_VERSION = 1
+/** Stands before the text of a jsonb. */
+const JSONB_VERSION = '\u0001'
 /** Of an array in binary: its length, dimensions, the flag for NULLs, the type, the number of elements, the first subscript. */
 const ARRAY_HEADER = 6 * 4
 
 /** Encodes a row of binary COPY: an array of doubles with NaN as NULL, and a jsonb object. */
 function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer {
-  const others = encodeOthers(extra)
+  const sent = othersOf(extra)
+  const others = sent && Buffer.from(`${JSONB_VERSION}${JSON.stringify(sent)}`)
   const known = countNumbers(extra)
   const arrayBytes = ARRAY_HEADER + extra.count * 4 + known * 8
   const buffer = Buffer.allocUnsafeSlow(2 + 8 + 4 + name.length + arrayBytes + 4 + (others?.length ?? 0))
@@ -209,11 +208,6 @@ function countNumbers({ values, count }: SampleExtra): number {
   let known = 0
   for (let index = 0; index < count; index++) if (!Number.isNaN(values[index])) known++
   return known
-}
-
-function encodeOthers(extra: SampleExtra): Buffer | undefined {
-  const others = othersOf(extra)
-  return others && Buffer.concat([Buffer.from([JSONB_VERSION]), Buffer.from(JSON.stringify(others))])
 }
 
 /** Values that are not numbers, by index from 1 as in SQL; undefined without any. */

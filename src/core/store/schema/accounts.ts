@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, check, integer, text } from 'drizzle-orm/pg-core'
-import { bytea, instant, musette, training } from './schemas.ts'
+import { bytea, instant, integers, musette, training } from './schemas.ts'
 
 export const accounts = training.table(
   'accounts',
@@ -13,8 +13,7 @@ export const accounts = training.table(
     createdAt: instant('created_at').notNull().default(sql`now()`),
     timezone: text('timezone'),
     timezoneSetBy: text('timezone_set_by', { enum: ['account', 'environment'] }),
-    restingHr: integer('resting_hr'),
-    maxHr: integer('max_hr'),
+    ...integers('resting_hr max_hr'),
   },
   () => [
     check('accounts_timezone_set_by', sql`timezone_set_by in ('account', 'environment')`),

@@ -2,7 +2,7 @@ import { desc, sql } from 'drizzle-orm'
 import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique } from 'drizzle-orm/pg-core'
 import { DETAIL_FIELDS, LISTED_FIELDS } from '../../fields/activity-fields.ts'
 import { ownAccount } from './accounts.ts'
-import { columnsFor, instant, type Json, training } from './schemas.ts'
+import { columnsFor, doubles, instant, type Json, training } from './schemas.ts'
 
 /** The source of an activity's time zone, by falling priority. */
 const TIMEZONE_SOURCES = ['service', 'position', 'file', 'nearest', 'setting', 'unknown'] as const
@@ -22,23 +22,6 @@ const listColumns = () => ({
 /** A column of the activity list, which a detail may also set. */
 export type ListColumn = keyof ReturnType<typeof listColumns>
 
-/** What this program remembers about fetching: when to ask (again), and how it went. */
-const fetchColumns = () => ({
-  absentSince: instant('absent_since'),
-  firstSeenAt: instant('first_seen_at').notNull().default(sql`now()`),
-  updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
-  listedAt: instant('listed_at').notNull(),
-  fetchedAt: instant('fetched_at'),
-  verifiedAt: instant('verified_at'),
-  wantedAt: instant('wanted_at').notNull(),
-  listFields: jsonb('list_fields').$type<Json>(),
-  detailFields: jsonb('detail_fields').$type<Json>(),
-  summaryHash: text('summary_hash'),
-  nextFetchAt: instant('next_fetch_at'),
-  fetchAttempts: integer('fetch_attempts').notNull().default(0),
-  fetchError: text('fetch_error'),
-})
-
 export const activities = training.table(
   'activities',
   {
@@ -52,15 +35,23 @@ export const activities = training.table(
     sampleCount: integer('sample_count'),
     elapsedS: doublePrecision('elapsed_s'),
     samplesAt: instant('samples_at'),
-    startLat: doublePrecision('start_lat'),
-    startLng: doublePrecision('start_lng'),
-    south: doublePrecision('south'),
-    north: doublePrecision('north'),
-    west: doublePrecision('west'),
-    east: doublePrecision('east'),
+    ...doubles('start_lat start_lng south north west east'),
     ...columnsFor(DETAIL_FIELDS),
     summary: jsonb('summary').$type<Json>(),
-    ...fetchColumns(),
+    // What this program remembers about fetching: when to ask (again), and how it went.
+    absentSince: instant('absent_since'),
+    firstSeenAt: instant('first_seen_at').notNull().default(sql`now()`),
+    updatedAt: instant('updated_at').notNull().default(sql`clock_timestamp()`),
+    listedAt: instant('listed_at').notNull(),
+    fetchedAt: instant('fetched_at'),
+    verifiedAt: instant('verified_at'),
+    wantedAt: instant('wanted_at').notNull(),
+    listFields: jsonb('list_fields').$type<Json>(),
+    detailFields: jsonb('detail_fields').$type<Json>(),
+    summaryHash: text('summary_hash'),
+    nextFetchAt: instant('next_fetch_at'),
+    fetchAttempts: integer('fetch_attempts').notNull().default(0),
+    fetchError: text('fetch_error'),
     straySamples: integer('stray_samples'),
     recordedFrom: instant('recorded_from'),
     // A trigger derives it from the type.

@@ -1,8 +1,19 @@
 import { desc, sql } from 'drizzle-orm'
-import { bigint, check, foreignKey, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  check,
+  customType,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { accounts, ownAccount } from './accounts.ts'
 import { activities } from './activities.ts'
-import { instant, musette, training } from './schemas.ts'
+import { instant, integers, type Json, musette, texts, training } from './schemas.ts'
 
 export const uploads = training.table(
   'uploads',
@@ -86,13 +97,8 @@ export const syncRuns = training.table(
     outcome: text('outcome', { enum: ['running', 'done', 'failed', 'partial', 'abandoned'] })
       .notNull()
       .default('running'),
-    listed: integer('listed'),
-    changed: integer('changed'),
-    fetched: integer('fetched'),
-    absent: integer('absent'),
-    failed: integer('failed'),
-    errorCode: text('error_code'),
-    error: text('error'),
+    ...integers('listed changed fetched absent failed'),
+    ...texts('error_code error'),
     bytes: bigint('bytes', { mode: 'number' }),
   },
   (table) => [
@@ -142,3 +148,32 @@ export const rebuilds = musette.table('rebuilds', {
 
 /** Rows that are locked and never read, see `lockName`. */
 export const locks = musette.table('locks', { name: text('name').primaryKey() })
+
+const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
+
+// Triggers write the rows, see the functions of schema `musette`: no statement that changes something can forget its row.
+export const changes = training.table(
+  'changes',
+  {
+    changeId: bigint('change_id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    accountId: integer('account_id').references(() => accounts.accountId, { onDelete: 'cascade' }),
+    at: instant('at').notNull().default(sql`clock_timestamp()`),
+    kind: text('kind').notNull(),
+    path: text('path'),
+    detail: jsonb('detail').$type<{ readonly [key: string]: Json }>().notNull().default({}),
+    transactionId: xid8('transaction_id').notNull().default(sql`pg_current_xact_id()`),
+  },
+  (table) => [index('changes_at').on(table.at)],
+)
+
+export const database = training.table(
+  'database',
+  {
+    id: integer('id').primaryKey().default(1),
+    identity: uuid('identity').notNull().defaultRandom(),
+    line: uuid('line').notNull().defaultRandom(),
+    lineBeganAt: instant('line_began_at').notNull().default(sql`clock_timestamp()`),
+    earlierLines: uuid('earlier_lines').array().notNull().default(sql`'{}'`),
+  },
+  () => [check('database_one', sql`id = 1`)],
+)

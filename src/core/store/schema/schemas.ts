@@ -1,4 +1,13 @@
-import { customType, doublePrecision, integer, pgSchema, real, text, timestamp } from 'drizzle-orm/pg-core'
+import {
+  customType,
+  doublePrecision,
+  integer,
+  pgSchema,
+  real,
+  smallint,
+  text,
+  timestamp,
+} from 'drizzle-orm/pg-core'
 import { type Camel, camelCase, type Field } from '../../fields/field.ts'
 
 /** What analysts read. */
@@ -28,11 +37,30 @@ export const numberList = customType<{
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
 
 const makeDouble = (column: string) => doublePrecision(column)
+const makeReal = (column: string) => real(column)
+const makeInteger = (column: string) => integer(column)
 const makeText = (column: string) => text(column)
+
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
+
+/** Returns the function that makes columns of one type, each nullable, from their names with spaces between. */
+const columnsOfType =
+  <Column>(make: (column: string) => Column) =>
+  <Names extends string>(names: Names) =>
+    Object.fromEntries(names.split(' ').map((column) => [camelCase(column), make(column)])) as {
+      [C in Words<Names> as Camel<C>]: Column
+    }
+
+export const doubles = columnsOfType(makeDouble)
+export const reals = columnsOfType(makeReal)
+export const integers = columnsOfType(makeInteger)
+export const smallints = columnsOfType((column) => smallint(column))
+export const texts = columnsOfType(makeText)
+
 /** Numbers are in double precision, which keeps what was sent, but for those of the samples. */
 const MAKERS = {
   ...{ number: makeDouble, duration: makeDouble, text: makeText, name: makeText, identity: makeText },
-  ...{ real: (column: string) => real(column), integer: (column: string) => integer(column) },
+  ...{ real: makeReal, integer: makeInteger },
 }
 type Stored = Readonly<Record<string, Field<keyof typeof MAKERS>>>
 type Columns<L extends Stored> = {

@@ -106,11 +106,11 @@ function isUpload(key: UploadKey): SQL | undefined {
   return and(eq(uploads.accountId, key.accountId), eq(uploads.contentId, key.contentId))
 }
 
-/** A file with the same bytes as one in the ledger, under another name. */
-type UploadCopy = { accountId: number; contentId: string; fileName: string; seenAt: Date }
-
 /** Records further names of contents in the ledger, or updates when a known name was seen. */
-export async function recordUploadCopies(tx: Tx, copies: readonly UploadCopy[]): Promise<void> {
+export async function recordUploadCopies(
+  tx: Tx,
+  copies: ReadonlyArray<UploadKey & { fileName: string; seenAt: Date }>,
+): Promise<void> {
   const { accountId, contentId, fileName } = uploadCopies
   // An archive may hold the same file name and content in two folders; a statement accepts each key once.
   const keyed = new Map(copies.map((copy) => [`${copy.contentId} ${cleanText(copy.fileName)}`, copy]))
@@ -260,11 +260,9 @@ export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promi
 /** How long a file may be unsent before it is a problem: sending takes minutes. */
 const STUCK_AFTER = '6 hours'
 
-/** A file that the service or musette refused, and how many were refused in the week. */
-type Refused = { account: string; file_name: string; reason: string | null; seen_at: Date; refused: number }
-
 /** Finds the last refused file of a week, and counts the files that were not sent, or not confirmed, for hours. */
 export async function findUploadProblems(tx: Tx, now: Date) {
+  type Refused = { account: string; file_name: string; reason: string | null; seen_at: Date; refused: number }
   const refused = await tx.client.query<Refused>(
     `select a.name as account, u.file_name, u.reason, u.seen_at, count(*) over ()::int as refused
      from training.uploads u join training.accounts a using (account_id)

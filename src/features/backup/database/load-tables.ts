@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { copyOut } from '../../../core/store/copy.ts'
-import { disableTriggers, findTriggers } from '../../../core/store/triggers.ts'
+import { disableTriggers, findTriggers } from '../../../core/store/migrate.ts'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
 import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
 

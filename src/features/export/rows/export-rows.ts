@@ -1,5 +1,5 @@
 import { SAMPLE_FIELDS } from '../../../core/store/samples/encode-samples.ts'
-import { type ExtraField, findExtras } from '../../../core/store/samples/extra-values.ts'
+import { type ExtraField, findExtras } from '../../../core/store/samples/stored-samples.ts'
 import { samples } from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 import { BYTES_A_CHARACTER, quoteCsv } from '../../../kit/text.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { makeFoldedSql } from '../../../core/store/activities/fold-text.ts'
+import { makeFoldedSql } from '../../../core/store/clean.ts'
 import { account, day, each, makeAnswer, makeFailure, makeTool, makeUnknown, number, text } from './tool.ts'
 
 /** What a list and a single activity have in common. Distance is sent in km; the height has no stated unit. */

@@ -1,6 +1,5 @@
-import { findAccountStatuses } from '../../../core/store/account-status.ts'
+import { findAccountHealth, findAccountStatuses } from '../../../core/store/account-status.ts'
 import { findIdentity } from '../../../core/store/database-facts.ts'
-import { findAccountHealth } from '../../../core/store/health.ts'
 import { findUncompared } from '../../../core/store/runs.ts'
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { findWaitingFiles } from '../../../core/store/uploads/waiting-files.ts'

@@ -23,44 +23,27 @@ async function fillAccount(scene: Scene, accountId: number): Promise<number> {
     await recordAround(scene, activityId, index)
     rides.push(activityId)
   }
-  await scene.query(
-    `insert into training.training_info (account_id, observed_at, last_seen_at, target_total) values ($1, now(), now(), 60)`,
-    [accountId],
-  )
-  await scene.query(
-    `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
-     values ($1, 'c', 'ride.fit', 1, 'mirrored', $2, now())`,
-    [accountId, rides.at(-1)],
-  )
-  await scene.query(
-    `insert into training.fit_files (account_id, content_id, started_at, size_bytes, parts, records, fields, read_at)
-     values ($1, 'c', now(), 1, 1, 1, '{}', now())`,
-    [accountId],
-  )
-  await scene.query(
-    `insert into training.fit_laps (account_id, content_id, position, fields) values ($1, 'c', 1, '{}')`,
-    [accountId],
-  )
+  await scene.sql`insert into training.training_info (account_id, observed_at, last_seen_at, target_total) values
+    (${accountId}, now(), now(), 60)`
+  await scene.sql`insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
+     values (${accountId}, 'c', 'ride.fit', 1, 'mirrored', ${rides.at(-1)}, now())`
+  await scene.sql`insert into training.fit_files (account_id, content_id, started_at, size_bytes, parts, records, fields, read_at)
+     values (${accountId}, 'c', now(), 1, 1, 1, '{}', now())`
+  await scene.sql`insert into training.fit_laps (account_id, content_id, position, fields) values (${accountId}, 'c', 1, '{}')`
   await scene.query(
     `insert into training.fit_fields (account_id, content_id, position, name, developer_index, field_number, count, offsets_s,
        "values", fields)
      values ($1, 'c', 1, 'core_temperature', 0, 0, 1, '{3}', '{37.5}', '{}')`,
     [accountId],
   )
-  await scene.query(
-    `insert into training.fit_records (file_id, position, t, temperature)
-     select file_id, 1, now(), 21 from training.fit_files where account_id = $1`,
-    [accountId],
-  )
-  await scene.query(
-    `insert into training.fit_messages (file_id, position, record, t, message, event, fields)
+  await scene.sql`insert into training.fit_records (file_id, position, t, temperature)
+     select file_id, 1, now(), 21 from training.fit_files where account_id = ${accountId}`
+  await scene.sql`insert into training.fit_messages (file_id, position, record, t, message, event, fields)
      select file_id, place, 1, now(), message, case message when 'event' then 'timer' end, of.fields::jsonb
      from training.fit_files, (values (1, 'event', '{"event": 0, "data": 0}'), (2, 'hrv', '{"time": [0.5, null]}'),
        (3, 'length', '{"lengthType": 1, "swimStroke": 8}'), (4, 'timeInZone', '{"referenceMesg": 18, "timeInHrZone": [1.5]}'),
        (5, 'userProfile', '{"weight": 61.5}')) as of (place, message, fields)
-     where account_id = $1`,
-    [accountId],
-  )
+     where account_id = ${accountId}`
   // Transactions of other tests on this server delay it.
   await eventually(async () => {
     return (await scene.view('changes_settled', `where account_id = ${accountId}`)).length > 0
@@ -69,40 +52,25 @@ async function fillAccount(scene: Scene, accountId: number): Promise<number> {
 }
 
 async function recordAround(scene: Scene, activityId: number, index: number): Promise<void> {
-  await scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
-     select activity_id, 5, $2, account_id, date_part('year', started_at_local), started_at_local, sport
-     from training.activities where activity_id = $1`,
-    [activityId, 500 + index],
-  )
-  await scene.query(
-    `insert into training.activity_intensity
+  await scene.sql`insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+     select activity_id, 5, ${500 + index}, account_id, date_part('year', started_at_local), started_at_local, sport
+     from training.activities where activity_id = ${activityId}`
+  await scene.sql`insert into training.activity_intensity
        (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s, account_id, day, month)
-     select activity_id, 250, 9, 1, $2, account_id, started_at_local::date, date_trunc('month', started_at_local)
-     from training.activities where activity_id = $1`,
-    [activityId, [9]],
-  )
-  await scene.query(
-    `insert into training.ride_measures (activity_id, account_id, work_kj)
-     select activity_id, account_id, $2 from training.activities where activity_id = $1`,
-    [activityId, index],
-  )
-  await scene.query('insert into training.samples (activity_id, t) values ($1, now())', [activityId])
-  await scene.query(
-    `insert into training.sample_extras (activity_id, field, "values") values ($1, 'mm', '{0.5}')`,
-    [activityId],
-  )
-  await scene.query(
-    'insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, now(), $2)',
-    [activityId, JSON.stringify({ xss: [50, 51] })],
-  )
+     select activity_id, 250, 9, 1, ${[9]}, account_id, started_at_local::date, date_trunc('month', started_at_local)
+     from training.activities where activity_id = ${activityId}`
+  await scene.sql`insert into training.ride_measures (activity_id, account_id, work_kj)
+     select activity_id, account_id, ${index} from training.activities where activity_id = ${activityId}`
+  await scene.sql`insert into training.samples (activity_id, t) values (${activityId}, now())`
+  await scene.sql`insert into training.sample_extras (activity_id, field, "values") values (${activityId}, 'mm', '{0.5}')`
+  await scene.sql`insert into training.activity_revisions (activity_id, observed_at, changes) values (${activityId}, now(),
+    ${JSON.stringify({ xss: [50, 51] })})`
 }
 
-type View = (typeof VIEWS)[number]
 /** They have rows of an account before its first activity. */
-const OF_EACH_ACCOUNT: readonly View[] = ['today', 'this_week', 'mirror_health']
+const OF_EACH_ACCOUNT: readonly string[] = ['today', 'this_week', 'mirror_health']
 /** The change feed goes on telling what happened to it, the ride is not of this week, and what was recommended is no matter of it. */
-const WITHOUT_THE_RIDE: readonly View[] = [
+const WITHOUT_THE_RIDE: readonly string[] = [
   'changes_settled',
   'this_week',
   'recommended_load',
@@ -121,26 +89,21 @@ describe('every view', () => {
 
   it('exists under its name, and there is no other view', async () => {
     const scene = await openScene()
-    const found = await scene.query(
-      `select viewname from pg_views where schemaname = 'training' order by viewname`,
-    )
+    const found =
+      await scene.sql`select viewname from pg_views where schemaname = 'training' order by viewname`
     expect(found.map(({ viewname }) => viewname)).toEqual([...VIEWS])
-    const first = await scene.query(
-      `select attname from pg_attribute where attnum = 1 and attrelid in
-         (select format('training.%I', viewname)::regclass from pg_views where schemaname = 'training')`,
-    )
+    const first = await scene.sql`select attname from pg_attribute where attnum = 1 and attrelid in
+         (select format('training.%I', viewname)::regclass from pg_views where schemaname = 'training')`
     expect(new Set(first.map(({ attname }) => attname))).toEqual(new Set(['account_id']))
   })
 
   it('has the account of each row, by number and name', async () => {
     const scene = await openBusyScene()
     await fillAccount(scene, await scene.account('other'))
-    const unnamed = await scene.query(
-      `select c.relname from pg_class c
+    const unnamed = await scene.sql`select c.relname from pg_class c
        where c.relnamespace = 'training'::regnamespace and c.relkind in ('v', 'm') and not exists (
          select from pg_attribute a
-         where a.attrelid = c.oid and a.attname = 'account' and a.atttypid = 'text'::regtype)`,
-    )
+         where a.attrelid = c.oid and a.attname = 'account' and a.atttypid = 'text'::regtype)`
     expect(unnamed).toEqual([])
     for (const view of VIEWS) {
       const wrong = await scene.query(
@@ -159,9 +122,7 @@ describe('every view', () => {
       const { newest, ...scene } = await openBusyScene()
       const before = await scene.view(view)
       expect(before).not.toEqual([])
-      await scene.query('update training.activities set absent_since = now() where activity_id = $1', [
-        newest,
-      ])
+      await scene.sql`update training.activities set absent_since = now() where activity_id = ${newest}`
       const after = await scene.view(view)
       expect(after).not.toEqual(before)
       expect(after.filter((row) => row.activity_id === newest)).toEqual([])

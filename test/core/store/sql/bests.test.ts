@@ -97,11 +97,11 @@ describe('power_bests', () => {
           await addCurve(scene, activityId, ride.watts)
           rides.push(ride)
         }
-        const [{ oldest } = {}] = await scene.query(`select (now() at time zone 'UTC')::date - 89 as oldest`)
+        const [{ oldest } = {}] = await scene.sql`select (now() at time zone 'UTC')::date - 89 as oldest`
         const names = 'account_id, span, season, duration_s, watts, activity_id, day, sport'
         const bests = await scene.query(`select ${names} from training.power_bests`)
         expect(sorted(bests)).toEqual(sorted(bestsOf(rides, String(oldest))))
-        await scene.query('truncate training.activities cascade')
+        await scene.sql`truncate training.activities cascade`
       }),
       { numRuns: 60 },
     )
@@ -131,15 +131,13 @@ describe('power_bests', () => {
     const seasons = async () =>
       (await scene.view('power_bests', `where span = 'season'`)).map(({ season, day }) => [season, day])
     expect(await seasons()).toEqual([[2024, '2024-12-31']])
-    await scene.query(
-      `update training.activities set started_at_local = started_at_local + interval '1 hour'`,
-    )
+    await scene.sql`update training.activities set started_at_local = started_at_local + interval '1 hour'`
     expect(await seasons()).toEqual([[2025, '2025-01-01']])
-    await scene.query(`update training.activities set activity_type = 'Running'`)
+    await scene.sql`update training.activities set activity_type = 'Running'`
     expect(await scene.view('power_bests', `where span = 'season'`)).toMatchObject([{ sport: 'running' }])
-    await scene.query('update training.activities set started_at_local = null')
+    await scene.sql`update training.activities set started_at_local = null`
     expect(await seasons()).toEqual([])
-    await scene.query(`update training.activities set started_at_local = '2019-05-01 08:00'`)
+    await scene.sql`update training.activities set started_at_local = '2019-05-01 08:00'`
     expect(await seasons()).toEqual([[2019, '2019-05-01']])
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { normalizeIntensity } from '../../../../src/core/normalize/intensity.ts'
+import { normalizeIntensity } from '../../../../src/core/normalize/by-second.ts'
 import { replaceDerived } from '../../../../src/core/store/samples/content.ts'
 import { makeSamplesOf, UNKNOWN } from '../../../kit/samples.ts'
 import { replaceSamples } from '../detail.ts'
@@ -57,18 +57,8 @@ const COUNTED = `
   ORDER BY activity_id`
 
 // Borders of the zones of 200 W, and what is such a border only as a float4.
-const onBorder = fc.constantFrom(
-  110,
-  150,
-  180,
-  200,
-  210,
-  240,
-  300,
-  109.999999999,
-  300.000000001,
-  250.999999999,
-)
+const BORDERS = [110, 150, 180, 200, 210, 240, 300, 109.999999999, 300.000000001, 250.999999999]
+const onBorder = fc.constantFrom(...BORDERS)
 const value = (max: number) =>
   fc.oneof(
     fc.constant(UNKNOWN),
@@ -77,7 +67,7 @@ const value = (max: number) =>
     onBorder,
   )
 const second = fc.record({
-  gap: fc.constantFrom(0, 0, 0.25, 0.5, 1, 1, 1, 1, 2, 3, 90, 400),
+  gap: fc.constantFrom<number>(0, 0, 0.25, 0.5, 1, 1, 1, 1, 2, 3, 90, 400),
   power: value(600),
   raw: value(600),
   mpa: value(1_200),
@@ -92,6 +82,38 @@ const rides = fc.array(
   }),
   { minLength: 1, maxLength: 12 },
 )
+
+type Ride = typeof rides extends fc.Arbitrary<Array<infer Made>> ? Made : never
+
+/** A ride of seconds of which only these values are known; `gap` is how much later than the one before. */
+const rideOf = (seconds: Array<Partial<Ride['seconds'][number]>>, of: Partial<Ride> = {}): Ride => {
+  const unknown = { gap: 1, power: UNKNOWN, raw: UNKNOWN, mpa: UNKNOWN, hr: UNKNOWN }
+  return {
+    ftp: 200,
+    withRaw: false,
+    every: 1,
+    seconds: seconds.map((each) => ({ ...unknown, ...each })),
+    ...of,
+  }
+}
+const many = (count: number, second: Partial<Ride['seconds'][number]>) =>
+  Array.from({ length: count }, () => second)
+const every5 = { power: 205, mpa: 210, hr: 100 }
+
+const EXAMPLES: Ride[] = [
+  // The borders of the zones.
+  rideOf([0, 109, 110, 149, 150, 179, 180, 209, 210, 239, 240, 300, 301].map((power) => ({ power }))),
+  // Several samples in a second, then a gap.
+  rideOf([{ power: 100 }, { gap: 0.4, power: 300 }, { gap: 0.5, power: 190 }, { gap: 499.1, power: 190 }]),
+  rideOf([{ power: 900, mpa: 1_000 }, { power: 899, mpa: 1_000 }, { power: 900 }], { ftp: null }),
+  rideOf([{ power: 900 }]),
+  rideOf([{ power: 300, raw: 100 }, { power: 300 }], { withRaw: true }),
+  // A spike of the sensor is not a peak.
+  rideOf([...many(20, { hr: 3 }), ...many(11, { hr: 5.7 }), ...many(9, { hr: 7 }), { hr: 0 }, { hr: 255 }]),
+  rideOf(many(9, { hr: 7 })),
+  rideOf(many(60, every5), { every: 5 }),
+  rideOf([...many(30, every5), { ...every5, gap: 121 }, ...many(29, every5)], { every: 5 }),
+]
 
 it('the seconds counted at ingest equal those counted by SQL, with gaps, unknown values and shared seconds', async () => {
   const scene = await openScene()
@@ -118,12 +140,12 @@ it('the seconds counted at ingest equal those counted by SQL, with gaps, unknown
         })
         expected.push(activityId)
       }
-      const atIngest = await scene.query('select * from training.activity_intensity order by activity_id')
+      const atIngest = await scene.sql`select * from training.activity_intensity order by activity_id`
       expect(atIngest.map((row) => row.activity_id)).toEqual(expected)
       expect(atIngest).toEqual(await scene.query(COUNTED))
-      await scene.query('truncate training.activities, training.activity_intensity cascade')
-      await scene.query('truncate training.samples')
+      await scene.sql`truncate training.activities, training.activity_intensity cascade`
+      await scene.sql`truncate training.samples`
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[EXAMPLES]] },
   )
 })

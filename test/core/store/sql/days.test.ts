@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayAfter } from './expected.ts'
-import { openScene, type Row } from './scene.ts'
-
-const daysOf = (rows: readonly Row[]) =>
-  rows.filter(({ activities }) => activities !== 0).map(({ day }) => day)
+import { dayAfter, openScene } from './scene.ts'
 
 describe('a day in the views', () => {
   it('is the local day of the ride, before and after midnight', async () => {
@@ -61,24 +57,11 @@ describe('a day in the views', () => {
     }
   })
 
-  it('has no load while the service has sent none, and the number of rides that are not in the sum', async () => {
-    const scene = await openScene()
-    const accountId = await scene.account()
-    await scene.ride(accountId, '2024-05-01T06:00:00Z')
-    await scene.ride(accountId, '2024-05-02T06:00:00Z')
-    await scene.ride(accountId, '2024-05-02T16:00:00Z', { xss: 40, xlss: 30 })
-    expect(await scene.view('daily_load', `where day < '2024-05-04' order by day`)).toMatchObject([
-      { activities: 1, low_xss: null, high_xss: null, peak_xss: null, xss: null, without_xss: 1 },
-      { activities: 2, low_xss: 30, high_xss: null, peak_xss: null, xss: 40, without_xss: 1 },
-      { activities: 0, low_xss: 0, high_xss: 0, peak_xss: 0, xss: 0, without_xss: 0 },
-    ])
-  })
-
   it('leaves out a ride without a readable start', async () => {
     const scene = await openScene()
     const accountId = await scene.account()
     const lost = await scene.ride(accountId, '2024-05-01T06:00:00Z', { medal: 1, sig_ftp: 250, form: 1 })
-    await scene.query('update training.activities set started_at = null, started_at_local = null')
+    await scene.sql`update training.activities set started_at = null, started_at_local = null`
     for (const view of [
       'daily_load',
       'weekly_summary',
@@ -116,7 +99,7 @@ describe('today', () => {
     const scene = await openScene()
     const account = await scene.account('east')
     await scene.ride(account, '2024-01-01T00:00:00Z', { zone: 'Pacific/Kiritimati' })
-    await scene.query(`update training.accounts set timezone = 'Europe/Berlin', timezone_set_by = 'account'`)
+    await scene.sql`update training.accounts set timezone = 'Europe/Berlin', timezone_set_by = 'account'`
     expect(
       await scene.query(
         `select timezone, timezone_source, utc_offset = now() at time zone 'Europe/Berlin' - now() at time zone 'UTC' as holds
@@ -136,33 +119,11 @@ describe('today', () => {
       const scene = await openScene()
       const account = await scene.account()
       const ride = await scene.ride(account, '2024-01-01T00:00:00Z')
-      await scene.query(
-        `update training.activities set timezone = $2, timezone_source = 'file',
-         started_at_local = started_at at time zone 'UTC' + $3::interval where activity_id = $1`,
-        [ride, zone, offset],
+      await scene.sql`update training.activities set timezone = ${zone}, timezone_source = 'file',
+         started_at_local = started_at at time zone 'UTC' + ${offset}::interval where activity_id = ${ride}`
+      expect(await scene.sql`select timezone, timezone_source, utc_offset::text from training.today`).toEqual(
+        [{ timezone, timezone_source: 'file', utc_offset: utcOffset }],
       )
-      expect(
-        await scene.query(`select timezone, timezone_source, utc_offset::text from training.today`),
-      ).toEqual([{ timezone, timezone_source: 'file', utc_offset: utcOffset }])
     },
   )
-})
-
-describe('the views of two accounts', () => {
-  it('do not mix', async () => {
-    const scene = await openScene()
-    const [one, two] = [await scene.account('one'), await scene.account('two')]
-    await scene.ride(one, '2024-05-01T06:00:00Z', { xss: 10 })
-    await scene.ride(two, '2024-05-01T06:00:00Z', { xss: 70 })
-    await scene.ride(two, '2024-05-03T06:00:00Z', { xss: 70 })
-    const load = (accountId: number) =>
-      scene.view('daily_load', `where account_id = ${accountId} and day < '2024-05-04' order by day`)
-    expect((await load(one)).map(({ xss }) => xss)).toEqual([10, 0, 0])
-    expect((await load(two)).map(({ xss }) => xss)).toEqual([70, 0, 70])
-    expect(daysOf(await load(two))).toEqual(['2024-05-01', '2024-05-03'])
-    expect(await scene.view('weekly_summary', 'order by account_id')).toMatchObject([
-      { account_id: one, activities: 1, xss: 10 },
-      { account_id: two, activities: 2, xss: 140 },
-    ])
-  })
 })

@@ -4,10 +4,8 @@ import { openRig, type Rig } from '../../mirror/rig.ts'
 import { openScene, type Scene } from './scene.ts'
 
 const revise = (scene: Scene, activityId: number, observedAt: string, changes: Record<string, unknown>) =>
-  scene.query(
-    'insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, $2, $3)',
-    [activityId, observedAt, JSON.stringify(changes)],
-  )
+  scene.sql`insert into training.activity_revisions (activity_id, observed_at, changes) values (${activityId}, ${observedAt},
+    ${JSON.stringify(changes)})`
 
 const minutesAfter = (moment: string, minutes: number) =>
   new Date(Date.parse(moment) + minutes * 60_000).toISOString()
@@ -51,7 +49,7 @@ describe('upload_journey', () => {
               ($1, 'b', 'b.fit', 1, 'refused', 'no FIT file', null, '2024-05-03T00:00Z', null)`,
       [accountId, activityId],
     )
-    const rows = await scene.query(`select *, took::text from training.upload_journey order by content_id`)
+    const rows = await scene.sql`select *, took::text from training.upload_journey order by content_id`
     expect(rows).toMatchObject([
       {
         state: 'mirrored',
@@ -122,13 +120,12 @@ describe('recalculations', () => {
 
     it('are one row each, with the load and the threshold power before and after', async () => {
       const before = await sums()
-      expect(await rig.rows('select * from training.recalculations')).toEqual([])
+      expect(await rig.sql`select * from training.recalculations`).toEqual([])
       await rig.steer('POST', 'recalculate')
       await sync()
       const after = await sums()
-      const [row, ...more] = await rig.rows(
-        'select *, first_ride::text, last_ride::text from training.recalculations',
-      )
+      const [row, ...more] =
+        await rig.sql`select *, first_ride::text, last_ride::text from training.recalculations`
       expect(more).toEqual([])
       expect(row).toMatchObject({
         activities: 7,

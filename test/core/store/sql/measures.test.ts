@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { normalizeIntensity } from '../../../../src/core/normalize/intensity.ts'
-import { normalizeMeasures } from '../../../../src/core/normalize/measures/measures.ts'
+import { normalizeIntensity } from '../../../../src/core/normalize/by-second.ts'
+import { normalizeMeasures } from '../../../../src/core/normalize/measures.ts'
 import { replaceDerived } from '../../../../src/core/store/samples/content.ts'
 import { findStoredSamples } from '../../../../src/core/store/samples/stored-samples.ts'
 import { makeSamplesOf, type Second, UNKNOWN } from '../../../kit/samples.ts'
@@ -223,28 +223,26 @@ const EVERYTHING: Ride = {
   ...{ ftp: 251.3, withRaw: true, every: 4 },
   stretches: [
     {
-      count: 800,
-      gap: 0,
-      power: 700,
-      hr: 121.7,
-      cad: 88.5,
+      ...{ count: 800, gap: 0, power: 700, hr: 121.7, cad: 88.5 },
       alt: 100.3,
       slope: 0.05,
       speed: 5,
       unknownEach: 17,
     },
     {
-      count: 500,
-      gap: 90,
-      power: 700,
-      hr: 180,
-      cad: 60,
+      ...{ count: 500, gap: 90, power: 700, hr: 180, cad: 60 },
       alt: UNKNOWN,
       slope: -0.04,
       speed: 12.3,
       unknownEach: 0,
     },
-    { count: 600, gap: 7, power: 700, hr: 180, cad: 0, alt: 100.3, slope: 0.11, speed: 5, unknownEach: 3 },
+    {
+      ...{ count: 600, gap: 7, power: 700, hr: 180, cad: 0 },
+      alt: 100.3,
+      slope: 0.11,
+      speed: 5,
+      unknownEach: 3,
+    },
   ],
 }
 
@@ -294,9 +292,9 @@ it('each measure equals its computation in SQL, with gaps, wide spacing, zeros a
     }),
     { numRuns: 60, examples: [[EVERYTHING]] },
   )
-  const columns = await scene.query(
-    `select column_name from information_schema.columns where table_name = 'ride_measures' and column_name not in ('activity_id', 'account_id')`,
-  )
+  const columns =
+    await scene.sql`select column_name from information_schema.columns where table_name = 'ride_measures' and
+    column_name not in ('activity_id', 'account_id')`
   expect(Object.keys(seen).sort()).toEqual(columns.map((row) => String(row.column_name)).sort())
 })
 
@@ -334,13 +332,13 @@ it('TRIMP in ride_overview is the sum over the samples, and unknown without the 
   const seen = await trimp()
   expect(seen).toMatchObject({ max: 203, rest: null, men: null, women: null })
   expect(seen.edwards).toBeCloseTo((await expected(203, 40)).edwards)
-  await scene.query('update training.accounts set resting_hr = 45, max_hr = 190')
+  await scene.sql`update training.accounts set resting_hr = 45, max_hr = 190`
   const set = await trimp()
   const { edwards, men, women } = await expected(190, 45)
   expect(set).toMatchObject({ max: 190, rest: 45 })
   expect(set.edwards).toBeCloseTo(edwards)
   expect(set.men).toBeCloseTo(men)
   expect(set.women).toBeCloseTo(women)
-  await scene.query('delete from training.activity_intensity')
+  await scene.sql`delete from training.activity_intensity`
   expect(await scene.view('ride_overview')).toEqual([])
 })

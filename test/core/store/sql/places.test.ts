@@ -85,7 +85,7 @@ it('rides that began in a box, and rides that may have passed it, are found by a
      from generate_series(1, 10000) n, lateral (select n % 170 - 85.0 as lat, n % 359 - 179.0 as lng) at`,
     [accountId],
   )
-  await scene.query('analyze training.activities')
+  await scene.sql`analyze training.activities`
   const box = 'box(point(7.9, 47.9), point(8.1, 48.1))'
   for (const condition of [
     `point(start_lng, start_lat) <@ ${box}`,
@@ -104,10 +104,9 @@ it('rides that began in a box, and rides that may have passed it, are found by a
 
 it('round accepts the numbers of the tables, integers and numerics, with training in the search path or by name', async () => {
   const scene = await openScene()
-  const [row] = await scene.query(
-    `select training.round(2.25::float8, 1)::text as named, training.round('NaN'::float8, 1)::text as nan,
-       training.round(null, 1) as nothing, training.round(1234.5678::real, 2)::text as real`,
-  )
+  const [row] =
+    await scene.sql`select training.round(2.25::float8, 1)::text as named, training.round('NaN'::float8, 1)::text as nan,
+       training.round(null, 1) as nothing, training.round(1234.5678::real, 2)::text as real`
   expect(row).toEqual({ named: '2.3', nan: 'NaN', nothing: null, real: '1234.57' })
   const rows = await scene.store.transaction(async (tx) => {
     await tx.client.query('set local search_path = training')

@@ -44,13 +44,18 @@ it('the views equal simple queries for any history, also with equal watts, start
   const columns = await columnsOf(scene)
   const accounts = [await scene.account('one'), await scene.account('two'), await scene.account('three')]
   const history = fc.record({
+    login: fc.constantFrom([true, 'refused'], [false, null]),
     rides: fc.array(ride, { maxLength: 30 }),
     uploads: fc.array(upload, { maxLength: 4 }),
     runs: fc.array(run, { maxLength: 12 }),
   })
   await fc.assert(
-    fc.asyncProperty(history, async ({ rides, uploads, runs }) => {
+    fc.asyncProperty(history, async ({ login, rides, uploads, runs }) => {
       for (const each of rides) await record(scene, accounts[each.account] ?? 0, each)
+      await scene.query(
+        `update training.accounts set needs_login = $1, last_error = $2 where name <> 'two'`,
+        [...login],
+      )
       await scene.query(
         `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
          select account_id, n, 'f', 1, state, reason, now() - n * interval '1 hour'
@@ -74,7 +79,7 @@ it('the views equal simple queries for any history, also with equal watts, start
       for (const view of Object.keys(PLAIN_VIEWS)) {
         expect(await scene.query(differences(view, columns.get(view) ?? [])), view).toEqual([])
       }
-      await scene.query('truncate training.activities, training.uploads, training.sync_runs cascade')
+      await scene.sql`truncate training.activities, training.uploads, training.sync_runs cascade`
     }),
     { numRuns: 25 },
   )
@@ -84,23 +89,17 @@ it('the views equal simple queries for any history, also with equal watts, start
 async function record(scene: Scene, accountId: number, made: Made<typeof ride>): Promise<void> {
   const start = made.hoursAgo === null ? null : new Date(Date.now() - made.hoursAgo * HOUR_MS).toISOString()
   const activityId = await scene.ride(accountId, '2020-05-01T12:00:00Z', { zone: made.zone, ...made.scores })
-  await scene.query(
-    `insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+  await scene.sql`insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
      select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, sport
-     from training.activities, unnest($2::int[], $3::real[]) as curve (duration_s, watts)
-     where activity_id = $1 and watts is not null`,
-    [activityId, DURATIONS_S, made.watts],
-  )
+     from training.activities, unnest(${DURATIONS_S}::int[], ${made.watts}::real[]) as curve (duration_s, watts)
+     where activity_id = ${activityId} and watts is not null`
   if (made.heart) {
     const beats =
       made.heart.beats === null ? null : Array.from({ length: made.heart.beats }, (_, n) => 60 - n)
-    await scene.query(
-      `insert into training.activity_intensity
+    await scene.sql`insert into training.activity_intensity
          (activity_id, ftp, power_z1_s, near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month)
-       select activity_id, 250, 9, 3, $2, $3, account_id, started_at_local::date, date_trunc('month', started_at_local)
-       from training.activities where activity_id = $1`,
-      [activityId, made.heart.peak, beats],
-    )
+       select activity_id, 250, 9, 3, ${made.heart.peak}, ${beats}, account_id, started_at_local::date, date_trunc('month', started_at_local)
+       from training.activities where activity_id = ${activityId}`
   }
   for (const { minutes, old } of made.revisions) {
     await scene.query(
@@ -117,11 +116,9 @@ async function record(scene: Scene, accountId: number, made: Made<typeof ride>):
 }
 
 async function columnsOf(scene: Scene): Promise<Map<string, string[]>> {
-  const rows = await scene.query(
-    `select c.relname, array_agg(a.attname::text order by a.attnum) as names
+  const rows = await scene.sql`select c.relname, array_agg(a.attname::text order by a.attnum) as names
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-     where c.relnamespace = 'plain'::regnamespace and c.relkind = 'v' group by 1`,
-  )
+     where c.relnamespace = 'plain'::regnamespace and c.relkind = 'v' group by 1`
   return new Map(rows.map(({ relname, names }) => [String(relname), names as string[]]))
 }
 

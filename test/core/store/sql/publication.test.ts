@@ -61,7 +61,7 @@ it(
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
     await rig.steer('POST', 'recalculate')
     expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
-    await rig.rows('update training.workouts set name = upper(name)')
+    await rig.sql`update training.workouts set name = upper(name)`
     const counts = await rig.rows(
       `select (select count(*)::int from training.samples) as samples, (select count(*)::int from training.activity_revisions) as revisions,
        (select count(*)::int from training.workouts) as workouts`,
@@ -74,7 +74,7 @@ it(
       timeoutMs: COPIED_MS,
     })
 
-    await rig.rows('delete from training.accounts')
+    await rig.sql`delete from training.accounts`
     const left = () => queryOnce(subscriber, 'select 1 from training.activity_revisions')
     await eventually(async () => (await left()).length === 0, { timeoutMs: COPIED_MS })
   },

@@ -1,39 +1,20 @@
 import pg from 'pg'
 import type { Store } from '../../../../src/core/store/store.ts'
+import { makeSqlTag } from '../../../kit/postgres.ts'
+import { readWords } from '../../../kit/table.ts'
 import { type AtEnd, makeAccount, openTestStore } from '../open.ts'
 
 /** Every view of the schema, as its readers know them. */
-export const VIEWS = [
-  'changes_settled',
-  'daily_load',
-  'fit_field_values',
-  'fitness_history',
-  'form_history',
-  'form_now',
-  'mirror_health',
-  'power_bests',
-  'recalculations',
-  'recommended_load',
-  'recommended_weeks',
-  'records',
-  'ride_events',
-  'ride_files',
-  'ride_intensity',
-  'ride_laps',
-  'ride_lengths',
-  'ride_overview',
-  'ride_profiles',
-  'ride_records',
-  'ride_rr_intervals',
-  'ride_samples',
-  'ride_time_in_zones',
-  'sample_extra_values',
-  'this_week',
-  'today',
-  'upload_journey',
-  'weekly_summary',
-  'zones_by_week',
-] as const
+export const VIEWS = readWords(`
+  changes_settled daily_load fit_field_values fitness_history form_history form_now mirror_health power_bests
+  recalculations recommended_load recommended_weeks records ride_events ride_files ride_intensity ride_laps
+  ride_lengths ride_overview ride_profiles ride_records ride_rr_intervals ride_samples ride_time_in_zones
+  sample_extra_values this_week today upload_journey weekly_summary zones_by_week`)
+
+/** The day some days after another, `YYYY-MM-DD`. */
+export function dayAfter(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+}
 
 export type Row = Record<string, unknown>
 
@@ -46,8 +27,10 @@ export async function openScene(atEnd?: AtEnd) {
     store,
     url,
     query: (text: string, values: unknown[] = []) => query(store, text, values),
+    /** the rows of a query that is written as a template with its values */
+    sql: makeSqlTag((text, values) => query(store, text, values)),
     /** the rows of a view, days as texts */
-    view: (name: (typeof VIEWS)[number], rest = '') => query(store, `select * from training.${name} ${rest}`),
+    view: (name: string, rest = '') => query(store, `select * from training.${name} ${rest}`),
     account: (name?: string) => makeAccount(store, name),
     ride: (accountId: number, startedAt: string, more: Ride = {}) =>
       makeRide(store, accountId, startedAt, more),

@@ -2,20 +2,34 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../../mirror/rig.ts'
 import { fetchTruth } from '../../mirror/truth.ts'
-import {
-  bestPower,
-  dayAfter,
-  groupBy,
-  heartZones,
-  highestHeartRate,
-  intensityOf,
-  type Known,
-  sum,
-  sumRows,
-  toKnown,
-  wholeLength,
-} from './expected.ts'
-import type { Row } from './scene.ts'
+import { dayAfter, type Row } from './scene.ts'
+
+type Known = ReturnType<typeof toKnown>
+
+/** Reads the truth of an activity that started at `wallClock` where the rider was: what the views are about. */
+function toKnown(
+  { path, detail: { summary } }: Awaited<ReturnType<typeof fetchTruth>>[number],
+  wallClock: string,
+) {
+  const deeper = (value: unknown, name: string) =>
+    (value as Record<string, unknown> | null | undefined)?.[name]
+  return {
+    path,
+    day: wallClock.slice(0, 10),
+    type: String(summary.activity_type),
+    number: (name: string) => {
+      const value = name.split('.').reduce<unknown>(deeper, summary)
+      return value === null || value === undefined ? null : Number(value)
+    },
+    text: (name: string) => (summary[name] ?? null) as string | null,
+  }
+}
+
+/** Adds what is known; null when nothing is. */
+function sum(values: ReadonlyArray<number | null>): number | null {
+  const known = values.flatMap((value) => (value === null ? [] : [value]))
+  return known.length === 0 ? null : known.reduce((total, value) => total + value, 0)
+}
 
 describe('in a mirrored history,', () => {
   let rig: Rig
@@ -23,9 +37,8 @@ describe('in a mirrored history,', () => {
   const sync = (full: boolean) => syncAccount(rig.app, { name: 'default', full, acceptRemovals: true })
   const learn = async () => {
     // How the rider's wall clock is found where the service tells only UTC is the subject of test/core/mirror/time-zones.
-    const clocks = await rig.rows(
-      `select path, to_char(started_at_local, 'YYYY-MM-DD HH24:MI:SS') as clock from training.activities`,
-    )
+    const clocks =
+      await rig.sql`select path, to_char(started_at_local, 'YYYY-MM-DD HH24:MI:SS') as clock from training.activities`
     const clockOf = new Map(clocks.map(({ path, clock }) => [String(path), String(clock)]))
     rides = (await fetchTruth(rig.sandboxUrl)).map((truth) => toKnown(truth, clockOf.get(truth.path) ?? ''))
   }
@@ -62,7 +75,6 @@ describe('in a mirrored history,', () => {
 type Claim = (rig: Rig, rides: readonly Known[]) => Promise<void>
 
 const LOADS = { low_xss: 'xlss', high_xss: 'xhss', peak_xss: 'xpss', xss: 'xss' } as const
-const BESTS_S = [1, 60, 300, 1_200]
 
 /** One claim a view, as a sentence. */
 const CLAIMS: Record<string, Claim> = {
@@ -76,22 +88,6 @@ const CLAIMS: Record<string, Claim> = {
       const ridden = rides.filter(({ day }) => day === row.day)
       expect(row).toMatchObject(cut({ activities: ridden.length, without_xss: 0, ...loadsOf(ridden, 0) }))
     }
-  },
-
-  'weekly_summary sums up each week and type': async (rig, rides) => {
-    const groups = groupBy(rides, ({ week, type }) => `${week} ${type}`)
-    const expected = [...groups.values()].map((ridden) => ({
-      week: ridden[0]?.week,
-      activity_type: ridden[0]?.type,
-      sport: ridden[0]?.sport,
-      activities: ridden.length,
-      elapsed_s: sum(ridden.map(wholeLength)),
-      distance: sum(ridden.map((ride) => ride.number('distance'))),
-      total_calories: sum(ridden.map((ride) => ride.number('session.total_calories'))),
-      total_elevation_gain: sum(ridden.map((ride) => ride.number('session.total_elevation_gain'))),
-      ...loadsOf(ridden, null),
-    }))
-    expectSame(await rowsOf(rig, 'select * from training.weekly_summary'), expected)
   },
 
   'fitness_history has the signature after each ride': async (rig, rides) => {
@@ -140,61 +136,6 @@ const CLAIMS: Record<string, Claim> = {
     expect(expected).not.toEqual([])
     expectSame(await byPath(rig, 'records'), expected)
   },
-
-  'ride_intensity counts the seconds of each ride': async (rig, rides) => {
-    expectSame(
-      await byPath(rig, 'ride_intensity'),
-      rides.map((ride) => ({ path: ride.path, day: ride.day, ...intensityRow(rides, ride) })),
-    )
-  },
-
-  'zones_by_week sums up the seconds of each week and sport': async (rig, rides) => {
-    const groups = groupBy(rides, ({ week, sport }) => `${week} ${sport}`)
-    const expected = [...groups.values()].map((ridden) => {
-      const { week, sport } = ridden[0] as Known
-      const { hr_max, hr_peak, ftp, ...counted } = sumRows(ridden.map((ride) => intensityRow(rides, ride)))
-      return { week, sport, activities: ridden.length, ...counted }
-    })
-    expectSame(await rowsOf(rig, 'select * from training.zones_by_week'), expected)
-  },
-
-  'power_bests has the best of all time, of each season and of the last 90 days': async (rig, rides) => {
-    const today = String((await rowsOf(rig, 'select day from training.today'))[0]?.day)
-    const spans = [
-      ...[...groupBy(rides, ({ season }) => season)].map(([season, ridden]) => ({
-        span: 'season',
-        season,
-        ridden,
-      })),
-      { span: 'all time', season: null, ridden: rides },
-      { span: 'last 90 days', season: null, ridden: rides.filter(({ day }) => day > dayAfter(today, -90)) },
-    ]
-    const expected = spans.flatMap(({ span, season, ridden }) =>
-      [...groupBy(ridden, ({ sport }) => sport)].flatMap(([sport, ofSport]) =>
-        BESTS_S.flatMap((duration_s) => {
-          const bests = ofSport.map((ride) => bestPower(ride, duration_s) ?? Number.NEGATIVE_INFINITY)
-          const watts = Math.max(...bests)
-          return watts >= 0 ? [{ span, season, sport, duration_s, watts: Math.fround(watts) }] : []
-        }),
-      ),
-    )
-    const bests = `select span, season, sport, duration_s, watts::float8 from training.power_bests where duration_s = any($1)`
-    expectSame(await rowsOf(rig, bests, [BESTS_S]), expected)
-  },
-}
-
-function intensityRow(rides: readonly Known[], ride: Known): Record<string, number | null> {
-  const { zones, nearMpa, aboveFtp, beats, hrPeak } = intensityOf(ride)
-  const hrMax = highestHeartRate(rides, ride.month)
-  return {
-    ftp: ride.number('sig.ftp'),
-    ...Object.fromEntries(zones.map((count, index) => [`power_z${index + 1}_s`, count])),
-    hr_max: hrMax,
-    ...Object.fromEntries(heartZones(beats, hrMax).map((count, index) => [`hr_z${index + 1}_s`, count])),
-    near_mpa_s: nearMpa,
-    above_ftp_s: aboveFtp,
-    hr_peak: hrPeak,
-  }
 }
 
 function loadsOf(rides: readonly Known[], none: number | null) {

@@ -1,4 +1,4 @@
-import { makeFoldedSql } from '../../../../core/store/activities/fold-text.ts'
+import { makeFoldedSql } from '../../../../core/store/clean.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'

@@ -1,5 +1,5 @@
 import { makeRecorded } from '../../../../core/normalize/by-second.ts'
-import { measureEffort } from '../../../../core/normalize/measures/measures.ts'
+import { measureEffort } from '../../../../core/normalize/measures.ts'
 import type { Sent } from '../../shared/sent.ts'
 import type { findSampleColumns } from './plotted-samples.ts'
 

@@ -1,6 +1,6 @@
 import { type Account, findAccountById, findAccounts } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
-import { findSavedWorkouts } from '../../../../core/store/training/workout-sets.ts'
+import { findSavedWorkouts } from '../../../../core/store/workout-rows.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import { makeFileStem } from '../../../../kit/folders/file-name.ts'
 import type { App } from '../../../../program/app/app.ts'

@@ -1,19 +1,18 @@
-import { hasValue } from '../../../kit/floats.ts'
-import type { Measures } from '../../store/samples/content.ts'
-import type { Samples } from '../../store/samples/encode-samples.ts'
-import { addUp, bestSum, makeRecorded, type Recorded, type Sums, spreadOverSeconds } from '../by-second.ts'
-import { type Climb, measureHeight, normalizeClimbs } from './climbs.ts'
+import { hasValue } from '../../kit/floats.ts'
+import type { Measures } from '../store/samples/content.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
+import { addUp, bestSum, makeRecorded, type Recorded, type Sums, spreadOverSeconds } from './by-second.ts'
 
 /** The window of the weighted mean power, s. */
 const WEIGHTED_WINDOW_S = 30
 /** Below this speed, m/s, a rider stands still. */
-const SLOWEST_MPS = 0.5
+const MIN_MOVING_MPS = 0.5
 /** Nobody rides faster; such a step is a jump of the distance and not a way, m/s. */
-const FASTEST_MPS = 50
+const MAX_MPS = 50
 /** After this time off its course, s, a distance has started again. */
 const MAX_OFF_S = 10
 /** The width of a step of cadence, and the highest one that is a cadence, 1/min. */
-const [CADENCE_STEP, HIGHEST_CADENCE] = [5, 250] as const
+const [CADENCE_STEP, MAX_CADENCE] = [5, 250] as const
 const MPS_TO_KMH = 3.6
 const [MINUTE_S, J_A_KJ] = [60, 1_000] as const
 
@@ -44,14 +43,8 @@ export function normalizeMeasures(
     meanHr,
     efficiency: ratio(weightedPower, meanHr),
     ...measureDrift(recorded),
-    ...columnsOfClimb(
-      'longest',
-      largest(climbs, ({ lengthM }) => lengthM),
-    ),
-    ...columnsOfClimb(
-      'steepest',
-      largest(climbs, ({ gradePct }) => gradePct),
-    ),
+    ...columnsOfClimb('longest', largest(climbs, 'lengthM')),
+    ...columnsOfClimb('steepest', largest(climbs, 'gradePct')),
     ...columnsOfBests(sumsOf(recorded.hr), ['bestHr', [1, 5, 20, 60], '']),
     ...columnsOfBests(sumsOf(speed), ['bestSpeed', [1, 5, 20, 60], ''], { unit: MPS_TO_KMH }),
     ...measureAfterWork(powerSums),
@@ -111,12 +104,12 @@ function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) 
       ;[highest, offS] = [Number.NaN, 0]
       continue
     }
-    const goesOn = next >= highest && next - highest <= FASTEST_MPS * held
+    const goesOn = next >= highest && next - highest <= MAX_MPS * held
     const metres = goesOn && offS === 0 ? next - highest : 0
     offS = goesOn ? 0 : offS + held
     if (goesOn || offS > MAX_OFF_S) [highest, offS] = [next, 0]
     speed[index] = metres / held
-    if (!(metres > SLOWEST_MPS * held)) continue
+    if (!(metres > MIN_MOVING_MPS * held)) continue
     movingS += held
     const revolutions = pedalling[index] as number
     if (Number.isNaN(revolutions)) continue
@@ -180,10 +173,11 @@ function measureDrift({ count, heldS, power, hr }: Recorded) {
   const efficiencyOf = ({ values, beats }: Halves['first']) => values / beats
   const meanOfHalf = ({ beats, seconds }: Halves['first']) => beats / seconds
   return {
-    decouplingPct: isWhole(pedalling)
-      ? 100 * (1 - efficiencyOf(pedalling.second) / efficiencyOf(pedalling.first))
-      : null,
-    hrDriftPct: isWhole(all) ? 100 * (meanOfHalf(all.second) / meanOfHalf(all.first) - 1) : null,
+    decouplingPct:
+      pedalling.second.seconds > 0
+        ? 100 * (1 - efficiencyOf(pedalling.second) / efficiencyOf(pedalling.first))
+        : null,
+    hrDriftPct: all.second.seconds > 0 ? 100 * (meanOfHalf(all.second) / meanOfHalf(all.first) - 1) : null,
   }
 }
 
@@ -191,11 +185,8 @@ function measureDrift({ count, heldS, power, hr }: Recorded) {
 type Halves = ReturnType<typeof makeHalves>
 
 function makeHalves() {
-  return {
-    total: 0,
-    first: { values: 0, beats: 0, seconds: 0 },
-    second: { values: 0, beats: 0, seconds: 0 },
-  }
+  const makeHalf = () => ({ values: 0, beats: 0, seconds: 0 })
+  return { total: 0, first: makeHalf(), second: makeHalf() }
 }
 
 /** Adds a sample to its half: to the first when less than half of the seconds that count are before it. */
@@ -206,16 +197,9 @@ function addToHalf({ total, first, second }: Halves, value: number, beats: numbe
   half.seconds += held
 }
 
-function isWhole({ second }: Halves): boolean {
-  return second.seconds > 0
-}
-
 /** Returns the climb with the largest value, the earliest of equal ones. */
-function largest(climbs: readonly Climb[], value: (climb: Climb) => number): Climb | undefined {
-  return climbs.reduce<Climb | undefined>(
-    (best, climb) => (best && value(best) >= value(climb) ? best : climb),
-    undefined,
-  )
+function largest(climbs: readonly Climb[], value: 'lengthM' | 'gradePct'): Climb | undefined {
+  return climbs.toSorted((a, b) => b[value] - a[value])[0]
 }
 
 /** Makes the columns of a climb, with the prefix `which`. */
@@ -264,12 +248,12 @@ function indexOfSum(sums: Float64Array, least: number): number {
 
 /** Counts the seconds of pedalling, and the work in them, in steps of 5 /min. */
 function measureCadence({ count, heldS, cad, power }: Recorded) {
-  const seconds = new Array<number>(HIGHEST_CADENCE / CADENCE_STEP).fill(0)
+  const seconds = new Array<number>(MAX_CADENCE / CADENCE_STEP).fill(0)
   const joules = new Float64Array(seconds.length)
   let used = 0
   for (let index = 0; index < count; index++) {
     const revolutions = cad[index] as number
-    if (!(revolutions > 0 && revolutions < HIGHEST_CADENCE)) continue
+    if (!(revolutions > 0 && revolutions < MAX_CADENCE)) continue
     const step = Math.floor(revolutions / CADENCE_STEP)
     seconds[step] = (seconds[step] as number) + (heldS[index] as number)
     const watts = power[index] as number
@@ -277,9 +261,109 @@ function measureCadence({ count, heldS, cad, power }: Recorded) {
     used = Math.max(used, step + 1)
   }
   if (used === 0) return { cadenceS: null, cadenceWorkKj: null }
-  const withPower = hasValue(power, count)
   return {
     cadenceS: seconds.slice(0, used),
-    cadenceWorkKj: withPower ? Array.from(joules.subarray(0, used), (sum) => sum / J_A_KJ) : null,
+    cadenceWorkKj: hasValue(power, count)
+      ? Array.from(joules.subarray(0, used), (sum) => sum / J_A_KJ)
+      : null,
   }
+}
+
+/** A climb rises by at least this on average, as a share of its length. */
+const MIN_GRADE = 0.03
+/** A climb ends where this much is lost against a slope of the least grade, m: 10 m of height, or 333 m of level road. */
+const LOST_M = 10
+/** Less is a bump, m. */
+const MIN_GAIN_M = 30
+/** On shorter ways an error of the height is a steep wall, m. */
+const MIN_LENGTH_M = 300
+const S_AN_HOUR = 3_600
+
+/**
+ * A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of
+ * height an hour.
+ */
+type Climb = Readonly<{
+  fromS: number
+  durationS: number
+  gainM: number
+  lengthM: number
+  gradePct: number
+  vam: number
+}>
+
+/**
+ * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high
+ * points of the height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of
+ * that are lost. So a climb rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or
+ * 300 m are left out.
+ */
+function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[] {
+  const climbs: Climb[] = []
+  let [low, high] = [-1, -1]
+  let [lowest, highest] = [Number.NaN, Number.NaN]
+  const end = () => {
+    if (low < 0 || high <= low) return
+    const gainM = (alt[high] as number) - (alt[low] as number)
+    const lengthM = (dist[high] as number) - (dist[low] as number)
+    const durationS = (seconds[high] as number) - (seconds[low] as number)
+    if (gainM < MIN_GAIN_M || lengthM < MIN_LENGTH_M) return
+    climbs.push({
+      fromS: (seconds[low] as number) - (seconds[0] as number),
+      durationS,
+      gainM,
+      lengthM,
+      gradePct: (gainM / lengthM) * 100,
+      vam: (gainM / durationS) * S_AN_HOUR,
+    })
+  }
+  for (let index = 0; index < count; index++) {
+    const height = (alt[index] as number) - MIN_GRADE * (dist[index] as number)
+    if (Number.isNaN(height)) continue
+    if (height > highest) {
+      high = index
+      highest = height
+    } else if (low < 0 || height <= lowest || height <= highest - LOST_M) {
+      end()
+      low = index
+      high = index
+      lowest = height
+      highest = height
+    }
+  }
+  end()
+  return climbs
+}
+
+/** A height is the mean of so many seconds on either side: a barometer's noise from one second to the next is not a climb. */
+const MEAN_REACH_S = 5
+/** Smaller ups and downs are noise, m. */
+const NOISE_M = 2
+
+/**
+ * Sums the rises and falls of heights in m, NaN where one is not known, at moments in s that ascend. Each height is the mean of
+ * those up to 5 s before and after it, to the centimetre, and counts when it is 2 m or more from the last one that counted. Null
+ * without heights.
+ */
+function measureHeight(at: ArrayLike<number>, heights: ArrayLike<number>) {
+  let counted = Number.NaN
+  let [ascentM, descentM, from] = [0, 0, 0]
+  for (let index = 0; index < at.length; index++) {
+    if (Number.isNaN(heights[index])) continue
+    const moment = at[index] as number
+    while (moment - (at[from] as number) > MEAN_REACH_S) from++
+    let [sum, known] = [0, 0]
+    for (let near = from; near < at.length && (at[near] as number) - moment <= MEAN_REACH_S; near++) {
+      const height = heights[near] as number
+      if (Number.isNaN(height)) continue
+      sum += height
+      known++
+    }
+    const mean = Math.round((100 * sum) / known) / 100
+    if (Math.abs(mean - counted) < NOISE_M) continue
+    ascentM += Math.max(0, mean - counted) || 0
+    descentM += Math.max(0, counted - mean) || 0
+    counted = mean
+  }
+  return Number.isNaN(counted) ? { ascentM: null, descentM: null } : { ascentM, descentM }
 }

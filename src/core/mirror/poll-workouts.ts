@@ -4,30 +4,39 @@ import {
   RejectedError,
   TransientError,
   UnexpectedResponseError,
-} from '../../../kit/errors.ts'
-import { parseJson } from '../../../kit/json.ts'
-import { isSameSignature, type Signature } from '../../normalize/same-training-info.ts'
-import { normalizeDefinition, normalizeWorkoutEntry } from '../../normalize/workout-rows.ts'
-import type { Answer } from '../../service/service.ts'
-import type { WireWorkoutList } from '../../service/wire/wire-workouts.ts'
-import { recordDrift } from '../../store/drift.ts'
-import { acquireNamedLock, type Tx } from '../../store/store.ts'
-import { findTrainingInfo } from '../../store/training/training-info-rows.ts'
+} from '../../kit/errors.ts'
+import { parseJson } from '../../kit/json.ts'
 import {
-  findPresentWorkouts,
-  type ListOwner,
-  recordWorkoutsAbsent,
-  upsertWorkouts,
-} from '../../store/training/workout-lists.ts'
+  isSameSignature,
+  normalizeDefinition,
+  normalizeWorkoutEntry,
+  type Signature,
+} from '../normalize/training-rows.ts'
+import type { Answer } from '../service/service.ts'
+import type { WireWorkoutList } from '../service/wire/wire-workouts.ts'
+import { recordDrift } from '../store/drift.ts'
+import { type RunTally, withRun } from '../store/runs.ts'
+import { acquireNamedLock } from '../store/store.ts'
+import { findTrainingInfo } from '../store/training-info-rows.ts'
 import {
   type DefinitionState,
   findDefinitionStates,
+  findPresentWorkouts,
+  type ListOwner,
   recordDefinition,
   recordDefinitionFailure,
-} from '../../store/training/workout-sets.ts'
-import { fetchServiceState, isItemFailure, OUTAGE_AFTER } from '../item-failure.ts'
-import { type MirrorCounts, type MirrorDeps, type MirrorInput, type RunTally, withRun } from '../mirror.ts'
-import { assertAccepted, isShrunken, poorerDefinition } from '../poorer-answers.ts'
+  recordWorkoutsAbsent,
+  upsertWorkouts,
+} from '../store/workout-rows.ts'
+import {
+  assertAccepted,
+  fetchServiceState,
+  isItemFailure,
+  isShrunken,
+  OUTAGE_AFTER,
+  poorerDefinition,
+} from './failures.ts'
+import type { MirrorCounts, MirrorDeps, MirrorInput } from './mirror.ts'
 import { pollTrainingInfo } from './poll-training-info.ts'
 
 /** An empty list is accepted when it held at most this many workouts before. */
@@ -79,62 +88,45 @@ export async function mirrorWorkouts(deps: MirrorDeps, input: WorkoutsInput): Pr
 /** A list, and its owner. */
 type ListSource = { resource: string; owner: ListOwner; list: () => Promise<Answer<WireWorkoutList>> }
 
-async function pollList(deps: MirrorDeps, input: MirrorInput, source: ListSource): Promise<RunTally> {
-  const { accountId, name } = input.account
-  return withRun(deps.store, { accountId, resource: source.resource, kind: 'list' }, async (tally) => {
-    const answer = await source.list()
-    const { bad } = answer.value
-    tally.listed = answer.value.entries.length
+async function pollList(
+  deps: MirrorDeps,
+  { account }: MirrorInput,
+  { resource, owner, list }: ListSource,
+): Promise<RunTally> {
+  const { accountId, name } = account
+  return withRun(deps.store, { accountId, resource, kind: 'list' }, async (tally) => {
+    const { value, requestedAt } = await list()
+    const { entries: wire, bad, drift } = value
+    tally.listed = wire.length
     tally.failed = bad.length
-    const counts = await deps.store.transaction((tx) => recordList(tx, deps, { accountId, source, answer }))
+    const counts = await deps.store.transaction(async (tx) => {
+      await acquireNamedLock(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
+      const entries = wire.map(normalizeWorkoutEntry)
+      const listed = new Set(entries.map(({ path }) => path))
+      const present = await findPresentWorkouts(tx, owner)
+      const gone = present.filter((path) => !listed.has(path))
+      const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
+      if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
+        const message = `the list of the service lacks ${gone.length} of ${present.length} workouts; nothing is changed until the service has sent such lists for three days`
+        const error = new UnexpectedResponseError('list_shrunken', message)
+        await assertAccepted(tx, { accountId, resource, now: deps.now(), error })
+      }
+      await recordDrift(tx, resource, drift)
+      const changed = await upsertWorkouts(tx, { owner, entries, listedAt: requestedAt })
+      // With entries that cannot be read no workout is recorded as absent: they may be the missing ones.
+      const paths = bad.length > 0 ? [] : gone
+      return { changed, absent: await recordWorkoutsAbsent(tx, { owner, paths, absentSince: requestedAt }) }
+    })
     Object.assign(tally, counts)
-    if (bad.length > 0) {
-      deps.log.error(
-        { account: name, resource: source.resource, bad: bad.slice(0, 5) },
-        'workout list entries that cannot be read',
-      )
-    }
+    const about = { account: name, resource }
+    if (bad.length > 0)
+      deps.log.error({ ...about, bad: bad.slice(0, 5) }, 'workout list entries that cannot be read')
     deps.log[counts.changed + counts.absent > 0 ? 'info' : 'debug'](
-      { account: name, resource: source.resource, listed: tally.listed, ...counts },
+      { ...about, listed: tally.listed, ...counts },
       'workout list polled',
     )
     return tally
   })
-}
-
-async function recordList(
-  tx: Tx,
-  deps: MirrorDeps,
-  input: { accountId: number; source: ListSource; answer: Answer<WireWorkoutList> },
-): Promise<{ changed: number; absent: number }> {
-  const { accountId, answer, source } = input
-  const { owner, resource } = source
-  const { entries: wire, bad, drift } = answer.value
-  await acquireNamedLock(tx, 'workout list', 'baseUrl' in owner ? owner.baseUrl : owner.accountId)
-  const entries = wire.map(normalizeWorkoutEntry)
-  const listed = new Set(entries.map(({ path }) => path))
-  const present = await findPresentWorkouts(tx, owner)
-  const gone = present.filter((path) => !listed.has(path))
-  const sizes = { before: present.length, gone: gone.length, listed: listed.size + bad.length }
-  if (isShrunken({ ...sizes, emptyAllowed: EMPTY_ALLOWED })) {
-    await assertAccepted(tx, {
-      ...{ accountId, resource, now: deps.now() },
-      error: shrunkenError(present.length, gone.length),
-    })
-  }
-  await recordDrift(tx, resource, drift)
-  const changed = await upsertWorkouts(tx, { owner, entries, listedAt: answer.requestedAt })
-  // With entries that cannot be read no workout is recorded as absent: they may be the missing ones.
-  const paths = bad.length > 0 ? [] : gone
-  const absent = await recordWorkoutsAbsent(tx, { owner, paths, absentSince: answer.requestedAt })
-  return { changed, absent }
-}
-
-function shrunkenError(before: number, gone: number): UnexpectedResponseError {
-  return new UnexpectedResponseError(
-    'list_shrunken',
-    `the list of the service lacks ${gone} of ${before} workouts; nothing is changed until the service has sent such lists for three days`,
-  )
 }
 
 const DEFINITIONS = 'workout_definitions'
@@ -149,10 +141,12 @@ type WorkoutsInput = MirrorInput & { failedBefore?: Date | undefined }
 async function mirrorDefinitions(deps: MirrorDeps, input: WorkoutsInput): Promise<RunTally> {
   const { accountId, baseUrl } = input.account
   return withRun(deps.store, { accountId, resource: DEFINITIONS, kind: 'fetch' }, async (tally) => {
-    const { states, signature } = await deps.store.read(async (tx) => ({
+    const { states, info } = await deps.store.read(async (tx) => ({
       states: await findDefinitionStates(tx, { accountId, baseUrl }),
-      signature: signatureOf(await findTrainingInfo(tx, accountId)),
+      info: await findTrainingInfo(tx, accountId),
     }))
+    const { ftp = null, ltp = null, hie = null, pp = null } = info ?? {}
+    const signature: Signature = { ftp, ltp, hie, pp }
     tally.listed = states.length
     let failedInARow = 0
     for (const { path, hasSets } of states.filter(
@@ -216,9 +210,4 @@ async function fetchDefinition(
       definition: normalizeDefinition(answer.value, parseJson(answer.body)),
     })
   })
-}
-
-function signatureOf(info: Signature | undefined): Signature {
-  const { ftp = null, ltp = null, hie = null, pp = null } = info ?? {}
-  return { ftp, ltp, hie, pp }
 }

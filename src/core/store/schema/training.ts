@@ -1,6 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { DEFINITION_FIELDS, WORKOUT_FIELDS, WORKOUT_SET_FIELDS } from '../../fields/training-fields.ts'
+import {
+  DEFINITION_FIELDS,
+  TRAINING_INFO_FIELDS,
+  WORKOUT_FIELDS,
+  WORKOUT_SET_FIELDS,
+} from '../../fields/training-fields.ts'
 import { accounts, ownAccount } from './accounts.ts'
 import { columnsFor, instant, type Json, training } from './schemas.ts'
 
@@ -66,4 +71,16 @@ export const workoutFiles = training.table(
     madeFor: jsonb('made_for').$type<Json>(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.workoutId, table.format] })],
+)
+
+export const trainingInfo = training.table(
+  'training_info',
+  {
+    accountId: ownAccount(),
+    observedAt: instant('observed_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+    ...columnsFor(TRAINING_INFO_FIELDS),
+    raw: jsonb('raw').$type<Json>(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
 )
