@@ -104,40 +104,26 @@ test('during a backfill sums say how many activities they have, and no zone coun
   expect((await findFitness({ store }, {}))?.count).toEqual({ all: 100, to_fetch: 99 })
 })
 
-test('progress and recommendation are described as far as they are known', () => {
-  type Known = Parameters<typeof describeProgress>[0]
-  const account = {
-    activities: 5_000,
-    wanted: 5_000,
-    mirrored: 0,
-    seconds_to_go: null,
-    fetched_per_minute: null,
-  }
-  const progress = (change: Partial<Known>) => describeProgress({ ...account, ...change } as Known)
-  expect(progress({})).toBe('0 of 5,000 are here; the first ones are on their way')
-  expect(progress({ wanted: 4_000, mirrored: 1_000 })).toBe(
-    '1,000 of 5,000 are here; none was fetched in the last 5 minutes',
+test.each([
+  [5_000, 0, null, null, '0 of 5,000 are here; the first ones are on their way'],
+  [4_000, 1_000, null, null, '1,000 of 5,000 are here; none was fetched in the last 5 minutes'],
+  [4_000, 1_000, 240, 1_000, '1,000 of 5,000 are here; 240 a minute, 16 min 40 s to go'],
+])(
+  'with %i wanted and %i mirrored, %s a minute and %s s to go: %s',
+  (wanted, mirrored, rate, seconds, sentence) => {
+    const counts = { activities: 5_000, wanted, mirrored, seconds_to_go: seconds, fetched_per_minute: rate }
+    expect(describeProgress(counts as Parameters<typeof describeProgress>[0])).toBe(sentence)
+  },
+)
+
+test.each([
+  [[null, null, null, 77, 77, 77, 77], 'XSS; 308 XSS recommended for 4 days, on which 372 were done'],
+  [[null, null, null, null, null, null, 77], 'XSS; 77 XSS recommended for one day, on which 93 were done'],
+  [[44, 44, 44, 44, 44, 44, 44], 'of 308 XSS recommended'],
+  [[null, null], 'XSS; the service recommends no load yet'],
+])('a week with these recommendations %j: %s', (recommended, sentence) => {
+  const sums = { day: '2026-01-05', activities: 1, elapsed_s: 1, distance_km: 1, xss: 93 }
+  expect(describeRecommended(recommended.map((recommended_xss) => ({ ...sums, recommended_xss })))).toBe(
+    sentence,
   )
-  expect(progress({ wanted: 4_000, mirrored: 1_000, fetched_per_minute: 240, seconds_to_go: 1_000 })).toBe(
-    '1,000 of 5,000 are here; 240 a minute, 16 min 40 s to go',
-  )
-  const week = (recommended: ReadonlyArray<number | null>) =>
-    describeRecommended(
-      recommended.map((recommended_xss) => ({
-        day: '2026-01-05',
-        activities: 1,
-        elapsed_s: 1,
-        distance_km: 1,
-        xss: 93,
-        recommended_xss,
-      })),
-    )
-  expect(week([null, null, null, 77, 77, 77, 77])).toBe(
-    'XSS; 308 XSS recommended for 4 days, on which 372 were done',
-  )
-  expect(week([null, null, null, null, null, null, 77])).toBe(
-    'XSS; 77 XSS recommended for one day, on which 93 were done',
-  )
-  expect(week([44, 44, 44, 44, 44, 44, 44])).toBe('of 308 XSS recommended')
-  expect(week([null, null])).toBe('XSS; the service recommends no load yet')
 })

@@ -55,10 +55,44 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('opens a page also with a trailing slash', async () => {
-    for (const path of ['/activities/', '/fitness/', '/runs/', '/queues', `/activities/${await key()}/`]) {
-      const answer = await get(path, { accept: 'text/html' })
-      expect([path, answer.status]).toEqual([path, 200])
+  it.each([
+    [
+      'opens a page also with a trailing slash',
+      200,
+      ['/activities/', '/fitness/', '/runs/', '/queues', '/activities/ID/'],
+    ],
+    [
+      'answers for an activity or an account that does not exist',
+      404,
+      [
+        ...['', '/samples', '/samples/tws', '/compared?span=all'].map(
+          (part) => `/api/activities/999999${part}`,
+        ),
+        ...['/activities/999999/download?format=csv', '/api/fitness?account=999999'],
+      ],
+    ],
+    [
+      'serves scripts, styles and pictures',
+      200,
+      ['pages/today/page.js', 'pages/today/page.css', 'shared/text-page.js', 'shared/styles/styles.css']
+        .concat('shared/styles/icon.svg')
+        .map((file) => `/assets/${file}`),
+    ],
+    [
+      'serves no other file',
+      404,
+      [
+        '../../../package.json',
+        '..%2f..%2fpackage.json',
+        '..%2fmain.js',
+        'pages/today',
+        '%2e%2e/musette.cjs',
+      ].map((file) => `/assets/${file}`),
+    ],
+  ])('%s: %i', async (_title, status, paths) => {
+    for (const path of paths) {
+      const answer = await get(path.replace('ID', String(await key())), { accept: 'text/html' })
+      expect([path, answer.status]).toEqual([path, status])
     }
   })
 
@@ -82,18 +116,7 @@ describe('the JSON of the dashboard', () => {
   })
 
   it('answers no request with an internal error, whatever its parameters', async () => {
-    const list = [
-      'search',
-      'account',
-      'type',
-      'year',
-      'day',
-      'length',
-      'breakthrough',
-      'power',
-      'absent',
-      'sort',
-    ]
+    const list = 'search account type year day length breakthrough power absent sort'.split(' ')
     const parameters: Record<string, readonly string[]> = {
       '/api/today': ['account'],
       '/api/runs': ['odd'],
@@ -139,13 +162,12 @@ describe('the JSON of the dashboard', () => {
 
   it('finds words regardless of accents and case, and sorts names by the language of the browser', async () => {
     const names = ['Åre', 'Río', 'Zorn', 'ärla', 'Łódź', 'apa', 'Öl']
-    await rig.rows('delete from training.activities where path like $1', ['alphabet%'])
-    for (const [index, name] of names.entries())
-      await rig.rows(
-        `insert into training.activities (account_id, path, name, description, detail_state, listed_at, wanted_at)
-         select account_id, $1, $2, 'of the alphabet', 'mirrored', now(), now() from training.accounts`,
-        [`alphabet${index}`, name],
-      )
+    await rig.rows(
+      `insert into training.activities (account_id, path, name, description, detail_state, listed_at, wanted_at)
+       select account_id, 'alphabet' || n, name, 'of the alphabet', 'mirrored', now(), now()
+       from training.accounts, unnest($1::text[]) with ordinality as named (name, n)`,
+      [names],
+    )
     const list = async (query: string, language = 'en') => {
       const answer = await get(`/api/activities/list?${query}`, { 'accept-language': language })
       const { lines } = (await answer.json()) as { lines: Array<{ name: string }> }
@@ -176,18 +198,6 @@ describe('the JSON of the dashboard', () => {
     }
   })
 
-  it('answers 404 for an activity or an account that does not exist', async () => {
-    for (const path of [
-      '/api/activities/999999',
-      '/api/activities/999999/samples',
-      '/api/activities/999999/samples/tws',
-      '/api/activities/999999/compared?span=all',
-      '/activities/999999/download?format=csv',
-      '/api/fitness?account=999999',
-    ])
-      expect([path, (await get(path)).status]).toEqual([path, 404])
-  })
-
   it('accepts no method that writes', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await fetch(`${url}/api/today`, {
@@ -202,38 +212,12 @@ describe('the JSON of the dashboard', () => {
     const tokens = JSON.stringify(await rig.steer('GET', 'tokens')).match(/[A-Za-z0-9_-]{20,}/g) ?? []
     expect(tokens.length).toBeGreaterThan(1)
     const id = await key()
-    for (const path of [
-      '/',
-      '/api/today',
-      '/api/runs',
-      '/api/activities/list',
-      '/api/activities/calendar',
-      `/api/activities/${id}`,
-      `/api/activities/${id}/samples`,
-      '/api/fitness',
-    ]) {
+    const views = ['today', 'runs', 'activities/list', 'activities/calendar', 'fitness']
+    for (const view of [...views, `activities/${id}`, `activities/${id}/samples`, '../']) {
+      const path = `/api/${view}`
       const text = await (await get(path)).text()
       for (const secret of [...tokens, rig.sandboxUrl, rig.databaseUrl]) expect(text).not.toContain(secret)
     }
-  })
-
-  it('serves scripts, styles and pictures, and no other file', async () => {
-    for (const path of [
-      '../../../package.json',
-      '..%2f..%2fpackage.json',
-      '..%2fmain.js',
-      'pages/today',
-      '%2e%2e/musette.cjs',
-    ])
-      expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 404])
-    for (const path of [
-      'pages/today/page.js',
-      'pages/today/page.css',
-      'shared/text-page.js',
-      'shared/styles/styles.css',
-      'shared/styles/icon.svg',
-    ])
-      expect([path, (await get(`/assets/${path}`)).status]).toEqual([path, 200])
   })
 
   it('has every second of an activity of twelve hours, in order, and no sample without a time', async () => {

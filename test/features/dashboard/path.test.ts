@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
-import { describeWithBrowser } from '../../kit/chromium.ts'
 import { openWebRig, TOKEN, type WebRig } from '../../program/web/rig.ts'
-import { openScene, type Scene } from './browser/scene.ts'
 
 const PAGE = { headers: { accept: 'text/html' } }
 
@@ -56,32 +53,5 @@ describe('a dashboard below a path', () => {
       expect((await rig.askWithToken(path)).status, path).toBe(404)
     expect((await rig.askWithToken('/rides/musette')).status).toBe(200)
     expect((await rig.askWithToken('/rides/musette?account=1')).status).toBe(200)
-  })
-})
-
-describeWithBrowser('a browser at a dashboard below a path', () => {
-  let scene: Scene
-  beforeAll(async () => {
-    scene = await openScene({ activities: 3, env: { MUSETTE_HTTP_PATH: '/musette' } })
-    await syncAccount(scene.app, { name: 'default' })
-  })
-  afterAll(() => scene.close())
-
-  it('draws every page and stays below the path', async () => {
-    const page = await scene.visit('/musette/')
-    const outside: string[] = []
-    page.on('request', (request) => {
-      if (!new URL(request.url()).pathname.startsWith('/musette/')) outside.push(request.url())
-    })
-    const recent = page.getByRole('region', { name: 'Recent activities' })
-    await recent.getByRole('rowheader').first().getByRole('link').click()
-    await page.waitForURL(/\/musette\/activities\/\d+$/)
-    await page.locator('canvas').first().waitFor({ timeout: 60_000 })
-    for (const title of ['Activities', 'Fitness', 'Runs', 'Today']) {
-      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title }).click()
-      await page.getByText('Looking it up').waitFor({ state: 'detached', timeout: 60_000 })
-      expect(new URL(page.url()).pathname).toMatch(/^\/musette\//)
-    }
-    expect({ outside, complaints: scene.takeComplaints() }).toEqual({ outside: [], complaints: [] })
   })
 })

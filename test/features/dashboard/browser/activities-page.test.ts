@@ -1,17 +1,13 @@
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount } from '../../../../src/program/app/sync-account.ts'
+import { afterEach, beforeAll, expect, it } from 'vitest'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
-import { listViolations } from './axe.ts'
-import { openScene, type Scene } from './scene.ts'
+import { useScene } from './scene.ts'
 
 const COPIES = 3_000
 
 describeWithBrowser('the list of activities', () => {
-  let scene: Scene
+  const scene = useScene({ activities: 6, isMirrored: true })
   beforeAll(async () => {
-    scene = await openScene({ activities: 6 })
-    await syncAccount(scene.app, { name: 'default' })
     // One every eight hours, back from the end of 2024; each tenth without power, one of them absent.
     await scene.rows(
       `insert into training.activities (account_id, path, name, description, activity_type, started_at, started_at_local,
@@ -23,7 +19,6 @@ describeWithBrowser('the list of activities', () => {
     )
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
-  afterAll(() => scene.close())
 
   const sums = (page: Page) => page.locator('.sums')
   const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
@@ -75,18 +70,13 @@ describeWithBrowser('the list of activities', () => {
 
   it('filters by type, season, length, power and breakthrough', async () => {
     const page = await scene.visit('/activities?search=copy')
-    const choose = async (label: string, option: string) => {
-      await page.getByLabel(label, { exact: true }).selectOption(option)
-    }
-    const total = async (rule: string) => {
+    const choose = (label: string, option: string) =>
+      page.getByLabel(label, { exact: true }).selectOption(option)
+    const expectTotal = async (rule: string) => {
       const [row] = await scene.rows(
         `select count(*)::int as n from training.activities where path like 'copy%' and absent_since is null and ${rule}`,
       )
-      const n = Number(row?.n)
-      return n === 1 ? '1 activity' : `${n.toLocaleString('en')} activities`
-    }
-    const expectTotal = async (rule: string) => {
-      const wanted = await total(rule)
+      const wanted = row?.n === 1 ? '1 activity' : `${Number(row?.n).toLocaleString('en')} activities`
       await expect.poll(async () => (await sums(page).textContent())?.split(' · ')[0]).toBe(wanted)
     }
     await choose('Type', 'Running')
@@ -142,21 +132,19 @@ describeWithBrowser('the list of activities', () => {
       .waitFor()
   })
 
-  it('moves from activity to activity by the arrow keys', async () => {
+  it('moves from activity to activity by the arrow keys, and loses none when many come before the next frame', async () => {
     const page = await scene.visit('/activities?search=copy')
     await link(page, 'Copy 1').focus()
+    const focused = () => page.evaluate('document.activeElement.textContent')
     for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowDown')
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toMatch(/^Copy 4\d$/)
-  })
-
-  it('loses no arrow key when many come before the next frame', async () => {
-    const page = await scene.visit('/activities?search=copy')
+    await expect.poll(focused).toMatch(/^Copy 4\d$/)
+    await page.evaluate('scrollTo(0, 0)')
     await link(page, 'Copy 1').focus()
     await page.evaluate(`(() => {
       const down = () => new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true })
       for (let step = 0; step < 80; step++) document.activeElement.dispatchEvent(down())
     })()`)
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toMatch(/^Copy 8\d$/)
+    await expect.poll(focused).toMatch(/^Copy 8\d$/)
   })
 
   it('shows a new activity without a reload', async () => {
@@ -164,20 +152,5 @@ describeWithBrowser('the list of activities', () => {
     await page.getByText('No activity fits').waitFor()
     await scene.rows(`update training.activities set name = 'Brandnew' where path = 'copy5'`)
     await link(page, 'Brandnew').waitFor({ timeout: 20_000 })
-  })
-})
-
-describeWithBrowser('the list of activities before the first', () => {
-  let scene: Scene
-  beforeAll(async () => {
-    scene = await openScene({ activities: 0 })
-  })
-  afterAll(() => scene.close())
-
-  it('says what to type', async () => {
-    const page = await scene.visit('/activities')
-    await page.getByText('Nothing is mirrored yet').waitFor()
-    expect(await page.locator('.sums code').textContent()).toBe('musette sync')
-    expect(await listViolations(page)).toEqual([])
   })
 })

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
-import { countAlong, openScene, PHONE, type Scene } from './scene.ts'
+import { countAlong, PHONE, useScene } from './scene.ts'
 
 const RIDE = {
   path: 'theridehere',
@@ -18,10 +19,9 @@ const RIDE = {
 const BLANK = 0
 
 describeWithBrowser('the page of an activity', () => {
-  let scene: Scene
+  const scene = useScene({ activities: 12 })
   let path: string
   beforeAll(async () => {
-    scene = await openScene({ activities: 12 })
     await scene.steer('POST', 'activities', RIDE)
     await scene.steer('POST', 'activities', {
       ...RIDE,
@@ -32,38 +32,43 @@ describeWithBrowser('the page of an activity', () => {
       started_at: '2026-04-01T08:00:00Z',
     })
     await syncAccount(scene.app, { name: 'default' })
-    path = `/activities/${await scene.activityId(`path = '${RIDE.path}'`)}`
+    path = `/activities/${await keyOf(RIDE.path)}`
   })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
-  afterAll(() => scene.close())
 
-  /** Opens the section that a telephone folds. */
-  const openCurve = async (page: Awaited<ReturnType<Scene['visit']>>) =>
-    page.locator('summary', { hasText: 'Power curve' }).click()
-  const chart = (page: Awaited<ReturnType<Scene['visit']>>, name: RegExp) =>
-    page.getByRole('application', { name })
+  const chart = (page: Page, name: RegExp) => page.getByRole('application', { name })
   const OVER_TIME = /^The activity over time/
+  const readout = (page: Page) => page.locator('.chart', { has: chart(page, OVER_TIME) }).locator('.readout')
   /** the canvas of the lane of that name */
-  const lane = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
+  const lane = (page: Page, name: string) =>
     chart(page, OVER_TIME).locator(`.lane[data-lane="${name}"] canvas`)
+  const keyOf = (name: string) => scene.activityId(`path = '${name}'`)
+  const ride = `training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`
   const CURVE = /^Power curve/
 
-  for (const scheme of ['light', 'dark'] as const) {
-    it(`plots power, MPA and heart rate over the whole activity, in a ${scheme} page`, async () => {
-      const page = await scene.visit(path, { colorScheme: scheme })
-      // The first and the last tenth hold the axes, too.
+  it.each(['light', 'dark'] as const)(
+    'plots power, MPA, heart rate and speed over the whole activity, in a %s page',
+    async (colorScheme) => {
+      const page = await scene.visit(path, { colorScheme })
       for (const [name, colour] of [
         ['Power', 'power'],
         ['MPA (power available)', 'mpa'],
         ['Heart rate', 'heart'],
         ['Speed', 'low'],
-      ] as const)
-        for (const pixels of (await countAlong(lane(page, name), colour)).slice(1, -1))
-          expect(pixels, name).toBeGreaterThan(5)
+      ] as const) {
+        // The first and the last tenth hold the axes, too.
+        const pixels = (await countAlong(lane(page, name), colour)).slice(1, -1)
+        expect(Math.min(...pixels), name).toBeGreaterThan(5)
+      }
       const beats = await countAlong(lane(page, 'Heart rate'), 'power')
-      expect(beats.reduce((sum, pixels) => sum + pixels)).toBe(BLANK)
-    })
-  }
+      expect(Math.max(...beats)).toBe(BLANK)
+      // Charts follow the system without a reload.
+      const other = colorScheme === 'light' ? 'dark' : 'light'
+      await page.emulateMedia({ colorScheme: other })
+      const canvas = lane(page, 'MPA (power available)')
+      await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
+    },
+  )
 
   it('plots temperature, respiration and balance of the FIT file', async () => {
     await scene.rows(
@@ -79,7 +84,7 @@ describeWithBrowser('the page of an activity', () => {
        insert into training.fit_records (file_id, position, t, temperature, respiration_rate, right_power_pct)
        select file_id, n + 1, start + n * interval '1 s', 20 + n / 300, 18.5, 51 from file, ride, generate_series(0, 1799) n`,
     )
-    const race = `/activities/${await scene.activityId(`path = 'sameseason'`)}`
+    const race = `/activities/${await keyOf('sameseason')}`
     const page = await scene.visit(race)
     for (const [name, colour] of [
       ['Temperature', 'best'],
@@ -93,8 +98,7 @@ describeWithBrowser('the page of an activity', () => {
     }
     const stage = chart(page, OVER_TIME)
     await stage.press('Home')
-    const readout = page.locator('.chart', { has: stage }).locator('.readout')
-    expect(await readout.textContent()).toMatch(
+    expect(await readout(page).textContent()).toMatch(
       /Temperature 20(\.0)? °C · Respiration 18\.5 \/min · Right leg 51 %/,
     )
     const without = await scene.visit(path)
@@ -102,62 +106,26 @@ describeWithBrowser('the page of an activity', () => {
     expect(await lane(without, 'Temperature').count()).toBe(0)
   })
 
-  it('turns its charts dark when the system does', async () => {
-    const page = await scene.visit(path, { colorScheme: 'light' })
-    const canvas = lane(page, 'MPA (power available)')
-    await canvas.waitFor()
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
-  })
-
-  it('plots the power curve against the best of the season, and shows the same in a table', async () => {
+  it('is read, zoomed and reduced to some lines by keyboard, in the activity’s local time', async () => {
     const page = await scene.visit(path)
-    const canvas = chart(page, CURVE).locator('canvas')
-    for (const colour of ['power', 'best'])
-      for (const pixels of (await countAlong(canvas, colour)).slice(1, 8)) expect(pixels).toBeGreaterThan(5)
-    const [best] = await scene.rows(
-      `select round(max(c.watts))::int as watts from training.power_curves c join training.activities a using (activity_id)
-       where c.duration_s = 300 and extract(year from a.started_at_local) = 2026`,
-    )
-    const [own] = await scene.rows(
-      `select round(c.watts)::int as watts from training.power_curves c join training.activities a using (activity_id)
-       where c.duration_s = 300 and a.path = '${RIDE.path}'`,
-    )
-    const row = page.getByRole('row', { name: /^5 min/ })
-    expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
-  })
-
-  it('can be read by keyboard, in the activity’s local time', async () => {
-    const page = await scene.visit(path)
-    const stage = chart(page, OVER_TIME)
-    await stage.focus()
+    await chart(page, OVER_TIME).focus()
     await page.keyboard.press('Home')
-    const readout = page.locator('.chart', { has: stage }).locator('.readout')
-    expect(await readout.textContent()).toMatch(
+    expect(await readout(page).textContent()).toMatch(
       /^0:00 \(17:05\): Elevation [^·]+ · Power \d+ W · MPA \(power available\) \d+ W · Heart rate \d+ \/min/,
     )
     await page.keyboard.press('Shift+ArrowRight')
     const [later] = await scene.rows(
-      `select round(s.power)::int as power, round(s.hr)::int as hr from training.samples s join training.activities a using (activity_id)
-       where a.path = '${RIDE.path}' order by s.t offset 360 limit 1`,
+      `select round(s.power)::int as power, round(s.hr)::int as hr from ${ride} order by s.t offset 360 limit 1`,
     )
-    expect(await readout.textContent()).toMatch(
+    expect(await readout(page).textContent()).toMatch(
       new RegExp(`^6:00 \\(17:11\\): [^(]*Power ${later?.power} W .*Heart rate ${later?.hr} /min`),
     )
-  })
-
-  it('zooms by keyboard, and shows all again', async () => {
-    const page = await scene.visit(path)
     const all = page.getByRole('button', { name: 'Show all' }).first()
-    await chart(page, OVER_TIME).focus()
     await page.keyboard.press('+')
     await all.waitFor()
     await page.keyboard.press('Escape')
     await all.waitFor({ state: 'hidden' })
-  })
 
-  it('hides and shows a line of the chart by keyboard', async () => {
-    const page = await scene.visit(path)
     const canvas = lane(page, 'MPA (power available)')
     const sum = async () => (await countAlong(canvas, 'mpa')).reduce((total, pixels) => total + pixels)
     expect(await sum()).toBeGreaterThan(100)
@@ -170,8 +138,13 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(sum).toBeGreaterThan(100)
   })
 
-  it('describes the plot in words and in a table', async () => {
+  it('fetches its samples once, while its script loads, and describes the plot in words and in a table', async () => {
     const page = await scene.visit(path)
+    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
+    const fetched = await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
+    )
+    expect(fetched).toEqual(['link'])
     expect(await page.getByRole('region', { name: 'Over time' }).locator('figcaption').textContent()).toMatch(
       /^1:00:\d\d long|59:\d\d long\. MPA (fell from [\d,]+ W to|stayed at) [\d,]+ W\./,
     )
@@ -191,20 +164,11 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
   })
 
-  it('fetches its samples once, while its script loads', async () => {
-    const page = await scene.visit(path)
-    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
-    const fetched = await page.evaluate(
-      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
-    )
-    expect(fetched).toEqual(['link'])
-  })
-
   it('says when the samples are missing, and shows them when they arrive', async () => {
     await scene.rows(
       `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
     )
-    const page = await scene.visit(`/activities/${await scene.activityId(`path = 'sameseason'`)}`)
+    const page = await scene.visit(`/activities/${await keyOf('sameseason')}`)
     await page.getByText('The service has no samples of this activity yet').waitFor()
     await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
     await scene.rows(
@@ -216,7 +180,7 @@ describeWithBrowser('the page of an activity', () => {
 
   it('fits a telephone, including the chart', async () => {
     const page = await scene.visit(path, PHONE)
-    await openCurve(page)
+    await page.locator('summary', { hasText: 'Power curve' }).click()
     await chart(page, CURVE).locator('canvas').waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
     const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
@@ -224,13 +188,12 @@ describeWithBrowser('the page of an activity', () => {
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
   })
 
-  it('shows derived values: weighted mean power with its formula, work, moving time, W/kg', async () => {
+  it('shows what SQL has: derived values, seconds in zones with the origin of their bounds, and the curve beside the best of the season', async () => {
     const page = await scene.visit(path)
     const value = (name: string) =>
       page.locator(`dl.numbers.wide > div:has(dt:text-is("${name}")) dd`).first()
     const [derived] = await scene.rows(
-      `select round(avg(coalesce(s.p_raw, s.power)))::int as mean, round(max(coalesce(s.p_raw, s.power)))::int as highest
-       from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`,
+      `select round(avg(coalesce(s.p_raw, s.power)))::int as mean, round(max(coalesce(s.p_raw, s.power)))::int as highest from ${ride}`,
     )
     await expect.poll(() => value('Power').textContent()).toContain(`${derived?.mean} W`)
     await expect.poll(() => value('Power').textContent()).toContain(`highest ${derived?.highest} W`)
@@ -238,6 +201,33 @@ describeWithBrowser('the page of an activity', () => {
     expect(await value('Work').textContent()).toMatch(/^[\d,]+ kJ/)
     expect(await value('Time').textContent()).toContain('moving')
     await page.getByText('the fourth root of the mean of P⁴').waitFor()
+
+    const zones = page.getByRole('region', { name: 'Zones' })
+    const [known] = await scene.rows(
+      `select i.power_z2_s as z2, round(i.ftp)::int as ftp from training.activity_intensity i join training.activities a using (activity_id)
+       where a.path = '${RIDE.path}'`,
+    )
+    const table = zones.getByRole('table', { name: /^By power/ })
+    expect(await table.locator('caption').textContent()).toContain(
+      `threshold power after this activity, ${known?.ftp} W`,
+    )
+    const z2 = Number(known?.z2)
+    const time = `${Math.floor(z2 / 60)}:${String(z2 % 60).padStart(2, '0')}`
+    expect(await table.getByRole('row', { name: /^Z2/ }).textContent()).toContain(time)
+
+    const canvas = chart(page, CURVE).locator('canvas')
+    for (const colour of ['power', 'best'])
+      for (const pixels of (await countAlong(canvas, colour)).slice(1, 8)) expect(pixels).toBeGreaterThan(5)
+    const [best] = await scene.rows(
+      `select round(max(c.watts))::int as watts from training.power_curves c join training.activities a using (activity_id)
+       where c.duration_s = 300 and extract(year from a.started_at_local) = 2026`,
+    )
+    const [own] = await scene.rows(
+      `select round(c.watts)::int as watts from training.power_curves c join training.activities a using (activity_id)
+       where c.duration_s = 300 and a.path = '${RIDE.path}'`,
+    )
+    const row = page.getByRole('row', { name: /^5 min/ })
+    expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
   })
 
   it('sums up a stretch selected by its times, and then everything', async () => {
@@ -248,8 +238,7 @@ describeWithBrowser('the page of an activity', () => {
     await stretch.getByRole('button', { name: 'Choose the stretch' }).click()
     const [mean] = await scene.rows(
       `select round(avg(w))::int as watts from (
-         select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at
-         from training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}') x
+         select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at from ${ride}) x
        where at between interval '10 min' and interval '20 min'`,
     )
     await expect
@@ -299,7 +288,7 @@ describeWithBrowser('the page of an activity', () => {
   })
 
   it('shows map tiles with their credit, and no broken ones', async () => {
-    const page = await scene.visit(path, { viewport: { width: 1_200, height: 900 } })
+    const page = await scene.visit(path, { pauses: true })
     await page.route('**/api/activities/*', async (route) => {
       const answer = await route.fetch()
       if (answer.status() !== 200) return route.fulfill({ response: answer })
@@ -325,8 +314,7 @@ describeWithBrowser('the page of an activity', () => {
     const page = await scene.visit(path)
     const stage = chart(page, OVER_TIME)
     await stage.press('Home')
-    const readout = page.locator('.chart', { has: stage }).locator('.readout')
-    expect(await readout.textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
+    expect(await readout(page).textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
     expect(await page.locator('dl').first().textContent()).toMatch(
       /\d:\d\d \/km moving, highest \d:\d\d \/km/,
     )
@@ -346,22 +334,6 @@ describeWithBrowser('the page of an activity', () => {
     await lane(page, 'tws').waitFor({ state: 'detached' })
   })
 
-  it('shows the seconds in the zones of power and heart rate, and the origin of their bounds', async () => {
-    const page = await scene.visit(path)
-    const zones = page.getByRole('region', { name: 'Zones' })
-    const [known] = await scene.rows(
-      `select i.power_z2_s as z2, round(i.ftp)::int as ftp from training.activity_intensity i join training.activities a using (activity_id)
-       where a.path = '${RIDE.path}'`,
-    )
-    const table = zones.getByRole('table', { name: /^By power/ })
-    expect(await table.locator('caption').textContent()).toContain(
-      `threshold power after this activity, ${known?.ftp} W`,
-    )
-    const z2 = Number(known?.z2)
-    const time = `${Math.floor(z2 / 60)}:${String(z2 % 60).padStart(2, '0')}`
-    expect(await table.getByRole('row', { name: /^Z2/ }).textContent()).toContain(time)
-  })
-
   it('compares the power curve with another activity, and with the signature', async () => {
     const page = await scene.visit(path)
     const compared = page.getByLabel('Compared with')
@@ -374,7 +346,7 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByRole('link', { name: '1 Apr 2026' }).first().waitFor()
   })
 
-  it('downloads every second as CSV, JSON and Parquet', async () => {
+  it('downloads every second as CSV, JSON and Parquet, and the original FIT file if it is kept', async () => {
     const page = await scene.visit(path)
     for (const [name, begins] of [
       ['CSV', 'activity_id,path,t,'],
@@ -389,11 +361,6 @@ describeWithBrowser('the page of an activity', () => {
       const bytes = await readFile(await download.path())
       expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
     }
-  })
-
-  it('downloads the original FIT file if it is kept', async () => {
-    const page = await scene.visit(path)
-    await page.getByRole('link', { name: 'CSV', exact: true }).waitFor()
     expect(await page.getByRole('link', { name: 'Original FIT' }).count()).toBe(0)
     const of = `from training.activities where path = '${RIDE.path}'`
     await scene.rows(
@@ -464,7 +431,7 @@ describeWithBrowser('the page of an activity', () => {
       `insert into training.activities (account_id, path, name, started_at, started_at_local, detail_state, fetch_error, listed_at, wanted_at)
        values (${account?.account_id}, 'theirs', 'Theirs', now(), now(), 'failed', 'it is cut', now(), now())`,
     )
-    const page = await scene.visit(`/activities/${await scene.activityId("path = 'theirs'")}`)
+    const page = await scene.visit(`/activities/${await keyOf('theirs')}`)
     expect(await page.locator('h1 + p').textContent()).toMatch(/^second · /)
     // The lost login has a notice of its own.
     await page.locator('.notice code', { hasText: 'musette resync --account second theirs' }).waitFor()

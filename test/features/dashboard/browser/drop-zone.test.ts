@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,24 +8,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeFitFile } from '../../../../src/sandbox/fit-file.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { eventually } from '../../../kit/eventually.ts'
-import { openScene, type Scene } from './scene.ts'
+import { useScene } from './scene.ts'
 
 const HOUR_MS = 3_600_000
 const MIB = 1_024 * 1_024
 
 describeWithBrowser('the drop zone', () => {
-  let scene: Scene
+  const scene = useScene({ activities: 3, roles: 'scheduler,worker,watcher,web' })
   let files: string
   let drop: string
   beforeAll(async () => {
-    scene = await openScene({ activities: 1, roles: 'scheduler,worker,watcher,web' })
     files = await mkdtemp(join(tmpdir(), 'musette-picked-'))
     drop = join(scene.dataDir, 'drop')
   })
-  afterAll(async () => {
-    await rm(files, { recursive: true, force: true })
-    await scene.close()
-  })
+  afterAll(() => rm(files, { recursive: true, force: true }))
 
   const put = async (name: string, bytes: Uint8Array | string) => {
     await writeFile(join(files, name), bytes)
@@ -34,8 +31,13 @@ describeWithBrowser('the drop zone', () => {
     makeFitFile({ startedAt: new Date(Date.now() - hoursAgo * HOUR_MS), seconds: 600 })
   const pageToken = async () =>
     ((await (await fetch(`${scene.url}/api/drop`)).json()) as { token: string }).token
-  const send = async (name: string, body: Uint8Array, headers: Record<string, string> = {}) =>
-    fetch(`${scene.url}/api/drop?account=default&name=${encodeURIComponent(name)}`, {
+  const send = async (
+    name: string,
+    body: Uint8Array,
+    headers: Record<string, string> = {},
+    account = 'default',
+  ) =>
+    fetch(`${scene.url}/api/drop?account=${account}&name=${encodeURIComponent(name)}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/octet-stream',
@@ -45,11 +47,49 @@ describeWithBrowser('the drop zone', () => {
       },
       body,
     })
+  /** sends the head of a request, and leaves the rest to the test */
+  const begin = async (name: string, headers: string) => {
+    const { hostname, port, host } = new URL(scene.url)
+    const token = await pageToken()
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `POST /api/drop?account=default&name=${name} HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
+        `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\n${headers}\r\n\r\n`,
+    )
+    return socket
+  }
   /** everything in the drop folder that is not done or failed, nor says whose folder it is */
   const listLeft = async () => {
     const names = await readdir(drop, { recursive: true })
     return names.filter((name) => !/^(?:done|failed|\.arriving$|\.musette-database\.json$)/.test(name))
   }
+
+  it('shows the first history and the result of a dropped file without a reload', async () => {
+    const page = await scene.visit('/')
+    await page.evaluate('window.sameDocument = true')
+    const activities = page.getByRole('region', { name: 'Recent activities' })
+    await activities.getByRole('rowheader').nth(2).waitFor({ timeout: 30_000 })
+
+    await mkdir(drop, { recursive: true })
+    await writeFile(join(drop, 'lunch.fit'), makeFit(1))
+    await writeFile(join(drop, 'shopping.fit'), 'a list of bread')
+    const uploads = page.getByRole('region', { name: 'Uploads' })
+    const [lunch, shopping] = ['lunch', 'shopping'].map((name) =>
+      uploads.getByRole('row', { name: new RegExp(`^${name}\\.fit`) }),
+    )
+    await lunch?.getByText('mirrored').waitFor({ timeout: 45_000 })
+    await shopping?.getByText('refused').waitFor({ timeout: 30_000 })
+    expect(await shopping?.textContent()).toContain('FIT header')
+
+    await lunch?.getByRole('link').click()
+    await page
+      .getByRole('application', { name: /^The activity over time/ })
+      .locator('canvas')
+      .first()
+      .waitFor()
+    expect(await page.getByText('It came from the file lunch.fit').isVisible()).toBe(true)
+    expect(scene.takeComplaints()).toEqual([])
+  })
 
   it('follows a selected file until it is an activity, and shows why others are refused', async () => {
     const page = await scene.visit('/')
@@ -68,8 +108,8 @@ describeWithBrowser('the drop zone', () => {
     await line('#1 lunch.fit').getByText('mirrored').waitFor({ timeout: 60_000 })
     await line('#1 lunch.fit').getByRole('link').click()
     await page.getByText('It came from the file').waitFor()
-    const [row] = await scene.rows(`select count(*)::int as n from training.uploads where state = 'mirrored'`)
-    expect(row?.n).toBe(1)
+    const [row] = await scene.rows(`select state from training.uploads where file_name = '#1 lunch.fit'`)
+    expect(row?.state).toBe('mirrored')
     expect(await listLeft()).toEqual([])
   })
 
@@ -105,57 +145,46 @@ describeWithBrowser('the drop zone', () => {
   })
 
   it('accepts nothing without the token of the page or from another site', async () => {
-    const without = await send('a.fit', makeFit(2), { 'x-musette-page': '' })
-    expect([without.status, ((await without.json()) as { code: string }).code]).toEqual([403, 'page_token'])
-    const wrong = await send('a.fit', makeFit(2), { 'x-musette-page': randomBytes(32).toString('base64url') })
-    expect(wrong.status).toBe(403)
-    const foreign = await send('a.fit', makeFit(2), { 'sec-fetch-site': 'cross-site' })
-    expect(foreign.status).toBe(403)
+    const foreign = [
+      { 'x-musette-page': '' },
+      { 'x-musette-page': randomBytes(32).toString('base64url') },
+      { 'sec-fetch-site': 'cross-site' },
+    ]
+    const answers = await Promise.all(foreign.map((headers) => send('a.fit', makeFit(2), headers)))
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
+    expect(await answers[0]?.json()).toMatchObject({ code: 'page_token' })
     expect(await listLeft()).toEqual([])
   })
 
   it('refuses more than 200 MiB, also when the sender does not say how many bytes come', async () => {
-    const sent = (headers: string) =>
-      new Promise<string>((resolve) => {
-        void pageToken().then((token) => {
-          const { hostname, port, host } = new URL(scene.url)
-          const socket = connect(Number(port), hostname)
-          let text = ''
-          socket.on('data', (chunk) => {
-            text += chunk
-          })
-          socket.on('error', () => undefined)
-          socket.on('close', () => resolve(text))
-          socket.write(
-            `POST /api/drop?account=default&name=big.zip HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
-              `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\n${headers}\r\n\r\n`,
-          )
-          const chunk = Buffer.concat([
-            Buffer.from(`${MIB.toString(16)}\r\n`),
-            Buffer.alloc(MIB),
-            Buffer.from('\r\n'),
-          ])
-          let left = 201
-          const more = () => {
-            while (left-- > 0) if (!socket.write(chunk)) return void socket.once('drain', more)
-          }
-          if (headers.startsWith('transfer')) more()
-        })
+    const sent = async (headers: string) => {
+      const socket = await begin('big.zip', headers)
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk
       })
+      socket.on('error', () => undefined)
+      const chunk = Buffer.concat([
+        Buffer.from(`${MIB.toString(16)}\r\n`),
+        Buffer.alloc(MIB),
+        Buffer.from('\r\n'),
+      ])
+      let left = headers.startsWith('transfer') ? 201 : 0
+      const more = () => {
+        while (left-- > 0) if (!socket.write(chunk)) return void socket.once('drain', more)
+      }
+      more()
+      await once(socket, 'close')
+      return text
+    }
     expect(await sent(`content-length: ${201 * MIB}`)).toMatch(/^HTTP\/1.1 413/)
     expect(await sent('transfer-encoding: chunked')).toMatch(/^HTTP\/1.1 413/)
     await eventually(async () => (await listLeft()).length === 0)
   })
 
   it('drops a file whose connection was cut, and does not send the part', async () => {
-    const { hostname, port, host } = new URL(scene.url)
-    const token = await pageToken()
-    const socket = connect(Number(port), hostname)
     const bytes = makeFit(3)
-    socket.write(
-      `POST /api/drop?account=default&name=cut.fit HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
-        `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\ncontent-length: ${bytes.length}\r\n\r\n`,
-    )
+    const socket = await begin('cut.fit', `content-length: ${bytes.length}`)
     socket.write(bytes.subarray(0, bytes.length / 2))
     await eventually(async () => (await listLeft()).length === 1)
     socket.destroy()
@@ -164,15 +193,7 @@ describeWithBrowser('the drop zone', () => {
   })
 
   it('names an unknown account, and stays in the folder whatever the name', async () => {
-    const unknown = await fetch(`${scene.url}/api/drop?account=nobody&name=a.fit`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/octet-stream',
-        'sec-fetch-site': 'same-origin',
-        'x-musette-page': await pageToken(),
-      },
-      body: makeFit(4),
-    })
+    const unknown = await send('a.fit', makeFit(4), {}, 'nobody')
     expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
       409,
       expect.stringContaining('musette login nobody'),

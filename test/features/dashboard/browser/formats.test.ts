@@ -1,9 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import {
-  makeLocalClock,
-  makeSteps,
-  withPauses,
-} from '../../../../src/features/dashboard/pages/activity/recording.ts'
 import { cut } from '../../../../src/features/dashboard/pages/fitness/queries.ts'
 import {
   formatDay,
@@ -13,95 +8,6 @@ import {
   formatWallClock,
   lastOfMonths,
 } from '../../../../src/features/dashboard/shared/format.ts'
-
-const HOUR_S = 3_600
-
-describe('the local clock of an activity', () => {
-  const clock = (started_at: string, started_at_local: string, timezone: string | null) =>
-    makeLocalClock({ started_at, started_at_local, timezone })
-
-  it('changes to summer time in a named zone', () => {
-    const night = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', 'Europe/Paris')
-    expect([0, HOUR_S].map((at) => night?.of(at))).toEqual(['01:30', '03:30'])
-  })
-
-  it('continues evenly from the start with only an offset or an abbreviation', () => {
-    const offset = clock('2026-03-29T00:30:00Z', '2026-03-29T01:30:00', '+01:00')
-    expect([0, HOUR_S].map((at) => offset?.of(at))).toEqual(['01:30', '02:30'])
-    const abbreviation = clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'EDT')
-    expect([abbreviation?.of(0), abbreviation?.zone]).toEqual(['08:00', 'EDT'])
-  })
-
-  it('uses the time of the service when the browser has another one or no such zone', () => {
-    expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:05:00', 'Europe/Paris')?.of(60)).toBe('08:06')
-    expect(clock('2026-07-01T12:00:00Z', '2026-07-01T08:00:00', 'Moon/Tranquillity')?.of(0)).toBe('08:00')
-  })
-
-  it('is undefined without a readable start', () => {
-    expect(makeLocalClock({ started_at: null, started_at_local: null, timezone: null })).toBeUndefined()
-  })
-})
-
-const NOTHING = {
-  elapsed_s: [],
-  power: [],
-  p_raw: [],
-  mpa: [],
-  hr: [],
-  cad: [],
-  alt: [],
-  dist: [],
-  lat: [],
-  lng: [],
-  fields: [],
-  recorded: {},
-}
-
-describe('the samples of an activity', () => {
-  const constant = (length: number, value: number | null) => Array.from({ length }, () => value)
-
-  it('interrupt a line at a pause', () => {
-    const shown = withPauses([0, 1, 2, 100], { power: [1, 2, 3, 4], hr: [] })
-    expect(shown).toEqual({
-      x: [0, 1, 2, 3, 100],
-      lines: { power: [1, 2, 3, null, 4] },
-      places: [0, 1, 2, 2, 3],
-    })
-  })
-
-  it('are summed up in at most 24 steps, however long the activity is', () => {
-    for (const length of [1, 59, 600, 5_400, 43_200, 200_000]) {
-      const elapsed_s = Array.from({ length }, (_, index) => index)
-      const steps = makeSteps({
-        ...NOTHING,
-        elapsed_s,
-        power: constant(length, 200),
-        mpa: constant(length, 900),
-        hr: constant(length, null),
-      })
-      expect(steps.length).toBeGreaterThan(0)
-      expect(steps.length).toBeLessThanOrEqual(24)
-      expect(steps.at(-1)).toMatchObject({ mean_power: 200, lowest_mpa: 900, mean_hr: null })
-    }
-  })
-
-  it('are null in a step without recording', () => {
-    const samples = {
-      ...NOTHING,
-      elapsed_s: [0, 1, 200],
-      power: [100, 300, 50],
-      mpa: [9, 8, 7],
-      hr: [null, null, null],
-    }
-    const steps = makeSteps(samples)
-    expect(steps.map((step) => [step.from_s, step.mean_power, step.highest_power])).toEqual([
-      [0, 200, 300],
-      [60, null, null],
-      [120, null, null],
-      [180, 50, 50],
-    ])
-  })
-})
 
 describe('a number in words', () => {
   it.each([

@@ -1,19 +1,23 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
-import { openScene, type Scene } from './scene.ts'
+import { useScene } from './scene.ts'
 
 const TOKEN = 'a token of the tests'
 
-describeWithBrowser('the login page', () => {
-  let scene: Scene
-  beforeAll(async () => {
-    scene = await openScene({ activities: 0, env: { MUSETTE_HTTP_TOKEN: TOKEN } })
+describeWithBrowser('a dashboard with a token, below a path', () => {
+  const scene = useScene({
+    activities: 3,
+    env: { MUSETTE_HTTP_TOKEN: TOKEN, MUSETTE_HTTP_PATH: '/musette' },
+    isMirrored: true,
   })
-  afterAll(() => scene.close())
 
-  it('refuses a wrong token, opens the wanted page with the right one, and signs out', async () => {
-    const page = await scene.visit('/fitness')
-    expect(page.url()).toBe(`${scene.url}/login?next=%2Ffitness`)
+  it('refuses a wrong token, opens the wanted page with the right one, draws every page below the path, and signs out', async () => {
+    const page = await scene.visit('/musette/fitness')
+    const outside: string[] = []
+    page.on('request', (request) => {
+      if (!new URL(request.url()).pathname.startsWith('/musette/')) outside.push(request.url())
+    })
+    expect(page.url()).toBe(`${scene.url}/musette/login?next=%2Ffitness`)
     expect(await page.getByRole('textbox').count()).toBe(1)
     const signIn = async (token: string) => {
       await page.getByLabel('Token').fill(token)
@@ -25,14 +29,23 @@ describeWithBrowser('the login page', () => {
     await signIn(TOKEN)
     await page.getByRole('heading', { level: 1, name: 'Fitness' }).waitFor()
 
-    await page.getByRole('link', { name: 'Runs' }).click()
-    await page.getByText('fetches').first().waitFor()
+    for (const title of ['Activities', 'Fitness', 'Runs', 'Today']) {
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title }).click()
+      await page.getByText('Looking it up').waitFor({ state: 'detached', timeout: 60_000 })
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+      expect(new URL(page.url()).pathname).toMatch(/^\/musette\//)
+    }
+    const recent = page.getByRole('region', { name: 'Recent activities' })
+    await recent.getByRole('rowheader').first().getByRole('link').click()
+    await page.waitForURL(/\/musette\/activities\/\d+$/)
+    await page.locator('canvas').first().waitFor({ timeout: 60_000 })
 
-    await page.goto(`${scene.url}/runs`)
+    await page.goto(`${scene.url}/musette/runs`)
+    await page.getByText('fetches').first().waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Token').waitFor()
-    await page.goto(`${scene.url}/`)
-    await page.waitForURL(`${scene.url}/login?next=%2F`)
-    expect(scene.takeComplaints()).toEqual([])
+    await page.goto(`${scene.url}/musette/`)
+    await page.waitForURL(`${scene.url}/musette/login?next=%2F`)
+    expect({ outside, complaints: scene.takeComplaints() }).toEqual({ outside: [], complaints: [] })
   })
 })

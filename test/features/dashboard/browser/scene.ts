@@ -1,11 +1,13 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
+import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../../../core/mirror/rig.ts'
 import { openBrowser } from '../../../kit/chromium.ts'
 import { type Line, openLine } from '../../../kit/postgres-line.ts'
 import { distPath, type Running, startNode } from '../../../kit/processes.ts'
 
+export const WIDE = { width: 1_200, height: 900 }
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 }, hasTouch: true }
 
 export type Scene = Rig &
@@ -21,15 +23,37 @@ export type Scene = Rig &
     activityId(rule?: string): Promise<number>
   }
 
+type SceneOptions = {
+  activities: number
+  roles?: string
+  env?: Record<string, string>
+  /** mirrors the activities and the training info before the tests */
+  isMirrored?: true
+}
+
+/** Opens a scene for the tests of a file, and closes it after them; the members of what it returns are there in tests and hooks. */
+export function useScene(options: SceneOptions): Scene {
+  let opened: Scene | undefined
+  beforeAll(async () => {
+    opened = await openScene(options)
+    if (!options.isMirrored) return
+    await syncAccount(opened.app, { name: 'default' })
+    await syncTraining(opened.app, { account: opened.account })
+  })
+  afterAll(() => opened?.close())
+  return new Proxy({} as Scene, {
+    get(_target, name) {
+      if (!opened) throw new Error('a scene is there in tests and hooks only')
+      return Reflect.get(opened, name)
+    },
+  })
+}
+
 /**
  * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in
  * front of it. Without other `roles` the daemon mirrors nothing; tests do, by syncAccount.
  */
-export async function openScene(options: {
-  activities: number
-  roles?: string
-  env?: Record<string, string>
-}): Promise<Scene> {
+async function openScene(options: SceneOptions): Promise<Scene> {
   const release = makeReleaseStack()
   try {
     const rig = await openRig({ activities: options.activities })
@@ -51,11 +75,11 @@ export async function openScene(options: {
     }
     let { process: daemon, url } = await start('127.0.0.1:0')
     release.defer('daemon', () => daemon.kill('SIGKILL'))
-    const browser = await openBrowser()
-    release.defer('browser', () => browser.close())
+    const { close, ...visitor } = makeVisitor(url)
+    release.defer('page', close)
     return {
       ...rig,
-      ...makeVisitor(browser, url),
+      ...visitor,
       url,
       line,
       get daemon() {
@@ -76,17 +100,28 @@ export async function openScene(options: {
   }
 }
 
+/** How a page is opened; `pauses`: it keeps its pauses between two polls. */
+type Visit = BrowserContextOptions & { pauses?: true }
+
 type Visitor = {
   /** opens a page of the dashboard in an empty profile, until the test ends, and waits for its contents */
-  visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  visit(path: string, options?: Visit): Promise<Page>
   /** returns and forgets the errors on the console, and the requests to other hosts */
   takeComplaints(): string[]
 }
 
-function makeVisitor(browser: Browser, url: string): Visitor {
+/** Runs in a page before its scripts: ends its pauses as a network that is back does, so that no test waits for a poll. */
+const POLL_OFTEN = `setInterval(() => dispatchEvent(new Event('online')), 400)`
+
+/** The browser of all files of a worker, which ends with it. */
+let browser: Promise<Browser> | undefined
+
+function makeVisitor(url: string): Visitor & { close(): Promise<void> } {
   let complaints: string[] = []
-  const openPage = async (options: BrowserContextOptions) => {
-    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
+  const openPage = async ({ pauses, ...options }: Visit) => {
+    browser ??= openBrowser()
+    const context = await (await browser).newContext({ viewport: WIDE, ...options })
+    if (!pauses) await context.addInitScript(POLL_OFTEN)
     const page = await context.newPage()
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -124,6 +159,7 @@ function makeVisitor(browser: Browser, url: string): Visitor {
       complaints = []
       return taken
     },
+    close: async () => idle?.context().close(),
   }
 }
 

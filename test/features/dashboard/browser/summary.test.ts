@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { parseTime } from '../../../../src/features/dashboard/pages/activity/recording.ts'
+import {
+  makeLocalClock,
+  makeSteps,
+  parseTime,
+  withPauses,
+} from '../../../../src/features/dashboard/pages/activity/recording.ts'
 import {
   makePart,
   makeRoute,
   makeTiles,
   nearestPoint,
   pointAt,
+  type Tile,
 } from '../../../../src/features/dashboard/pages/activity/route.ts'
 import { modelOf } from '../../../../src/features/dashboard/pages/activity/signature-model.ts'
 import { type Samples, summarize } from '../../../../src/features/dashboard/pages/activity/summarize.ts'
@@ -14,18 +20,8 @@ const DAY_S = 86_400
 
 function makeSamples(given: Partial<Samples>): Samples {
   const none: Samples = {
-    elapsed_s: [],
-    power: [],
-    p_raw: [],
-    mpa: [],
-    hr: [],
-    cad: [],
-    alt: [],
-    dist: [],
-    lat: [],
-    lng: [],
-    fields: [],
-    recorded: {},
+    ...{ elapsed_s: [], power: [], p_raw: [], mpa: [], hr: [], cad: [] },
+    ...{ alt: [], dist: [], lat: [], lng: [], fields: [], recorded: {} },
   }
   return { ...none, ...given }
 }
@@ -99,6 +95,73 @@ describe('what is derived from the samples of an activity', () => {
   })
 })
 
+describe('the local clock of an activity', () => {
+  it.each([
+    ['changes to summer time in a named zone', '2026-03-29T00:30', '01:30', 'Europe/Paris', '03:30'],
+    ['continues evenly with only an offset', '2026-03-29T00:30', '01:30', '+01:00', '02:30'],
+    ['continues evenly with only an abbreviation', '2026-07-01T12:00', '08:00', 'EDT', '09:00'],
+    [
+      'is that of the service when the browser has another one',
+      '2026-07-01T12:00',
+      '08:05',
+      'Europe/Paris',
+      '09:05',
+    ],
+    [
+      'is that of the service when the browser has no such zone',
+      '2026-07-01T12:00',
+      '08:00',
+      'Moon/Tranquillity',
+      '09:00',
+    ],
+  ])('%s', (_title, at, local, timezone, later) => {
+    const started_at_local = `${at.slice(0, 10)}T${local}:00`
+    const clock = makeLocalClock({ started_at: `${at}:00Z`, started_at_local, timezone })
+    expect([clock?.of(0), clock?.of(3_600), clock?.zone]).toEqual([local, later, timezone])
+  })
+
+  it('is undefined without a readable start', () => {
+    expect(makeLocalClock({ started_at: null, started_at_local: null, timezone: null })).toBeUndefined()
+  })
+})
+
+describe('the samples of an activity', () => {
+  const constant = (length: number, value: number | null) => Array.from({ length }, () => value)
+
+  it('interrupt a line at a pause', () => {
+    const shown = withPauses([0, 1, 2, 100], { power: [1, 2, 3, 4], hr: [] })
+    expect(shown).toEqual({
+      x: [0, 1, 2, 3, 100],
+      lines: { power: [1, 2, 3, null, 4] },
+      places: [0, 1, 2, 2, 3],
+    })
+  })
+
+  it('are summed up in at most 24 steps, however long the activity is', () => {
+    for (const length of [1, 59, 600, 5_400, 43_200, 200_000]) {
+      const elapsed_s = seconds(length)
+      const [power, mpa, hr] = [constant(length, 200), constant(length, 900), constant(length, null)]
+      const steps = makeSteps(makeSamples({ elapsed_s, power, mpa, hr }))
+      expect(steps.length).toBeGreaterThan(0)
+      expect(steps.length).toBeLessThanOrEqual(24)
+      expect(steps.at(-1)).toMatchObject({ mean_power: 200, lowest_mpa: 900, mean_hr: null })
+    }
+  })
+
+  it('are null in a step without recording', () => {
+    const unknown = [null, null, null]
+    const steps = makeSteps(
+      makeSamples({ elapsed_s: [0, 1, 200], power: [100, 300, 50], mpa: [9, 8, 7], hr: unknown }),
+    )
+    expect(steps.map((step) => [step.from_s, step.mean_power, step.highest_power])).toEqual([
+      [0, 200, 300],
+      [60, null, null],
+      [120, null, null],
+      [180, 50, 50],
+    ])
+  })
+})
+
 describe('the picture of a route', () => {
   const samples = makeSamples({
     lat: [0, 47, 47.01, null, 47.02, 47.01],
@@ -123,29 +186,23 @@ describe('the picture of a route', () => {
 
   it('is drawn on the right tiles', () => {
     const route = makeRoute(samples)
-    const tiles = route
-      ? makeTiles(route, 'https://tiles.example.com/{z}/{x}/{y}.png', makePart(route, 1, { x: 0, y: 0 }))
-      : []
-    expect(tiles.length).toBeGreaterThan(3)
-    expect(tiles.length).toBeLessThan(60)
     const { x = 0, y = 0 } = route?.points[0] ?? {}
-    const below = tiles.find(
-      (tile) => x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size,
-    )
-    const [zoom = 0, column = 0, row = 0] = below?.address.match(/\d+/g)?.map(Number) ?? []
-    expect(column).toBe(Math.floor((8 / 360 + 0.5) * 2 ** zoom))
+    // Enlarged four times, the same place lies on a finer tile, and few are fetched.
+    const [below, fine] = [1, 4].map((enlarged) => {
+      const template = 'https://tiles.example.com/{z}/{x}/{y}.png'
+      const tiles = route ? makeTiles(route, template, makePart(route, enlarged, { x, y })) : []
+      expect(tiles.length).toBeGreaterThan(3)
+      expect(tiles.length).toBeLessThan(60)
+      const holds = (tile: Tile) =>
+        x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size
+      return tiles.find(holds)?.address.match(/\d+/g)?.map(Number) ?? []
+    })
+    const [zoom = 0, column, row] = below ?? []
+    const columnAt = (level: number) => Math.floor((8 / 360 + 0.5) * 2 ** level)
+    expect(column).toBe(columnAt(zoom))
     const mercator = Math.log(Math.tan(Math.PI / 4 + (47 * Math.PI) / 360))
     expect(row).toBe(Math.floor((0.5 - mercator / (2 * Math.PI)) * 2 ** zoom))
-    // Enlarged four times, the same place lies on a finer tile, and few are fetched.
-    const near = route ? makeTiles(route, '{z}/{x}/{y}', makePart(route, 4, { x, y })) : []
-    expect(near.length).toBeLessThan(60)
-    const fine = near.find(
-      (tile) => x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size,
-    )
-    expect(fine?.address.split('/').map(Number).slice(0, 2)).toEqual([
-      zoom + 2,
-      Math.floor((8 / 360 + 0.5) * 2 ** (zoom + 2)),
-    ])
+    expect(fine?.slice(0, 2)).toEqual([zoom + 2, columnAt(zoom + 2)])
   })
 })
 

@@ -1,23 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
+import type { Page } from 'playwright-core'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
-import { openScene, PHONE, type Scene } from './scene.ts'
+import { listViolations } from './axe.ts'
+import { PHONE, useScene, WIDE } from './scene.ts'
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>'
+const LONG = 'Zweihundertkilometerrundfahrt'.repeat(31)
 
 describeWithBrowser('the page of today', () => {
-  let scene: Scene
-  beforeAll(async () => {
-    scene = await openScene({ activities: 40 })
-    await syncAccount(scene.app, { name: 'default' })
-    await syncTraining(scene.app, { account: scene.account })
-  })
+  const scene = useScene({ activities: 40, isMirrored: true })
   afterEach(() => expect(scene.takeComplaints()).toEqual([]))
-  afterAll(() => scene.close())
 
-  const row = (page: Awaited<ReturnType<Scene['visit']>>, name: string) =>
-    page.getByRole('row', { name: new RegExp(name) })
+  const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(name) })
 
   it('shows the accounts and the newest activities', async () => {
     const page = await scene.visit('/')
@@ -134,16 +130,13 @@ describeWithBrowser('the page of today', () => {
     const { width = 0, height = 0 } = (await link.boundingBox()) ?? {}
     expect(Math.min(width, height)).toBeGreaterThanOrEqual(24)
     const address = new URL((await link.getAttribute('href')) ?? '', page.url())
-    for (const [name, value] of [
-      ['path', 'nosuch'],
-      ['path', ''],
-    ] as const) {
-      address.searchParams.set(name, value)
+    for (const path of ['nosuch', '']) {
+      address.searchParams.set('path', path)
       expect((await page.request.get(address.href)).status()).toBe(404)
     }
   })
 
-  it('has the cards of the day side by side if there is room, and does not break words of the menu', async () => {
+  it('has the cards of the day side by side if there is room, and fits a telephone, with whole words in the menu and a card for each row', async () => {
     const wide = await scene.visit('/')
     const topOf = async (name: string) => (await wide.getByRole('region', { name }).boundingBox())?.y
     expect(await topOf('Form')).toBeGreaterThan(0)
@@ -152,6 +145,9 @@ describeWithBrowser('the page of today', () => {
     const narrow = await scene.visit('/', PHONE)
     for (const link of await narrow.getByRole('navigation').getByRole('link').all())
       expect((await link.boundingBox())?.height).toBeLessThan(45)
+    await row(narrow, 'Edited later').first().waitFor()
+    expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect(await narrow.evaluate('getComputedStyle(document.querySelector("tbody tr")).display')).toBe('flex')
   })
 
   it('says in one line that the mirror is in order, or on top what is wrong, with the command to type', async () => {
@@ -197,11 +193,73 @@ describeWithBrowser('the page of today', () => {
     await page.waitForURL(String(target))
   })
 
-  it('fits a telephone, with a card for each row', async () => {
-    const page = await scene.visit('/', PHONE)
-    await row(page, 'Edited later').first().waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    expect(await page.evaluate('getComputedStyle(document.querySelector("tbody tr")).display')).toBe('flex')
+  it('links to every page, and has no sign-out without a login', async () => {
+    const page = await scene.visit('/')
+    for (const name of ['Fitness', 'Runs', 'Today']) {
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      expect(await page.locator('[aria-current="page"]').textContent()).toBe(name)
+    }
+    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0)
+    await page.goto(`${scene.url}/queues`)
+    expect(page.url()).toBe(`${scene.url}/runs#queues`)
+    await page.getByText('fetches').first().waitFor()
+  })
+
+  it('shows a browser a page for an unknown address, and returns JSON to a program', async () => {
+    const page = await scene.visit('/nowhere')
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('No such page')
+    expect(await listViolations(page)).toEqual([])
+    expect(scene.takeComplaints().filter((text) => !text.includes('404'))).toEqual([])
+    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
+    const answer = await fetch(`${scene.url}/nowhere`)
+    expect([answer.status, await answer.json()]).toEqual([404, { error: 'there is no such page' }])
+  })
+
+  it('is printed on white without controls, with charts and legends within the sheet', async () => {
+    const page = await scene.visit('/fitness', { viewport: WIDE, colorScheme: 'dark' })
+    const legend = page.getByRole('button', { name: 'FTP', exact: true })
+    await legend.waitFor()
+    await page.emulateMedia({ media: 'print' })
+    for (const one of [page.getByRole('navigation'), page.locator('footer'), page.getByLabel('Season')])
+      expect(await one.isVisible()).toBe(false)
+    expect(await legend.isVisible()).toBe(true)
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+    // Paper does not tell a chart that it is narrower.
+    expect(
+      await page.evaluate(`(() => {
+        document.querySelector('main').style.width = '600px'
+        const right = (element) => element.getBoundingClientRect().right
+        return Math.max(...[...document.querySelectorAll('canvas')].map(right)) - right(document.querySelector('.stage'))
+      })()`),
+    ).toBeLessThanOrEqual(0)
+  })
+
+  it('says where to put files when its process does not watch the drop folder', async () => {
+    const page = await scene.visit('/')
+    await page
+      .getByLabel('Choose files')
+      .setInputFiles({ name: 'lunch.fit', mimeType: 'application/octet-stream', buffer: Buffer.from('FIT') })
+    await page.locator('.dropped').getByText('not sent').waitFor()
+    expect(await page.locator('.dropped').textContent()).toContain('musette upload FILE')
+  })
+
+  it('shows miles, and dates as the browser does, when selected', async () => {
+    const page = await scene.visit(`/activities/${await scene.activityId('distance > 0')}`, {
+      locale: 'en-US',
+    })
+    const main = page.getByRole('main')
+    const distance = (unit: string) => main.locator('dd').filter({ hasText: new RegExp(`^[\\d.]+ ${unit}`) })
+    await distance('km').waitFor()
+    await main.getByText(/\d{1,2} \w{3} \d{4}, /).waitFor()
+    await page.getByLabel('Distances').selectOption('miles')
+    await distance('mi').waitFor()
+    await page.getByLabel('Dates').selectOption('browser')
+    await main.getByText(/\w{3} \d{1,2}, \d{4}/).waitFor()
+    await page.reload()
+    await distance('mi').waitFor()
+    expect(await page.getByLabel('Dates').inputValue()).toBe('browser')
   })
 
   it('shows each activity in its local time in a browser of another zone, and can set that zone as the home', async () => {
@@ -270,4 +328,75 @@ describeWithBrowser('the page of today', () => {
       }
     },
   )
+
+  describe('of an odd rider', () => {
+    beforeAll(async () => {
+      await scene.rows(
+        `insert into training.accounts (name, base_url) select 'a second account with quite a long name', base_url from training.accounts`,
+      )
+      await scene.rows('update training.activities set name = $1, activity_type = $2', [
+        LONG,
+        'Cross-country skiing',
+      ])
+      // A recording of two samples, 7 m apart.
+      await scene.rows(
+        `with newest as (select max(activity_id) as activity_id from training.activities),
+           first as (select min(t) as t from training.samples join newest using (activity_id)),
+           gone as (delete from training.samples s using newest n, first f where s.activity_id = n.activity_id and s.t > f.t + interval '1 second')
+         update training.samples s set lat = 52.5 + extract(epoch from s.t - f.t) * 0.00006, lng = 13.4
+         from newest n, first f where s.activity_id = n.activity_id and s.t <= f.t + interval '1 second'`,
+      )
+    })
+
+    it('has no bar wider than its place', async () => {
+      const id = await scene.activityId('activity_id = (select max(activity_id) from training.activities)')
+      for (const options of [{ viewport: WIDE }, PHONE]) {
+        const page = await scene.visit(`/activities/${id}`, options)
+        expect((await page.locator('h1').textContent())?.length).toBeLessThanOrEqual(120)
+        expect(await page.locator('.description').first().textContent()).toBe(LONG)
+        await page.getByRole('region', { name: 'Route' }).waitFor()
+        await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+        const bars = (await page.evaluate(
+          `[...document.querySelectorAll('.bar, .zone-bar')].map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)`,
+        )) as number[]
+        expect(Math.max(...bars)).toBeLessThanOrEqual(1)
+      }
+    })
+
+    it('keeps other columns whole with a long name, and the choice of accounts apart from the cards', async () => {
+      const page = await scene.visit('/')
+      const lines = (await page.evaluate(
+        `[...document.querySelector('section[aria-labelledby="activities-title"] tbody tr').querySelectorAll('td')].map((cell) => {
+          const range = document.createRange()
+          range.selectNodeContents(cell)
+          return [cell.dataset.title, new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size]
+        })`,
+      )) as Array<[string, number]>
+      for (const [title, count] of lines)
+        expect(count, title).toBeLessThanOrEqual(title === 'Account' ? 3 : 2)
+      expect(new Map(lines).get('Started')).toBe(1)
+      const gap = (await page.evaluate(
+        `document.querySelector('.day').getBoundingClientRect().top - document.querySelector('nav.choice').getBoundingClientRect().bottom`,
+      )) as number
+      expect(gap).toBeGreaterThanOrEqual(8)
+    })
+
+    it('shows form and loads of one time, and names it', async () => {
+      const page = await scene.visit('/')
+      const card = page.getByRole('region', { name: 'Form' })
+      const [last] = await scene.rows(
+        `select day::text as day, round(form::numeric, 1)::float8 as form, round(tl_total::numeric, 1)::float8 as load,
+           round(rl_total::numeric, 1)::float8 as recovery
+         from training.form_history where form is not null order by at desc limit 1`,
+      )
+      const numbers = await card.locator('dd').allTextContents()
+      expect(numbers.map((text) => Number(text.replace('−', '-').replace('+', '')))).toEqual([
+        last?.form,
+        last?.load,
+        last?.recovery,
+      ])
+      const day = Number(String(last?.day).slice(8))
+      expect(await card.textContent()).toMatch(new RegExp(`After the ride of ${day} `))
+    })
+  })
 })

@@ -115,82 +115,64 @@ const WEIGHTED =
 type Given = { facts: Facts; measures: Measures | null; summary: Summary | undefined }
 
 function numbersOf({ facts, measures, summary }: Given): readonly NamedNumber[] {
-  const {
-    weightedPower: weighted,
-    longestClimbLengthM: longestM,
-    longestClimbGainM: longestGain,
-    longestClimbVam: longestVam,
-    ascentM,
-    movingS,
-  } = measures ?? {}
+  const m: Partial<Measures> = measures ?? {}
   const { weight_kg: kg } = facts
   const parts = [facts.xlss, facts.xhss, facts.xpss]
   const split = parts.map((part) => formatNumber(part, '', 1)).join(' / ')
-  const power = measures?.meanPower ?? facts.avg_power
+  const power = m.meanPower ?? facts.avg_power
   const recorded = note`recorded ${formatStopwatch(summary?.recorded_s)}`
+  const heart = [
+    note`highest ${formatNumber(summary?.hr.highest, '/min')}`,
+    note`20 min ${formatNumber(m.bestHr20Min, '/min')}`,
+  ]
+  const cadence = formatNumber(summary?.cad.highest ?? facts.max_cadence, '/min')
+  const climb = m.longestClimbLengthM
   return [
-    ['Time', formatStopwatch(facts.elapsed_s), note`moving ${formatStopwatch(movingS)}` || recorded],
-    ['Distance', formatDistance(facts.distance_km), speedOf(facts, movingS, summary)],
+    ['Time', formatStopwatch(facts.elapsed_s), note`moving ${formatStopwatch(m.movingS)}` || recorded],
+    ['Distance', formatDistance(facts.distance_km), speedOf(facts, m.movingS, summary)],
     [
       'XSS',
       formatNumber(facts.xss, '', 1),
-      parts.some((part) => part !== null) ? `low / high / peak ${split}` : '',
+      parts.every((part) => part === null) ? '' : `low / high / peak ${split}`,
     ],
     ['Power', formatNumber(power, 'W'), highestOf(facts, summary)],
-    ['Weighted mean power', formatNumber(weighted, 'W'), formatPerKg(weighted, kg)],
-    [
-      'Intensity',
-      formatNumber(measures?.intensity, '', 2),
-      note`variability ${formatNumber(measures?.variability, '', 2)}`,
-    ],
+    ['Weighted mean power', formatNumber(m.weightedPower, 'W'), formatPerKg(m.weightedPower, kg)],
+    ['Intensity', formatNumber(m.intensity, '', 2), note`variability ${formatNumber(m.variability, '', 2)}`],
     ['Per kilogram', formatPerKg(power, kg), note`of ${formatNumber(kg, 'kg', 1)}`],
     [
       'Work',
-      formatNumber(measures?.workKj, 'kJ'),
+      formatNumber(m.workKj, 'kJ'),
       note`${formatNumber(facts.total_calories, 'kcal')} by the service`,
     ],
     [
       'Best 20 min after 1,000 kJ',
-      formatNumber(measures?.best20MinAfter1000Kj, 'W'),
-      note`after 2,000 kJ ${formatNumber(measures?.best20MinAfter2000Kj, 'W')}`,
+      formatNumber(m.best20MinAfter1000Kj, 'W'),
+      note`after 2,000 kJ ${formatNumber(m.best20MinAfter2000Kj, 'W')}`,
     ],
     [
       'Climbed',
-      formatHeight(facts.total_elevation_gain ?? ascentM),
-      note`${formatHeight(ascentM)} by the samples`,
+      formatHeight(facts.total_elevation_gain ?? m.ascentM),
+      note`${formatHeight(m.ascentM)} by the samples`,
     ],
     [
       'Longest climb',
-      formatDistance(longestM && longestM / 1_000),
-      note`${formatHeight(longestGain)}, ${formatNumber(longestVam, 'm/h')}`,
+      formatDistance(climb && climb / 1_000),
+      note`${formatHeight(m.longestClimbGainM)}, ${formatNumber(m.longestClimbVam, 'm/h')}`,
     ],
     [
       'Steepest climb',
-      formatNumber(measures?.steepestClimbGradePct, '%', 1),
-      note`${formatHeight(measures?.steepestClimbGainM)}`,
+      formatNumber(m.steepestClimbGradePct, '%', 1),
+      note`${formatHeight(m.steepestClimbGainM)}`,
     ],
-    ['Coasting', formatNumber(measures?.coastingPct, '%'), 'of the moving time'],
-    [
-      'Heart rate',
-      formatNumber(measures?.meanHr, '/min'),
-      [
-        note`highest ${formatNumber(summary?.hr.highest, '/min')}`,
-        note`20 min ${formatNumber(measures?.bestHr20Min, '/min')}`,
-      ]
-        .filter(Boolean)
-        .join(', '),
-    ],
-    ['Watts per heartbeat', formatNumber(measures?.efficiency, '', 2), 'of the weighted mean power'],
+    ['Coasting', formatNumber(m.coastingPct, '%'), 'of the moving time'],
+    ['Heart rate', formatNumber(m.meanHr, '/min'), heart.filter(Boolean).join(', ')],
+    ['Watts per heartbeat', formatNumber(m.efficiency, '', 2), 'of the weighted mean power'],
     [
       'Aerobic decoupling',
-      formatNumber(measures?.decouplingPct, '%', 1),
-      note`heart rate ${formatNumber(measures?.hrDriftPct, '%', 1, 'exceptZero')}`,
+      formatNumber(m.decouplingPct, '%', 1),
+      note`heart rate ${formatNumber(m.hrDriftPct, '%', 1, 'exceptZero')}`,
     ],
-    [
-      'Cadence',
-      formatNumber(summary?.cad.mean, '/min'),
-      note`highest ${formatNumber(summary?.cad.highest ?? facts.max_cadence, '/min')}`,
-    ],
+    ['Cadence', formatNumber(summary?.cad.mean, '/min'), note`highest ${cadence}`],
     ['FTP after it', formatNumber(facts.sig_ftp, 'W'), changeOf(facts.prev_sig_ftp, facts.sig_ftp)],
     ['Peak power after it', formatNumber(facts.sig_pp, 'W'), changeOf(facts.prev_sig_pp, facts.sig_pp)],
     [
