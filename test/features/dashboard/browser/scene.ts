@@ -23,6 +23,9 @@ export type Scene = Rig &
     activityId(rule?: string): Promise<number>
   }
 
+/** A busy machine. */
+const STARTED_WITHIN_MS = 100_000
+
 type SceneOptions = {
   activities: number
   roles?: string
@@ -53,7 +56,7 @@ export function useScene(options: SceneOptions): Scene {
  * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in
  * front of it. Without other `roles` the daemon mirrors nothing; tests do, by syncAccount.
  */
-async function openScene(options: SceneOptions): Promise<Scene> {
+export async function openScene(options: SceneOptions): Promise<Scene> {
   const release = makeReleaseStack()
   try {
     const rig = await openRig({ activities: options.activities })
@@ -70,7 +73,7 @@ async function openScene(options: SceneOptions): Promise<Scene> {
           ...options.env,
         },
       })
-      const { url } = JSON.parse(await process.waitForLine(/"msg":"started"/))
+      const { url } = JSON.parse(await process.waitForLine(/"msg":"started"/, STARTED_WITHIN_MS))
       return { process, url: String(url) }
     }
     let { process: daemon, url } = await start('127.0.0.1:0')
