@@ -154,40 +154,6 @@ describeWithBrowser('the page of an activity', () => {
     expect(await rows.count()).toBeGreaterThan(10)
   })
 
-  it('follows an edit of its samples without a reload', async () => {
-    const page = await scene.visit(path)
-    const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
-    const before = await words.textContent()
-    await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
-    await syncAccount(scene.app, { name: 'default' })
-    await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
-    await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
-  })
-
-  it('says when the samples are missing, and shows them when they arrive', async () => {
-    await scene.rows(
-      `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
-    )
-    const page = await scene.visit(`/activities/${await keyOf('sameseason')}`)
-    await page.getByText('The service has no samples of this activity yet').waitFor()
-    await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
-    await scene.rows(
-      `update training.activities set detail_state = 'mirrored', sample_count = 5400 where path = 'sameseason'`,
-    )
-    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
-    await page.getByText('The service has no samples of this activity yet').waitFor({ state: 'detached' })
-  })
-
-  it('fits a telephone, including the chart', async () => {
-    const page = await scene.visit(path, PHONE)
-    await page.locator('summary', { hasText: 'Power curve' }).click()
-    await chart(page, CURVE).locator('canvas').waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
-    expect(box?.width).toBeGreaterThan(250)
-    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
-  })
-
   it('shows what SQL has: derived values, seconds in zones with the origin of their bounds, and the curve beside the best of the season', async () => {
     const page = await scene.visit(path)
     const value = (name: string) =>
@@ -228,6 +194,40 @@ describeWithBrowser('the page of an activity', () => {
     )
     const row = page.getByRole('row', { name: /^5 min/ })
     expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
+  })
+
+  it('follows an edit of its samples without a reload', async () => {
+    const page = await scene.visit(path)
+    const words = page.getByRole('region', { name: 'Over time' }).locator('figcaption')
+    const before = await words.textContent()
+    await scene.steer('PATCH', `activities/${RIDE.path}`, { scale_power: 1.2 })
+    await syncAccount(scene.app, { name: 'default' })
+    await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
+    await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
+  })
+
+  it('says when the samples are missing, and shows them when they arrive', async () => {
+    await scene.rows(
+      `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
+    )
+    const page = await scene.visit(`/activities/${await keyOf('sameseason')}`)
+    await page.getByText('The service has no samples of this activity yet').waitFor()
+    await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
+    await scene.rows(
+      `update training.activities set detail_state = 'mirrored', sample_count = 5400 where path = 'sameseason'`,
+    )
+    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
+    await page.getByText('The service has no samples of this activity yet').waitFor({ state: 'detached' })
+  })
+
+  it('fits a telephone, including the chart', async () => {
+    const page = await scene.visit(path, PHONE)
+    await page.locator('summary', { hasText: 'Power curve' }).click()
+    await chart(page, CURVE).locator('canvas').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
+    expect(box?.width).toBeGreaterThan(250)
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
   })
 
   it('sums up a stretch selected by its times, and then everything', async () => {

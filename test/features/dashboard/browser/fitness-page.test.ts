@@ -109,7 +109,7 @@ describeWithBrowser('the fitness page', () => {
     const row = page.getByRole('region', { name: 'Best power' }).getByRole('row', { name: /^5 min/ })
     await row.waitFor()
     const cell = row.getByRole('cell').nth(1)
-    await expect.poll(() => cell.textContent()).toContain(`${best?.watts} W`)
+    await expect.poll(() => cell.textContent(), { timeout: 25_000 }).toContain(`${best?.watts} W`)
     expect(await cell.textContent()).toMatch(/W\/kg/)
     expect(await cell.getByRole('link').getAttribute('href')).toBe(`/activities/${best?.activity_id}`)
     await page.goBack()

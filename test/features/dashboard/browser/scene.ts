@@ -56,7 +56,7 @@ export function useScene(options: SceneOptions): Scene {
  * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in
  * front of it. Without other `roles` the daemon mirrors nothing; tests do, by syncAccount.
  */
-export async function openScene(options: SceneOptions): Promise<Scene> {
+async function openScene(options: SceneOptions): Promise<Scene> {
   const release = makeReleaseStack()
   try {
     const rig = await openRig({ activities: options.activities })
