@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { EXIT_MEANINGS, makeProgram, VERBS } from '../../src/program/cli/cli.ts'
-import { defaultDataDir } from '../../src/program/config/data-dir.ts'
 import { defaultOf } from '../../src/program/config/define-settings.ts'
+import { defaultDataDir } from '../../src/program/config/variables.ts'
 import { EXIT } from '../../src/program/frame/context.ts'
 import { KNOWN } from '../kit/config.ts'
 

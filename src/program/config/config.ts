@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { ConfigError } from '../../kit/errors.ts'
 import type { Proxies } from '../../kit/http-agent.ts'
-import { defaultDataDir } from './data-dir.ts'
 import {
   type Complain,
   defineSettings,
@@ -19,7 +18,7 @@ import {
   type Source,
   warningsOf,
 } from './env-file.ts'
-import { ALSO_IN_SMALL_LETTERS, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
+import { ALSO_IN_SMALL_LETTERS, defaultDataDir, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
 
 /**
  * The settings of core and program, described in `toConfig`. `features` has those of each feature, which that reads by `of` of its

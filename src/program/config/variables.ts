@@ -1,8 +1,19 @@
 import { readFileSync } from 'node:fs'
+import { sep } from 'node:path'
+import envPaths from 'env-paths'
 import { z } from 'zod'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { isTimeZone, parseDay } from '../../kit/time.ts'
 import { duration, isReadBy, postgresUrl, url, wholeNumber, yesNo } from './checks.ts'
-import { defaultDataDir } from './data-dir.ts'
+
+/**
+ * Returns the data directory of those who name none: in a clone `./.musette`, for an installed package the place where the
+ * platform keeps the data of programs, such as `~/.local/share/musette`.
+ */
+export function defaultDataDir(programFolder = PROGRAM_FOLDER): string {
+  if (!programFolder.includes(`${sep}node_modules${sep}`)) return `.${sep}.musette`
+  return envPaths('musette', { suffix: '' }).data
+}
 
 const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https://www.example.com')
   .refine(

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readOrMakeSecretKey } from '../../../src/core/vault/key-file.ts'
 import { ConfigError } from '../../../src/kit/errors.ts'
-import { defaultDataDir } from '../../../src/program/config/data-dir.ts'
+import { defaultDataDir } from '../../../src/program/config/variables.ts'
 import { complaintOf, KNOWN, readConfig, readSettings } from '../../kit/config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
