@@ -44,7 +44,7 @@ const CORE: Readonly<Record<string, Proof>> = {
   'musette key': ANSWERS,
   'musette login': STEPS,
   'musette logout': [
-    'test/program/doctor/logins.test.ts',
+    'test/program/doctor/broken.test.ts',
     'of a rider with two is reported with the command that ends one',
   ],
   'musette migrate': [
@@ -72,7 +72,7 @@ const CORE: Readonly<Record<string, Proof>> = {
   ),
   'redis-cli -u': REDIS,
   'rm ${': [
-    'test/program/doctor/others.test.ts',
+    'test/program/doctor/broken.test.ts',
     'is a folder of another database, as status also says, with the command to type',
   ],
   'sed -i': remedies('of another program on the port, wherever it is set'),

@@ -72,14 +72,14 @@ describe('what a verb says is to be typed', () => {
   })
 
   it('shows why the files of a drop folder are not found', async () => {
-    const env = { ...rig.env, MUSETTE_DROP_DIR: join(rig.dataDir, 'away', 'drop') }
+    const env = { ...rig.env, MUSETTE_DROP_DIR: `${rig.dataDir}-share/drop` }
     await rows(
       `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at)
        values ('${env.MUSETTE_DROP_DIR}', '${env.MUSETTE_DROP_DIR}', 'vanished', 'it is gone', now(), now())`,
     )
     const [gone] = (await doctor(rig, env)).of('waiting files')
     const { stdout } = await typeVerb('musette doctor', gone?.run, { env })
-    expect(stdout).toContain('away/drop is not there; if it has a disk of its own, mount that')
+    expect(stdout).toContain('-share/drop is not there; if it has a disk of its own, mount that')
     await rows('delete from training.waiting_files')
   })
 
