@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FILE_ID_ACTIVITY, wrap } from '../../core/fit/wrap.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -16,14 +16,14 @@ const ACTIVITIES = 16
 const STOPPED = { code: 0, signal: null }
 
 let rig: CliRig
-let running: Running[]
+const running: Running[] = []
 afterEach(async () => {
   for (const each of running.splice(0)) await each.kill('SIGKILL')
-  await rig.close()
 })
+afterAll(() => rig?.close())
 
 async function open(options: { activities: number; queue?: string }): Promise<void> {
-  running = []
+  await rig?.close()
   rig = await openCliRig({ ...options, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
 }
 
@@ -74,10 +74,37 @@ describe('a daemon that is stopped', () => {
     expect(fetched).toBeLessThanOrEqual(ACTIVITIES)
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
   }, 120_000)
+})
 
-  it('while the database is away ends, and the next one continues', async () => {
+const MIRRORED = `select a.activity_id, sample_count, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as samples
+  from training.activities a where detail_state = 'mirrored'`
+const ORPHANS = `select activity_id from training.samples
+  where activity_id not in (select activity_id from training.activities where detail_state = 'mirrored') limit 1`
+
+describe('a daemon that is stopped', () => {
+  beforeAll(async () => {
     await open({ activities: 4 })
     await signIn()
+  })
+
+  it('during a token refresh waits for the answer and stores the new pair, which the next one uses', async () => {
+    await steer('PATCH', 'settings', { reuse_revokes_grant: true })
+    await steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 })
+    await steer('POST', 'tokens/expire')
+    const daemon = await start()
+    await faultHit()
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await readdir(rig.dataDir)).not.toContainEqual(expect.stringContaining('.spool'))
+    const next = await start()
+    await expectMirroredSoon()
+    const { tokens } = await rig.steer<{ tokens: Record<string, number> }>('GET', 'counts')
+    expect(tokens).toMatchObject({ password: 1, refresh_token: 1, rejected: 0 })
+    expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
+    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+  })
+
+  it('while the database is away ends, and the next one continues', async () => {
+    await rows('truncate training.activities, training.samples, training.sync_cursors cascade')
     const line = await openLine(rig.databaseUrl)
     try {
       const daemon = await start({ DATABASE_URL: line.url })
@@ -93,96 +120,77 @@ describe('a daemon that is stopped', () => {
   }, 120_000)
 })
 
-const MIRRORED = `select a.activity_id, sample_count, (select count(*)::int from training.samples s where s.activity_id = a.activity_id) as samples
-  from training.activities a where detail_state = 'mirrored'`
-const ORPHANS = `select activity_id from training.samples
-  where activity_id not in (select activity_id from training.activities where detail_state = 'mirrored') limit 1`
-
 describe('a daemon that is stopped during an upload', () => {
   let narrow: Narrow
-  beforeEach(async () => {
+  beforeAll(async () => {
     await open({ activities: 0 })
     narrow = await openNarrow(rig.sandboxUrl)
     await signIn(narrow.url)
   })
-  afterEach(() => narrow.close())
+  afterAll(() => narrow.close())
 
-  const drop = async (bytes: Uint8Array) => {
+  it.each([
+    [
+      'with half a body ends, and the next one uploads the file once',
+      {
+        name: 'half.fit',
+        bytes: () => Buffer.concat([makeRide({ start: '2026-05-01T08:00:00Z' }), makeLargeFile()]),
+        fault: undefined,
+        attempts: expect.any(Number),
+      },
+    ],
+    [
+      'that is accepted but not answered ends, and the next one finds the activity and sends nothing',
+      {
+        name: 'unanswered.fit',
+        bytes: () => makeRide({ start: '2026-05-02T08:00:00Z' }),
+        fault: { kind: 'slow', duration_ms: 600_000 },
+        attempts: 1,
+      },
+    ],
+    [
+      'that is neither accepted nor answered ends, and the next one checks before it sends',
+      {
+        name: 'stalled.fit',
+        bytes: () => makeRide({ start: '2026-05-03T08:00:00Z' }),
+        fault: { kind: 'stall' },
+        attempts: 2,
+      },
+    ],
+  ])('%s', async (_what, { name, bytes, fault, attempts }) => {
+    await rows('delete from training.uploads')
+    await steer('POST', 'counts/reset')
+    await steer('DELETE', 'faults')
+    if (fault) await steer('POST', 'faults', { path: '^/oauth/upload$', ...fault })
+    else narrow.stick()
+    const daemon = await start()
     const folder = join(rig.dataDir, 'drop')
     await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'ride.part'), bytes)
-    await rename(join(folder, 'ride.part'), join(folder, 'ride.fit'))
-  }
-  const upload = async () => (await rows('select state, attempts, reason from training.uploads'))[0]
-  const accepted = async () =>
-    (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
-  const done = async () =>
-    (await readdir(join(rig.dataDir, 'drop', 'done'), { recursive: true }).catch(() => [])).some((name) =>
-      name.endsWith('ride.fit'),
-    )
-  const expectOneInTheEnd = async () => {
+    await writeFile(join(folder, 'ride.part'), bytes())
+    await rename(join(folder, 'ride.part'), join(folder, name))
+    await (fault ? faultHit() : eventually(() => narrow.stuck() > 0))
+    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
+    const upload = async () => (await rows('select state, attempts, reason from training.uploads'))[0]
+    const accepted = async () =>
+      (await rig.steer<{ uploads: { accepted: number } }>('GET', 'counts')).uploads.accepted
+    if (fault) expect(await upload()).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    else {
+      expect(await accepted()).toBe(0)
+      expect((await upload())?.state).not.toBe('sending')
+      narrow.free()
+    }
     // The minutes pass in which a lost answer is looked for before a file is sent again.
     await rows(`update training.uploads set next_try_at = now(), resend_after = now() where state <> 'seen'`)
     const next = await start()
-    await eventually(
-      async () => (await done()) && ['accepted', 'mirrored'].includes(String((await upload())?.state)),
-    )
+    const isDone = async () => {
+      const names = await readdir(join(folder, 'done'), { recursive: true }).catch(() => [])
+      const state = (await upload())?.state
+      return names.some((each) => each.endsWith(name)) && (state === 'accepted' || state === 'mirrored')
+    }
+    await eventually(isDone)
     expect(await accepted()).toBe(1)
     expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
-  }
-
-  it('with half a body ends, and the next one uploads the file once', async () => {
-    narrow.stick()
-    const daemon = await start()
-    await drop(Buffer.concat([makeRide(), makeLargeFile()]))
-    await eventually(() => narrow.stuck() > 0)
-    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
-    expect(await accepted()).toBe(0)
-    expect((await upload())?.state).not.toBe('sending')
-    narrow.free()
-    await expectOneInTheEnd()
-  })
-
-  it('that is accepted but not answered ends, and the next one finds the activity and sends nothing', async () => {
-    await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
-    const daemon = await start()
-    await drop(makeRide())
-    await faultHit()
-    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
-    expect(await upload()).toMatchObject({ state: 'unconfirmed', attempts: 1 })
-    await expectOneInTheEnd()
-    expect(await upload()).toMatchObject({ attempts: 1 })
-  })
-
-  it('that is neither accepted nor answered ends, and the next one checks before it sends', async () => {
-    await steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'stall' })
-    const daemon = await start()
-    await drop(makeRide())
-    await faultHit()
-    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
-    expect(await upload()).toMatchObject({ state: 'unconfirmed', attempts: 1 })
-    await expectOneInTheEnd()
-    expect(await upload()).toMatchObject({ attempts: 2 })
-  })
-})
-
-describe('a daemon that is stopped during a token refresh', () => {
-  it('waits for the answer and stores the new pair, which the next one uses', async () => {
-    await open({ activities: 2 })
-    await signIn()
-    await steer('PATCH', 'settings', { reuse_revokes_grant: true })
-    await steer('POST', 'faults', { path: '^/oauth/token$', kind: 'slow', duration_ms: 3_000 })
-    await steer('POST', 'tokens/expire')
-    const daemon = await start()
-    await faultHit()
-    expect(await daemon.kill('SIGTERM')).toMatchObject(STOPPED)
-    expect(await readdir(rig.dataDir)).not.toContainEqual(expect.stringContaining('.spool'))
-    const next = await start()
-    await expectMirroredSoon()
-    const { tokens } = await rig.steer<{ tokens: Record<string, number> }>('GET', 'counts')
-    expect(tokens).toMatchObject({ password: 1, refresh_token: 1, rejected: 0 })
-    expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
-    expect(await next.kill('SIGTERM')).toMatchObject(STOPPED)
+    expect(await upload()).toMatchObject({ attempts })
   })
 })
 
