@@ -1,12 +1,11 @@
 import { appendFile, open, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeWriterReader } from '../../../src/core/dropfolder/open-writers.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { drop, listAll, openRig, type Rig } from './rig.ts'
 
 let rig: Rig
-afterEach(() => rig.close())
 
 const ride = makeRide()
 const more = makeRide({ seed: 2, start: '2026-05-03T09:00:00Z' })
@@ -22,8 +21,7 @@ describe('a whole file', () => {
     const file = await open(join(rig.dir, 'ride.fit'), flags)
     try {
       await rig.folder.scan()
-      rig.clock.aheadMs += 61_000
-      await rig.folder.scan()
+      await rig.scanAfter(61_000)
       if (flags === 'r') return expect(rig.imported).toHaveLength(1)
       expect(rig.imported).toEqual([])
       const reason = expect.stringMatching(new RegExp(`^\\S+ \\(process ${process.pid}\\) has it open`))
@@ -33,7 +31,7 @@ describe('a whole file', () => {
     }
     await rig.folder.retryWaiting()
     expect(rig.imported).toMatchObject([{ name: 'ride.fit', after: 'done' }])
-    expect(rig.log.lines.filter(({ level }) => level === 'warn')).toEqual([])
+    expect(rig.warnings()).toEqual([])
   })
 })
 
@@ -53,8 +51,7 @@ describe('a file that was moved', () => {
     ['failed', Buffer.from('this is no FIT file, and long enough')],
   ])('to %s and is written to comes back with all its bytes', async (place, bytes) => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
-    await drop(rig.dir, 'anna/2026/ride.fit', bytes)
-    await rig.folder.scan()
+    await rig.drop('anna/2026/ride.fit', bytes)
     const [moved = ''] = filesIn(rig.dir)
     expect(moved).toMatch(new RegExp(`^anna/${place}/`))
     await appendFile(join(rig.dir, moved), more)
@@ -63,7 +60,7 @@ describe('a file that was moved', () => {
     expect(rig.imported.map(({ sizeBytes }) => sizeBytes)).toEqual([bytes.length, bytes.length + more.length])
     const [again = ''] = filesIn(rig.dir)
     expect(await readFile(join(rig.dir, again))).toEqual(Buffer.concat([bytes, more]))
-    const said = rig.log.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)
+    const said = rig.warnings()
     expect(said).toEqual([
       expect.stringMatching(/^anna\/2026\/ride\.fit was written to after it was imported/),
     ])
@@ -73,14 +70,12 @@ describe('a file that was moved', () => {
     rig = await openRig()
     const month = new Date(Date.now() + rig.clock.aheadMs).toISOString().slice(0, 7)
     const done = join(rig.dir, 'done', month)
-    for (const name of ['same.fit', 'late.fit', 'other.fit']) await drop(rig.dir, name, ride)
-    await rig.folder.scan()
+    for (const name of ['same.fit', 'late.fit', 'other.fit']) await rig.drop(name)
     await writeFile(join(rig.dir, 'secret'), 'a file of somebody else')
     await rename(join(done, 'other.fit'), join(done, 'kept.fit'))
     await symlink(join(rig.dir, 'secret'), join(done, 'other.fit'))
     await rig.folder.scan()
-    rig.clock.aheadMs += 3_600_000
-    await rig.folder.scan()
+    await rig.scanAfter(3_600_000)
     await appendFile(join(done, 'late.fit'), more)
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(3)
@@ -89,8 +84,7 @@ describe('a file that was moved', () => {
 
   it('and written to just before the daemon ends comes back', async () => {
     rig = await openRig()
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     const [moved = ''] = filesIn(rig.dir)
     await appendFile(join(rig.dir, moved), more)
     await rig.folder.close()

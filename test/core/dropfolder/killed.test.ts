@@ -1,11 +1,10 @@
 import { link, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeRide } from '../../kit/ride.ts'
 import { listAll, openRig, type Rig } from './rig.ts'
 
 let rig: Rig
-afterEach(() => rig.close())
 
 const ride = makeRide()
 const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)

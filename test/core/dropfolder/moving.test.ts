@@ -39,17 +39,14 @@ describe('moving a file', () => {
   })
 
   it('does not wait for pipes in place of a text, and says that the text is missing', async () => {
-    // As many as there are threads for files.
-    for (const name of ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']) {
+    // As many as there are threads for files, and one more.
+    const names = ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']
+    await mkdir(join(home, 'failed'))
+    for (const name of names) {
       await write(name, 'ride')
-      await mkdir(join(home, 'failed'), { recursive: true })
       execFileSync('mkfifo', [join(home, 'failed', `${name}.txt`)])
     }
-    const moved = await Promise.all(
-      ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit'].map(async (name) =>
-        moveFailed(await found(name), at, 'no'),
-      ),
-    )
+    const moved = await Promise.all(names.map(async (name) => moveFailed(await found(name), at, 'no')))
     for (const each of moved) expect(each).toMatchObject({ outcome: 'moved', textError: { code: 'ENXIO' } })
     expect(await read('failed/e.fit')).toBe('ride')
   })
@@ -153,22 +150,26 @@ describe('moving a file', () => {
   it.each([
     ['with links', moveToFolder],
     ['by rename', moveByRename],
-  ])('replaces nothing when many files of one name move at once, %s', async (_, place) => {
-    const target = join(home, 'target')
-    await mkdir(target)
-    const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
-    for (const [i, text] of texts.entries()) {
-      await mkdir(join(home, `from-${i}`))
-      await write(`from-${i}/ride.fit`, text)
-    }
-    await Promise.all(
-      texts.map((_, i) =>
-        place(Buffer.from(join(home, `from-${i}/ride.fit`)), Buffer.from(target), Buffer.from('ride.fit')),
-      ),
-    )
-    const kept = await Promise.all(listAll(target).map((name) => readFile(join(target, name), 'utf8')))
-    expect(kept.sort()).toEqual(texts.sort())
-  })
+  ])(
+    'replaces nothing when many files of one name move at once, and leaves nothing behind, %s',
+    async (_, place) => {
+      await mkdir(join(home, 'target'))
+      const move = (folder: string) => {
+        const [from, target] = [`${folder}/ride.fit`, 'target'].map((name) => Buffer.from(join(home, name)))
+        return place(from as Buffer, target as Buffer, Buffer.from('ride.fit'))
+      }
+      expect(await move('nowhere')).toBeUndefined()
+      expect(listAll(join(home, 'target'))).toEqual([])
+      const texts = Array.from({ length: 30 }, (_, i) => `text ${i}`)
+      for (const [i, text] of texts.entries()) {
+        await mkdir(join(home, `from-${i}`))
+        await write(`from-${i}/ride.fit`, text)
+      }
+      await Promise.all(texts.map((_, i) => move(`from-${i}`)))
+      const kept = await Promise.all(listAll(join(home, 'target')).map((name) => read(`target/${name}`)))
+      expect(kept.sort()).toEqual(texts.sort())
+    },
+  )
 
   it('never removes a new file of the same name during the move', async () => {
     const target = Buffer.from(join(home, 'target'))
@@ -184,16 +185,5 @@ describe('moving a file', () => {
       const texts = await Promise.all(left.map(read))
       expect(texts).toContain(`new ${i}`)
     }
-  })
-
-  it.each([
-    ['with links', moveToFolder],
-    ['by rename', moveByRename],
-  ])('leaves nothing behind when the file is gone, %s', async (_, place) => {
-    const target = join(home, 'target')
-    await mkdir(target)
-    const path = Buffer.from(join(home, 'nothing.fit'))
-    expect(await place(path, Buffer.from(target), Buffer.from('nothing.fit'))).toBeUndefined()
-    expect(listAll(target)).toEqual([])
   })
 })

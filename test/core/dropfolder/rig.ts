@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type {
   DroppedFile,
   ImportFile,
@@ -16,10 +17,13 @@ import { unpackDropped } from '../../../src/core/fit/unpack.ts'
 import { type DatabaseIdentity, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { IDENTITY } from '../../kit/identity.ts'
 import { makeTestLog } from '../../kit/log.ts'
+import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
+const RIDE = makeRide()
+
 /** Imports as the daemon does, but sends nothing: whole files are done, refused ones failed, others wait. */
-export const judgeFile: ImportFile = async (file, open) => {
+const judgeFile: ImportFile = async (file, open) => {
   const unpacked = await unpackDropped(file.name, await open())
   if (unpacked.verdict === 'refused') return { action: 'failed', text: unpacked.reason }
   if (unpacked.verdict === 'unready') return { action: 'wait', reason: unpacked.reason }
@@ -47,7 +51,7 @@ export type Rig = Awaited<ReturnType<typeof openRig>>
  * Opens a drop folder on a temporary one, with a clock a minute ahead of the disk's, so that every file is at rest. With
  * `restMs` it is watched; without, a test asks for each scan. The scan at the start, and one more, are over on return.
  * `imported` lists each file that was passed to `importFile`, with the result; `report` and `problem` return what was shown
- * last.
+ * last. It is closed after the test.
  */
 export async function openRig(
   options: Partial<DropFolderOptions> & {
@@ -62,7 +66,7 @@ export async function openRig(
   const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
   const { database = IDENTITY, readWriter = async () => undefined } = options
   const temp = await openTempDir('drop')
-  const dir = dirBelow ? join(temp.path, dirBelow) : temp.path
+  const dir = options.dir ?? (dirBelow ? join(temp.path, dirBelow) : temp.path)
   await before?.(dir)
   const clock = { aheadMs: 60_000 }
   const imported: Array<DroppedFile & { after?: ImportResult['action'] }> = []
@@ -94,19 +98,30 @@ export async function openRig(
       ...given,
     },
   )
+  onTestFinished(async () => {
+    await folder.close()
+    await temp.close()
+  })
   await folder.scan()
   await folder.scan()
   return {
     dir,
     folder,
     log,
+    warnings: () => log.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg),
     imported,
     report: () => report,
     problem: () => report.find(({ relativePath }) => relativePath === dir)?.reason,
     clock,
-    async close() {
-      await folder.close()
-      await temp.close()
+    /** drops a file, and scans */
+    async drop(name: string | Buffer, bytes: Uint8Array = RIDE) {
+      await drop(dir, name, bytes)
+      await folder.scan()
+    },
+    /** sets the clock ahead, and scans */
+    async scanAfter(ms: number) {
+      clock.aheadMs += ms
+      await folder.scan()
     },
   }
 }

@@ -1,39 +1,35 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { ImportFile } from '../../../src/core/dropfolder/claim-file.ts'
 import { openDropFolder } from '../../../src/core/dropfolder/drop-folder.ts'
 import type { FolderReport } from '../../../src/core/dropfolder/folder-report.ts'
 import { isDroppable } from '../../../src/core/fit/fit-names.ts'
 import { claimFolder, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { IDENTITY, makeIdentity } from '../../kit/identity.ts'
-import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
+import { makeSilentLog } from '../../kit/log.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig
-afterEach(() => rig.close())
-
-const warnings = () => rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
 
 describe('the folder', () => {
   it('is created when it is missing at the start', async () => {
     rig = await openRig({ dirBelow: 'deep/down/drop' })
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     expect(rig.imported).toHaveLength(1)
   })
 
   it('that vanishes is reported once, not created again, and noticed when it is back', async () => {
     rig = await openRig({ restMs: 20 })
-    await drop(rig.dir, 'one.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('one.fit')
     await rm(rig.dir, { recursive: true })
     await rig.folder.scan()
     await rig.folder.scan()
     expect(rig.problem()).toContain(rig.dir)
-    expect(warnings()).toHaveLength(1)
+    expect(rig.warnings()).toHaveLength(1)
     await mkdir(rig.dir)
     await rig.folder.scan()
     expect(rig.problem()).toBeUndefined()
@@ -62,12 +58,11 @@ describe('the folder', () => {
   it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {
     rig = await openRig()
     await writeFile(join(rig.dir, 'done'), 'a file in the way')
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
     expect(rig.problem()).toContain('MUSETTE_AFTER_UPLOAD=keep')
-    expect(warnings()).toHaveLength(1)
+    expect(rig.warnings()).toHaveLength(1)
     await rm(join(rig.dir, 'done'))
     await rig.folder.scan()
     expect(listAll(rig.dir)).toContainEqual(expect.stringMatching(/^done\/.*ride\.fit$/))
@@ -81,8 +76,7 @@ describe('the folder', () => {
     const outside = join(rig.dir, '../..', 'outside')
     await mkdir(outside)
     await symlink(outside, join(rig.dir, 'done'))
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     expect(listAll(outside)).toEqual([])
     expect(listAll(rig.dir)).toContain('ride.fit')
   })
@@ -95,8 +89,7 @@ describe('the folder', () => {
         return ['default']
       },
     })
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     expect(rig.problem()).toContain('connection refused')
     down = false
     await rig.folder.scan()
@@ -105,41 +98,21 @@ describe('the folder', () => {
   })
 
   it('can be shared by two daemons: every file is in done once', async () => {
-    const log = makeTestLog()
-    rig = await openRig({
-      restMs: 20,
-      importFile: async (_, open) =>
-        (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
+    const importFile: ImportFile = async (_, open) =>
+      (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }
+    rig = await openRig({ restMs: 20, importFile })
+    const other = await openRig({ restMs: 20, importFile, dir: rig.dir })
+    const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
+    await Promise.all(names.map((name, i) => writeFile(join(rig.dir, name), makeRide({ seed: (i % 3) + 1 }))))
+    await Promise.all([rig.folder.scan(), other.folder.scan()])
+    await eventually(async () => {
+      await Promise.all([rig.folder.scan(), other.folder.scan()])
+      return !listAll(rig.dir).some((path) => !path.startsWith('done/'))
     })
-    const other = await openDropFolder(
-      {
-        log: log.log,
-        now: () => new Date(Date.now() + 60_000),
-        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
-        importFile: async (_, open) =>
-          (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' },
-      },
-      { dir: rig.dir, polling: false, afterUpload: 'move', isDroppable },
-    )
-    try {
-      const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
-      await Promise.all(
-        names.map((name, i) => writeFile(join(rig.dir, name), makeRide({ seed: (i % 3) + 1 }))),
-      )
-      await Promise.all([rig.folder.scan(), other.scan()])
-      await eventually(async () => {
-        await Promise.all([rig.folder.scan(), other.scan()])
-        return !listAll(rig.dir).some((path) => !path.startsWith('done/'))
-      })
-      const done = listAll(rig.dir).filter((path) => !path.endsWith('/'))
-      expect(done.map((path) => path.split('/')[2])).toEqual(names)
-      expect([...rig.log.lines, ...log.lines].filter((line) => line.level === 'warn')).toEqual([])
-    } finally {
-      await other.close()
-    }
-    expect(
-      await readFile(join(rig.dir, listAll(rig.dir).find((path) => path.endsWith('ride-001.fit')) ?? '')),
-    ).toEqual(makeRide({ seed: 2 }))
+    const done = listAll(rig.dir).filter((path) => !path.endsWith('/'))
+    expect(done.map((path) => path.split('/')[2])).toEqual(names)
+    expect([...rig.warnings(), ...other.warnings()]).toEqual([])
+    expect(await readFile(join(rig.dir, done[1] ?? ''))).toEqual(makeRide({ seed: 2 }))
   })
 
   it('of another database is left alone until a person gives it to this one', async () => {
@@ -157,13 +130,9 @@ describe('the folder', () => {
     expect(rig.imported).toEqual([])
     expect(listAll(rig.dir)).toEqual(before)
     const run = `rm ${join(rig.dir, OWNER_FILE)}`
-    expect(rig.report()).toMatchObject([
-      {
-        code: 'other_database',
-        reason: expect.stringMatching(new RegExp(`${whose.identity}.*run: ${run}$`)),
-      },
-    ])
-    expect(rig.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+    const reason = expect.stringMatching(new RegExp(`${whose.identity}.*run: ${run}$`))
+    expect(rig.report()).toMatchObject([{ code: 'other_database', reason }])
+    expect(rig.warnings()).toHaveLength(1)
     await rm(join(rig.dir, OWNER_FILE))
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
@@ -187,6 +156,5 @@ describe('the folder', () => {
     await folder.scan()
     expect(shown).toMatchObject([{ reason: expect.stringContaining('/dev/null/drop') }])
     await folder.close()
-    rig = await openRig()
   })
 })

@@ -1,13 +1,12 @@
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { listAll, openRig, type Rig, readOpen } from './rig.ts'
 
 let rig: Rig
-afterEach(() => rig.close())
 
 const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 120 }))
 const isDone = (name: string) =>
@@ -64,8 +63,7 @@ describe('a file that is being written', () => {
     await writeFile(join(rig.dir, 'future.fit'), ride)
     await rig.folder.scan()
     expect(rig.imported).toEqual([])
-    rig.clock.aheadMs += 2_001
-    await rig.folder.scan()
+    await rig.scanAfter(2_001)
     expect(isDone('future.fit')).toBe(true)
   })
 
@@ -98,8 +96,7 @@ describe('a file that waits for a person', () => {
     await rig.folder.scan()
     expect(said()).toEqual([])
     for (let minute = 0; minute < 30; minute++) {
-      rig.clock.aheadMs += 60_001
-      await rig.folder.scan()
+      await rig.scanAfter(60_001)
     }
     const missing = `ride.fit waits: ${ride.length - 700} bytes are missing at its end`
     expect(said()).toEqual([['warn', missing]])
@@ -119,18 +116,12 @@ describe('a file that waits for a person', () => {
   })
 
   it('because it cannot be read is reported once, without a stack', async () => {
-    rig = await openRig({
-      importFile: async () => {
-        throw Object.assign(new Error("EACCES: permission denied, open 'ride.fit'"), {
-          code: 'EACCES',
-          syscall: 'open',
-        })
-      },
-    })
+    const refused = new Error("EACCES: permission denied, open 'ride.fit'")
+    const importFile = () => Promise.reject(Object.assign(refused, { code: 'EACCES', syscall: 'open' }))
+    rig = await openRig({ importFile })
     await writeFile(join(rig.dir, 'ride.fit'), ride)
     for (let minute = 0; minute < 60; minute++) {
-      rig.clock.aheadMs += 60_001
-      await rig.folder.scan()
+      await rig.scanAfter(60_001)
     }
     expect(said()).toEqual([
       ['warn', expect.stringContaining('cannot be taken now (EACCES: permission denied')],
@@ -168,8 +159,7 @@ describe('a file that waits for a person', () => {
     rig = await openRig()
     for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
     await rig.folder.scan()
-    rig.clock.aheadMs += 60_001
-    await rig.folder.scan()
+    await rig.scanAfter(60_001)
     await rig.folder.scan()
     expect(said()).toHaveLength(11)
     expect(said().at(-1)).toEqual(['warn', '30 more files wait; run: musette status'])

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeRide } from '../../kit/ride.ts'
 import { whole } from '../../kit/sampling.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -11,37 +11,21 @@ import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
 const ride = makeRide()
 const OLD_FILES = whole ? 20_000 : 5_000
 let rig: Rig
-afterEach(() => rig.close())
 
 const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
 
 describe('the scan', () => {
   it('leaves out hidden files, and the folders of sync tools and stores', async () => {
     rig = await openRig({ afterUpload: 'keep', accounts: async () => ['default', 'anna', '@eaDir'] })
+    const folders = ['@eaDir', 'anna/.stfolder', 'anna/@eaDir', 'anna/#recycle', 'done/2026-01', 'failed']
     const ignored = [
-      '.ride.fit',
-      '._ride.fit',
-      '.syncthing.ride.fit.tmp',
-      '@eaDir/ride.fit',
-      'anna/.stfolder/ride.fit',
-      'anna/@eaDir/ride.fit',
-      'anna/#recycle/ride.fit',
-      'done/2026-01/ride.fit',
-      'failed/ride.fit',
-      'anna/done/2026-01/ride.fit',
-      'anna/failed/ride.fit',
-      'notes.txt',
-      'ride.tcx',
+      ...['.ride.fit', '._ride.fit', '.syncthing.ride.fit.tmp', 'notes.txt', 'ride.tcx'],
+      ...[...folders, 'anna/done/2026-01', 'anna/failed'].map((folder) => `${folder}/ride.fit`),
     ]
-    for (const name of [...ignored, 'ride.fit', 'anna/2026/march/ride.FIT', 'anna/2026/done/ride.fit']) {
-      await drop(rig.dir, name, ride)
-    }
+    const taken = ['anna/2026/done/ride.fit', 'anna/2026/march/ride.FIT']
+    for (const name of [...ignored, 'ride.fit', ...taken]) await drop(rig.dir, name, ride)
     await rig.folder.scan()
-    expect(importedPaths()).toEqual([
-      'anna:anna/2026/done/ride.fit',
-      'anna:anna/2026/march/ride.FIT',
-      'default:ride.fit',
-    ])
+    expect(importedPaths()).toEqual([...taken.map((path) => `anna:${path}`), 'default:ride.fit'])
   })
 
   it('accepts every name except those of unfinished files, which wait with the name of their program', async () => {
@@ -52,15 +36,10 @@ describe('the scan', () => {
       await drop(rig.dir, name, ride)
     }
     await rig.folder.scan()
-    rig.clock.aheadMs += 61_000
-    await rig.folder.scan()
+    await rig.scanAfter(61_000)
     expect(rig.imported.map((file) => file.relativePath).sort()).toEqual(taken.sort())
-    expect(
-      rig
-        .report()
-        .map(({ code, relativePath }) => `${code} ${relativePath}`)
-        .sort(),
-    ).toEqual(waiting.map((name) => `unfinished_name ${name}`).sort())
+    const reported = rig.report().map(({ code, relativePath }) => `${code} ${relativePath}`)
+    expect(reported.sort()).toEqual(waiting.map((name) => `unfinished_name ${name}`).sort())
     const reasons = rig.report().map(({ reason }) => reason.split(' names')[0])
     expect(reasons.sort()).toEqual(['Chrome', 'Firefox', 'OneDrive', 'Resilio Sync', 'Syncthing'])
     await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
@@ -71,16 +50,14 @@ describe('the scan', () => {
   it('does not go deeper than six folders below an account', async () => {
     rig = await openRig({ afterUpload: 'keep', accounts: async () => ['anna'] })
     await drop(rig.dir, 'anna/1/2/3/4/5/6/deep.fit', ride)
-    await drop(rig.dir, 'anna/1/2/3/4/5/6/7/too-deep.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('anna/1/2/3/4/5/6/7/too-deep.fit')
     expect(importedPaths()).toEqual(['anna:anna/1/2/3/4/5/6/deep.fit'])
   })
 
   it('gives each account the files of its folder, and moves them below it', async () => {
     rig = await openRig({ accounts: async () => ['default', 'anna'] })
     await drop(rig.dir, 'mine.fit', ride)
-    await drop(rig.dir, 'anna/2026/hers.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('anna/2026/hers.fit')
     expect(importedPaths()).toEqual(['anna:anna/2026/hers.fit', 'default:mine.fit'])
     const done = listAll(rig.dir).filter((path) => path.endsWith('.fit'))
     expect(done).toEqual([
@@ -93,10 +70,9 @@ describe('the scan', () => {
     const accounts = ['default']
     rig = await openRig({ accounts: async () => accounts })
     await drop(rig.dir, 'berta/ride.fit', ride)
-    await drop(rig.dir, 'empty/notes.txt', ride)
+    await rig.drop('empty/notes.txt')
     await rig.folder.scan()
-    await rig.folder.scan()
-    const said = rig.log.lines.filter((line) => line.level === 'warn').map((line) => line.msg)
+    const said = rig.warnings()
     expect(said).toEqual([expect.stringContaining('musette login berta')])
     accounts.push('berta')
     await rig.folder.scan()
@@ -105,8 +81,7 @@ describe('the scan', () => {
 
   it('keeps everything while no account is signed in', async () => {
     rig = await openRig({ accounts: async () => [] })
-    await drop(rig.dir, 'ride.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('ride.fit')
     expect(rig.imported).toEqual([])
     expect(rig.log.text()).toContain('musette login')
   })
@@ -141,8 +116,7 @@ describe('the scan', () => {
           return { action: 'wait' }
         },
       })
-      await drop(rig.dir, 'anna/ride.fit', ride)
-      await rig.folder.scan()
+      await rig.drop('anna/ride.fit')
       expect(read).toMatchObject([{ code: 'outside_folder' }])
     } finally {
       await outside.close()
@@ -154,12 +128,8 @@ describe('the scan', () => {
       importFile: async (_, open) =>
         (await readOpen(open)).equals(ride) ? { action: 'done' } : { action: 'keep' },
     })
-    const latin1 = Buffer.concat([
-      Buffer.from([0x46, 0x61, 0x68, 0x72, 0x74, 0xfc, 0xff]),
-      Buffer.from('.fit'),
-    ])
     const names = [
-      latin1,
+      Buffer.from('Fahrtü\xff.fit', 'latin1'),
       Buffer.from('Morgenfahrt 🚴 über Łódź 東京.fit'),
       Buffer.from(`${'ü'.repeat(125)}x.fit`),
     ]
@@ -179,8 +149,7 @@ describe('the scan', () => {
 
   it('writes the text for a failed file with a name of 255 bytes too', async () => {
     rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
-    await drop(rig.dir, `${'ü'.repeat(125)}x.fit`, ride)
-    await rig.folder.scan()
+    await rig.drop(`${'ü'.repeat(125)}x.fit`)
     expect(await readFile(join(rig.dir, 'failed', `${'ü'.repeat(125)}x.txt`), 'utf8')).toContain('the reason')
   })
 
@@ -216,8 +185,7 @@ describe('the scan', () => {
     await rig.folder.scan()
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(OLD_FILES)
-    await drop(rig.dir, 'anna/new.fit', ride)
-    await rig.folder.scan()
+    await rig.drop('anna/new.fit')
     expect(rig.imported.at(-1)?.name).toBe('new.fit')
   })
 })

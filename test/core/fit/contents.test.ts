@@ -7,7 +7,7 @@ import * as names from '../../../src/core/fit/profile-names.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { makeRichFit, makeTwoSensors } from './make-rich-fit.ts'
 import { readMessagesWithSdk } from './sdk-reader.ts'
-import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
 
 const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 600 }))
 const rich = makeRichFit()
@@ -154,11 +154,7 @@ describe('what a FIT file says beside its records', () => {
   })
 
   it('never throws, whatever the bytes are', () => {
-    let state = 11
-    const random = () => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-      return state / 2 ** 31
-    }
+    const random = makeRandom(11)
     for (let i = 0; i < 500; i++) {
       const damaged = Buffer.from(rich)
       for (let n = 0; n < 20; n++) damaged[14 + Math.floor(random() * (rich.length - 14))] = random() * 256

@@ -2,7 +2,7 @@ import { Decoder, Stream } from '@garmin/fitsdk'
 import { describe, expect, it } from 'vitest'
 import { readContents } from '../../../src/core/fit/fit-contents.ts'
 import { makeSwimFit } from './make-swim-fit.ts'
-import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
 
 /** The heart rate of each record as @garmin/fitsdk merges it, NaN without one. */
 function mergeWithSdk(bytes: Uint8Array): number[] {
@@ -13,11 +13,7 @@ function mergeWithSdk(bytes: Uint8Array): number[] {
 
 describe('the heart rate from the beats that a strap stored', () => {
   it('equals the one that @garmin/fitsdk merges into the records', () => {
-    let state = 20_261_126
-    const random = () => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-      return state / 2 ** 31
-    }
+    const random = makeRandom(20_261_126)
     for (let round = 0; round < 30; round++) {
       const beats: Array<[number, number]> = []
       const seconds = 60 + Math.floor(random() * 200)

@@ -5,7 +5,7 @@ import { judgeFit, makeFitJudge } from '../../../src/core/fit/judge.ts'
 import { FILE_TYPES, SPORTS } from '../../../src/core/fit/profile.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { readWithSdk } from './sdk-reader.ts'
-import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
 
 const startedAt = new Date('2026-03-11T16:00:00Z')
 const ride = Buffer.from(makeFitFile({ startedAt, seconds: 600 }))
@@ -53,12 +53,7 @@ describe('the judge', () => {
 
   it('treats zeros, or a few bytes, behind a whole activity as padding that may still be filled', () => {
     const behind = (tail: Uint8Array) => judgeFit(Buffer.concat([ride, tail]))
-    for (const tail of [
-      Buffer.alloc(1),
-      Buffer.alloc(200_000),
-      Buffer.from('\n'),
-      Buffer.from('0123456789a'),
-    ]) {
+    for (const tail of ['\0', '\0'.repeat(200_000), '\n', '0123456789a'].map((text) => Buffer.from(text))) {
       expect(behind(tail)).toMatchObject({ verdict: 'unready', whole: { startedAt, sizeBytes: ride.length } })
     }
     // What may be the beginning of a further part is missing the rest of it.
@@ -93,11 +88,9 @@ describe('the judge', () => {
   })
 
   it('gives the number of an unknown type of file', () => {
+    const reason = expect.stringContaining("maker's own (number 49)")
     const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
-    expect(verdict).toMatchObject({
-      verdict: 'refused',
-      reason: expect.stringContaining("maker's own (number 49)"),
-    })
+    expect(verdict).toMatchObject({ verdict: 'refused', reason })
   })
 
   it('waits for a recorder that writes the length into the header when the ride ends', () => {
@@ -138,51 +131,29 @@ describe('the judge', () => {
   const session = (start: number) => message(18, stamp(start + 60), [2, 4, 0x86, ...littleEndian(start)])
   const activity = (time: number, local: number) =>
     message(34, stamp(time), [5, 4, 0x86, ...littleEndian(local)])
+  const made = (time: number) => message(0, [4, 4, 0x86, ...littleEndian(time)])
+  const [late, both] = [T0 + 1_200, [record(T0), session(T0)]]
+  // "The switch": the moment at which the device was switched on.
   it.each<[string, number[][], number | null, number[]]>([
     ['of its session', [record(T0 + 1), session(T0)], T0, []],
     ['of its first record without one', [record(T0 + 1), record(T0 + 2)], T0 + 1, []],
+    ['of its session, which counts from the switch', [record(T0 + 1), session(5_000)], T0 + 1, [5_000]],
+    ['that is not known: all count from the switch', [record(5_001), session(5_000)], null, [5_000, 5_001]],
+    ['at which it was made, when all others count so', [made(T0), record(6)], T0, [6]],
+    ['of its session, not the day before', [record(T0 - day), record(T0), session(T0)], T0, [T0 - day]],
     [
-      'of its session, also when it counts from the start of the device',
-      [record(T0 + 1), session(5_000)],
-      T0 + 1,
-      [5_000],
-    ],
-    [
-      'that is not known, when all times count from the start of the device',
-      [record(5_001), session(5_000)],
-      null,
-      [5_000, 5_001],
-    ],
-    [
-      'at which it was made, when all other times count so',
-      [message(0, [4, 4, 0x86, ...littleEndian(T0)]), record(6)],
+      'of its session, long before its records',
+      [record(T0 - day), record(late), session(T0)],
       T0,
-      [6],
-    ],
-    [
-      'of its session, not of records of the day before',
-      [record(T0 - day), record(T0), session(T0)],
-      T0,
-      [T0 - day],
-    ],
-    [
-      'of its session, long before its first record, and after records of the day before',
-      [record(T0 - day), record(T0 + 1_200), session(T0)],
-      T0,
-      [T0 - day, T0 + 1_200],
+      [T0 - day, late],
     ],
     [
       'of its session, also by the clock of the device',
-      [record(T0), session(T0), activity(T0 + 60, T0 + 7_261)],
+      [...both, activity(T0 + 60, T0 + 7_261)],
       T0,
       [T0 + 7_200],
     ],
-    [
-      'of its session, and by no clock that no zone has',
-      [record(T0), session(T0), activity(T0 + 60, T0 + day)],
-      T0,
-      [],
-    ],
+    ['of its session, and by no clock that no zone has', [...both, activity(T0 + 60, T0 + day)], T0, []],
   ])('tells the start %s, and what else a service may take for it', (_, messages, start, others) => {
     const date = (time: number) => new Date((time + 631_065_600) * 1_000)
     expect(judgeFit(wrap([...FILE_ID_ACTIVITY, ...messages.flat()]))).toMatchObject({
@@ -197,9 +168,8 @@ describe('the judge', () => {
       'hello',
       '<?xml version="1.0"?><TrainingCenterDatabase/>',
       'PK\x03\x04 and so on',
-    ]) {
+    ])
       expect(codeOf(Buffer.from(text))).toBe('refused not_fit')
-    }
   })
 
   it.each(['course', 'workout', 'monitoringB', 'settings', 'weight'] as const)(
@@ -242,11 +212,7 @@ describe('the judge', () => {
   })
 
   it('never throws, whatever the bytes are', () => {
-    let state = 7
-    const random = () => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-      return state / 2 ** 31
-    }
+    const random = makeRandom(7)
     for (let i = 0; i < 2_000; i++) {
       const data = Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256))
       expect(judgeFit(wrap([...(i % 2 ? FILE_ID_ACTIVITY : []), ...data])).verdict).toMatch(

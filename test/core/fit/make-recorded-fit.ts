@@ -1,4 +1,5 @@
-import { Encoder, Profile } from '@garmin/fitsdk'
+import { Profile } from '@garmin/fitsdk'
+import { describe, openEncoder, type Write } from './make-rich-fit.ts'
 
 const T0 = Date.UTC(2026, 4, 2, 7)
 const at = (seconds: number) => new Date(T0 + seconds * 1_000)
@@ -12,17 +13,11 @@ const { MesgNum } = Profile
 export function makeRecordedFit(input: { seconds?: number } = {}): Buffer {
   const seconds = input.seconds ?? 60
   const described = [
-    describe(0, { fieldName: 'CIQ core temperature', units: '°C', fitBaseTypeId: 0x88 }),
-    describe(1, { fieldName: 'leg spring', units: 'kN/m', fitBaseTypeId: 0x88, array: 3 }),
-    describe(2, { fieldName: 'surface', units: '', fitBaseTypeId: 0x07 }),
+    describe(0, 0, { fieldName: 'CIQ core temperature', units: '°C', fitBaseTypeId: 0x88 }),
+    describe(0, 1, { fieldName: 'leg spring', units: 'kN/m', fitBaseTypeId: 0x88, array: 3 }),
+    describe(0, 2, { fieldName: 'surface', units: '', fitBaseTypeId: 0x07 }),
   ]
-  const encoder = new Encoder({
-    fieldDescriptions: Object.fromEntries(
-      described.map((fieldDescriptionMesg, key) => [key, { developerDataIdMesg: APP, fieldDescriptionMesg }]),
-    ),
-  })
-  const write = (number: unknown, message: Record<string, unknown>) =>
-    encoder.onMesg(Number(number), message as never)
+  const { write, close } = openEncoder(described, () => APP)
   write(MesgNum.FILE_ID, { type: 'activity', manufacturer: 'garmin', product: 3121, timeCreated: at(-3) })
   write(MesgNum.DEVELOPER_DATA_ID, APP)
   for (const description of described) write(MesgNum.FIELD_DESCRIPTION, description)
@@ -38,17 +33,13 @@ export function makeRecordedFit(input: { seconds?: number } = {}): Buffer {
     if (i % 2 === 0) write(MesgNum.HRV, { time: [0.512 + i / 1_000, 0.498, 65.535, 65.535, 65.535] })
   }
   writeEnd(write, seconds)
-  return Buffer.from(encoder.close())
+  return close()
 }
 
 const APP = {
   applicationId: Array.from({ length: 16 }, (_, byte) => byte * 3),
   developerDataIndex: 0,
   applicationVersion: 4,
-}
-
-function describe(fieldDefinitionNumber: number, more: Record<string, unknown>) {
-  return { developerDataIndex: 0, fieldDefinitionNumber, ...more }
 }
 
 function appAt(i: number): Record<string, unknown> {
@@ -85,16 +76,12 @@ function sensorsAt(i: number): Record<string, unknown> {
 
 type Gear = { event: string; front: [number: number, teeth: number]; rear: [number: number, teeth: number] }
 
-function writeGear(
-  write: (number: unknown, message: Record<string, unknown>) => void,
-  i: number,
-  { event, front, rear }: Gear,
-): void {
+function writeGear(write: Write, i: number, { event, front, rear }: Gear): void {
   const data = rear[0] + rear[1] * 2 ** 8 + front[0] * 2 ** 16 + front[1] * 2 ** 24
   write(MesgNum.EVENT, { timestamp: at(i), event, eventType: 'marker', data })
 }
 
-function writeEnd(write: (number: unknown, message: Record<string, unknown>) => void, seconds: number): void {
+function writeEnd(write: Write, seconds: number): void {
   for (const [index, swimStroke] of ['freestyle', 'breaststroke'].entries())
     write(MesgNum.LENGTH, {
       ...{ messageIndex: index, timestamp: at(seconds), startTime: at(index * 30), lengthType: 'active' },
@@ -102,10 +89,8 @@ function writeEnd(write: (number: unknown, message: Record<string, unknown>) => 
       avgSwimmingCadence: 28,
     })
   const zones = { timeInHrZone: [1.5, 50, 8.5], timeInPowerZone: [0, 12.25, 30, 17.75] }
-  write(MesgNum.TIME_IN_ZONE, {
-    ...{ timestamp: at(seconds), referenceMesg: 'session', referenceIndex: 0 },
-    ...zones,
-  })
+  const whole = { timestamp: at(seconds), referenceMesg: 'session', referenceIndex: 0 }
+  write(MesgNum.TIME_IN_ZONE, { ...whole, ...zones })
   write(MesgNum.EVENT, { timestamp: at(seconds), event: 'timer', eventType: 'stopAll', data: 0 })
   const sum = {
     ...{ timestamp: at(seconds), startTime: at(0), totalElapsedTime: seconds, totalTimerTime: seconds },

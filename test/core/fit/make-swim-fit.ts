@@ -1,4 +1,5 @@
-import { Encoder, Profile } from '@garmin/fitsdk'
+import { Profile } from '@garmin/fitsdk'
+import { openEncoder } from './make-rich-fit.ts'
 
 const T0 = Date.UTC(2026, 5, 7, 6)
 const { MesgNum } = Profile
@@ -13,9 +14,7 @@ export function makeSwimFit(input: {
   every?: number
   hr?: number
 }): Buffer {
-  const encoder = new Encoder()
-  const write = (number: unknown, message: Record<string, unknown>) =>
-    encoder.onMesg(Number(number), message as never)
+  const { write, close } = openEncoder()
   const at = (second: number) => new Date(T0 + second * 1_000)
   write(MesgNum.FILE_ID, { type: 'activity', manufacturer: 'garmin', product: 3121, timeCreated: at(0) })
   for (let second = 0; second < input.seconds; second += input.every ?? 1)
@@ -42,5 +41,5 @@ export function makeSwimFit(input: {
   }
   const sum = { timestamp: at(input.seconds), startTime: at(0), totalElapsedTime: input.seconds }
   write(MesgNum.SESSION, { ...sum, totalTimerTime: input.seconds, sport: 'swimming', messageIndex: 0 })
-  return Buffer.from(encoder.close())
+  return close()
 }

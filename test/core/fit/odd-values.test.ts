@@ -2,10 +2,11 @@ import { Decoder, Stream } from '@garmin/fitsdk'
 import { describe, expect, it, vi } from 'vitest'
 import { readContents } from '../../../src/core/fit/fit-contents.ts'
 import { normalizeFit } from '../../../src/core/upload/fit-rows.ts'
-import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
+import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
 
-/** A message by its number in the profile: fields as number, base type and bytes, and fields of apps as number and bytes. */
-type Made = { number: number; fields: Array<[number, number, number[]]>; own?: Array<[number, number[]]> }
+type Field = [number: number, type: number, bytes: number[]]
+/** A message by its number in the profile, with its fields and those of apps. */
+type Made = { number: number; fields: Field[]; own?: Array<[number, number[]]> }
 
 const [UINT8, UINT16, UINT32, TEXT] = [0x02, 0x84, 0x86, 0x07]
 const two = (value: number) => littleEndian(value).slice(0, 2)
@@ -25,23 +26,20 @@ function make(messages: readonly Made[]): Buffer {
 const record = (second: number, fields: Made['fields'] = [], own: Made['own'] = []): Made => {
   return { number: 20, fields: [[253, UINT32, littleEndian(T0 + second)], ...fields], own }
 }
-const description = (field: number, type: number | undefined, name: string): Made => ({
-  number: 206,
-  fields: [
-    ...[[0, UINT8, [0]] as [number, number, number[]], [1, UINT8, [field]] as [number, number, number[]]],
-    ...(type === undefined ? [] : [[2, UINT8, [type]] as [number, number, number[]]]),
-    [3, TEXT, text(name, 16)],
-  ],
-})
+const description = (field: number, type: number | undefined, name: string): Made => {
+  const head = [[0], [field], ...(type === undefined ? [] : [[type]])]
+  const fields = head.map((bytes, index): Field => [index, UINT8, bytes])
+  return { number: 206, fields: [...fields, [3, TEXT, text(name, 16)]] }
+}
 
 /** What SQL gets: the columns of the records with a value, the values in fit_fields by record, laps and problem. */
 function rowsOf(bytes: Uint8Array) {
   const contents = readContents(bytes)
-  const { file, fields, laps, records, messages } = normalizeFit(contents, {
-    sizeBytes: 1,
-    readAt: new Date(),
-  })
+  const rows = normalizeFit(contents, { sizeBytes: 1, readAt: new Date() })
+  const { file, fields, laps, records, messages } = rows
   const { t: _, ...columns } = records.columns
+  const fieldsOf = (name: string) =>
+    [...messages].filter(({ message }) => message === name).map(({ fields: of }) => of)
   return {
     problem: file.problem,
     columns: Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, [...(values ?? [])]])),
@@ -51,9 +49,7 @@ function rowsOf(bytes: Uint8Array) {
         (value, index) => value ?? Reflect.get(Object(others), String(index + 1)),
       ),
     })),
-    laps,
-    events: [...messages].filter(({ message }) => message === 'event').map(({ fields: of }) => of),
-    sports: [...messages].filter(({ message }) => message === 'sport').map(({ fields: of }) => of),
+    ...{ laps, events: fieldsOf('event'), sports: fieldsOf('sport') },
   }
 }
 
@@ -80,20 +76,14 @@ describe('a value that a device writes in an odd way', () => {
       { ...NOTHING, fields: [field('no type', 4, null, [[44, 1]])] },
     ],
     [
-      'a value of an app whose size does not fit its type, or whose type is unknown',
-      [
-        description(4, UINT16, 'odd'),
-        description(5, 0x1f, 'new'),
-        record(
-          0,
-          [],
-          [
-            [4, [1, 2, 3]],
-            [5, [9]],
-          ],
-        ),
-      ],
-      { ...NOTHING, fields: [field('odd', 4, null, [[1, 2, 3]]), field('new', 5, null, [9])] },
+      'a value of an app whose size does not fit its type',
+      [description(4, UINT16, 'odd'), record(0, [], [[4, [1, 2, 3]]])],
+      { ...NOTHING, fields: [field('odd', 4, null, [[1, 2, 3]])] },
+    ],
+    [
+      'a value of an app whose type is unknown',
+      [description(5, 0x1f, 'new'), record(0, [], [[5, [9]]])],
+      { ...NOTHING, fields: [field('new', 5, null, [9])] },
     ],
     [
       'a value of an app in a lap, before its description',
@@ -128,10 +118,10 @@ describe('a value that a device writes in an odd way', () => {
     [
       'a field that stands twice in one record',
       [
-        record(0, [
-          [78, UINT32, littleEndian(3_000)],
-          [78, UINT32, littleEndian(3_500)],
-        ]),
+        record(
+          0,
+          [3_000, 3_500].map((raw) => [78, UINT32, littleEndian(raw)]),
+        ),
       ],
       {
         ...NOTHING,
@@ -158,16 +148,11 @@ describe('a value that a device writes in an odd way', () => {
       'a field whose size does not fit its type, which is named',
       [
         record(0, [[3, UINT16, [120]]]),
-        {
-          number: 21,
-          fields: [
-            [0, 0, [0]],
-            [3, UINT32, [5]],
-          ],
-        },
+        { number: 21, fields: [[0, 0, [0]]] },
+        { number: 21, fields: [[3, UINT32, [5]]] },
       ],
       {
-        ...{ columns: {}, fields: [], events: [{ event: 0 }] },
+        ...{ columns: {}, fields: [], events: [{ event: 0 }, {}] },
         problem:
           'these fields are left out, because their size or type is not valid: record.heartRate, event.data',
       },
@@ -179,11 +164,8 @@ describe('a value that a device writes in an odd way', () => {
   })
 
   it('equals what @garmin/fitsdk reads, or is named as left out', () => {
-    let state = 20_261_126
-    const random = (below: number) => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-      return Math.floor((state / 2 ** 31) * below)
-    }
+    const next = makeRandom(20_261_126)
+    const random = (below: number) => Math.floor(next() * below)
     const types = [0x00, 0x01, 0x02, 0x83, 0x84, 0x85, 0x86, 0x88, 0x89, 0x0a, 0x8b, 0x8c, 0x0d]
     const bytesOf = (size: number) =>
       Array.from({ length: size }, () => [random(256), 0xff, 0][random(3)] ?? 0)
@@ -191,13 +173,10 @@ describe('a value that a device writes in an odd way', () => {
       // The first fields of a lap: moments, positions, sums with scales, lists of the profile behind them.
       const laps = Array.from({ length: 5 }, () => ({
         number: 19,
-        fields: Array.from({ length: 12 }, (_, index) => {
-          return [index * 13, types[random(types.length)] ?? 0, bytesOf(1 + random(9))] as [
-            number,
-            number,
-            number[],
-          ]
-        }),
+        fields: Array.from(
+          { length: 12 },
+          (_, index): Field => [index * 13, types[random(types.length)] ?? 0, bytesOf(1 + random(9))],
+        ),
       }))
       const bytes = make([record(0), ...laps])
       const { laps: ours, problem } = readContents(bytes)
@@ -221,13 +200,9 @@ function readAllValues(bytes: Uint8Array): Record<string, unknown>[] {
   // It warns that this way of reading goes away.
   const log = vi.spyOn(console, 'log').mockReturnValue()
   const { messages } = new Decoder(Stream.fromBuffer(bytes)).read({
-    ...{
-      mergeHeartRates: false,
-      expandComponents: false,
-      expandSubFields: false,
-      convertTypesToStrings: false,
-    },
-    ...{ includeUnknownData: true, convertDateTimesToDates: false, legacyArrayMode: true },
+    ...{ mergeHeartRates: false, expandComponents: false, expandSubFields: false },
+    ...{ convertTypesToStrings: false, convertDateTimesToDates: false },
+    ...{ includeUnknownData: true, legacyArrayMode: true },
   })
   log.mockRestore()
   return (messages.lapMesgs ?? []) as Record<string, unknown>[]

@@ -1,8 +1,3 @@
-const CRC_TABLE = [
-  0x0000, 0xcc01, 0xd801, 0x1400, 0xf001, 0x3c00, 0x2800, 0xe401, 0xa001, 0x6c00, 0x7800, 0xb401, 0x5000,
-  0x9c01, 0x8801, 0x4400,
-]
-
 /** Wraps messages, byte by byte, into a FIT file with a right length and checksum. */
 export function wrap(data: ArrayLike<number>): Buffer {
   const file = Buffer.alloc(12 + data.length + 2)
@@ -11,23 +6,27 @@ export function wrap(data: ArrayLike<number>): Buffer {
   file.write('.FIT', 8, 'latin1')
   file.set(data, 12)
   let crc = 0
+  // CRC-16 with the polynomial 0xA001, bit by bit.
   for (const byte of file.subarray(0, -2)) {
-    for (const half of [byte & 0xf, byte >> 4]) {
-      crc = (crc >> 4) ^ (CRC_TABLE[crc & 0xf] ?? 0) ^ (CRC_TABLE[half] ?? 0)
-    }
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (crc & 1 ? 0xa001 : 0)
   }
   file.writeUInt16LE(crc, file.length - 2)
   return file
 }
 
 /** The four bytes of a number, the lowest first. */
-export const littleEndian = (value: number) => [
-  value & 0xff,
-  (value >> 8) & 0xff,
-  (value >> 16) & 0xff,
-  value >>> 24,
-]
+export const littleEndian = (value: number) => [0, 8, 16, 24].map((shift) => (value >>> shift) & 0xff)
 /** A definition and a message that name the file an activity. */
 export const FILE_ID_ACTIVITY = [0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 4]
 /** A moment as FIT counts it, in s. */
 export const T0 = 1_100_000_000
+
+/** A generator of numbers from 0 to 1, the same ones at each run. */
+export function makeRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return state / 2 ** 31
+  }
+}

@@ -78,6 +78,6 @@ describe('what is dropped', () => {
     expect(row).toMatchObject({ state: 'refused', attempts: 0, started_at: null })
     expect(row?.reason).toMatch(/FIT/)
     expect(await rig.importFile('letter.fit', text)).toMatchObject({ action: 'failed' })
-    expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
+    expect(await rig.counts()).toEqual({ accepted: 0, refused: 0 })
   })
 })

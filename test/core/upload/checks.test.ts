@@ -36,21 +36,14 @@ afterEach(async () => {
 
 /** Records an upload of a file that starts at START, in a state, with the columns that matter. */
 async function make(columns: Record<string, unknown>): Promise<void> {
+  const { accountId: account_id } = rig.account
   const row = {
-    ...{
-      account_id: rig.account.accountId,
-      content_id: 'c',
-      file_name: 'ride.fit',
-      size_bytes: 1,
-      attempts: 1,
-    },
+    ...{ account_id, content_id: 'c', file_name: 'ride.fit', size_bytes: 1, attempts: 1 },
     ...{ started_at: START, seen_at: NOW, next_try_at: NOW, ...columns },
   }
   const names = Object.keys(row)
-  await rig.rows(
-    `insert into training.uploads (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')}) returning 1`,
-    Object.values(row),
-  )
+  const places = names.map((_, index) => `$${index + 1}`)
+  await rig.rows(`insert into training.uploads (${names}) values (${places}) returning 1`, Object.values(row))
 }
 
 const check = () => checkUpload(deps, { account: rig.account, contentId: 'c', signal })
@@ -122,10 +115,8 @@ it('a file is sent under a lease of a minute, retried after 5 s, and checked 10 
   }
   const away = { ...deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }) }
   const at = (ms: number) => new Date(now.getTime() + ms)
-  expect(await rig.importFile('ride.fit', ride, { deps: away })).toEqual({
-    action: 'wait',
-    dueAt: at(5 * SECOND),
-  })
+  const wait = { action: 'wait', dueAt: at(5 * SECOND) }
+  expect(await rig.importFile('ride.fit', ride, { deps: away })).toEqual(wait)
   expect(sending).toMatchObject({ state: 'sending', sentAt: now, nextTryAt: at(MINUTE), attempts: 1 })
   expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: at(5 * SECOND), attempts: 1 })
   now = at(5 * SECOND)
@@ -144,26 +135,16 @@ it('an activity is near a file when it starts within two minutes of it', async (
   expect(await check()).toMatchObject({ state: 'unconfirmed' })
 })
 
-it.each<[string, RejectedError, number, Partial<Listed> | null, object | undefined]>([
-  ['and lists nothing', new RejectedError('success_false', 'no'), 1, null, undefined],
-  [
-    'and has its start',
-    new RejectedError('success_false', 'no'),
-    1,
-    {},
-    { state: 'duplicate', activityPath: 'p' },
-  ],
-  ['with 409', new RejectedError('http_409', 'no', { status: 409 }), 1, {}, { state: 'duplicate' }],
-  ['with 410', new RejectedError('http_410', 'no', { status: 410 }), 1, {}, undefined],
-  [
-    'the second time',
-    new RejectedError('success_false', 'no'),
-    2,
-    {},
-    { state: 'accepted', activityPath: 'p' },
-  ],
-])('a file that the service refuses %s', async (_, error, attempts, entry, expected) => {
-  if (entry) listed = [{ path: 'p', name: null, startedAt: START, ...entry }]
+const no = new RejectedError('success_false', 'no')
+const rejected = (status: number) => new RejectedError(`http_${status}`, 'no', { status })
+it.each<[string, RejectedError, number, isListed: boolean, object | undefined]>([
+  ['and lists nothing', no, 1, false, undefined],
+  ['and has its start', no, 1, true, { state: 'duplicate', activityPath: 'p' }],
+  ['with 409', rejected(409), 1, true, { state: 'duplicate' }],
+  ['with 410', rejected(410), 1, true, undefined],
+  ['the second time', no, 2, true, { state: 'accepted', activityPath: 'p' }],
+])('a file that the service refuses %s', async (_, error, attempts, isListed, expected) => {
+  if (isListed) listed = [{ path: 'p', name: null, startedAt: START }]
   await make({ state: 'sending', attempts })
   const key = { accountId: rig.account.accountId, contentId: 'c' }
   const upload = await rig.app.store.read((tx) => findUpload(tx, key))

@@ -42,16 +42,9 @@ describe.each(DAMAGED)('a file %s', (_, name, bytes) => {
     expect(textOf(outcome)).toContain('Put a whole copy of the file into the drop folder')
     expect(textOf(outcome)).not.toContain('--force')
     const rows = await rig.rows('select content_id, file_name, state, attempts, reason from training.uploads')
-    expect(rows).toEqual([
-      {
-        content_id: await contentIdOf([bytes]),
-        file_name: name,
-        state: 'refused',
-        attempts: 0,
-        reason: expect.stringMatching(/^not whole: /),
-      },
-    ])
-    expect((await rig.steer('GET', 'counts')).uploads).toEqual({ accepted: 0, refused: 0 })
+    const row = { content_id: await contentIdOf([bytes]), file_name: name, state: 'refused', attempts: 0 }
+    expect(rows).toEqual([{ ...row, reason: expect.stringMatching(/^not whole: /) }])
+    expect(await rig.counts()).toEqual({ accepted: 0, refused: 0 })
   })
 })
 
@@ -59,11 +52,9 @@ describe('a file that is not whole', () => {
   const cut = ride.subarray(0, 700)
 
   it('and was last changed a day ago is refused as soon as it has rested for a minute', async () => {
-    const old = { changedAt: ago(DAY), restingSince: ago(MINUTE / 2) }
-    expect(await rig.importFile('ride.fit', cut, old)).toMatchObject({ action: 'wait' })
-    expect(await rig.importFile('ride.fit', cut, { ...old, restingSince: ago(MINUTE) })).toMatchObject({
-      action: 'failed',
-    })
+    const actionAfter = async (ms: number) =>
+      (await rig.importFile('ride.fit', cut, { changedAt: ago(DAY), restingSince: ago(ms) })).action
+    expect([await actionAfter(MINUTE / 2), await actionAfter(MINUTE)]).toEqual(['wait', 'failed'])
   })
 
   it('is sent once it is whole, under its name or moved back', async () => {
@@ -84,10 +75,8 @@ describe('a file that is not whole', () => {
       { name: 'one.fit', bytes: ride },
       { name: 'two.fit.gz', bytes: damage(gzipSync(other), 100) },
     ])
-    expect(await rig.importFile('rides.zip', good)).toMatchObject({
-      action: 'wait',
-      reason: expect.stringContaining('two.fit'),
-    })
+    const reason = expect.stringContaining('two.fit')
+    expect(await rig.importFile('rides.zip', good)).toMatchObject({ action: 'wait', reason })
     expect(await rig.uploaded()).toEqual([])
     const text = textOf(await rig.importFile('rides.zip', good, { restingSince: ago(HOUR) }))
     expect(text).toMatch(/^one\.fit: uploaded: activity /m)
@@ -103,11 +92,10 @@ describe('a whole ride with padding behind it', () => {
     ['a line break', Buffer.from('\n')],
   ])('of %s is sent without it when it has rested for an hour', async (_, padding) => {
     const padded = Buffer.concat([ride, padding])
-    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(59 * MINUTE) })).toMatchObject({
-      action: 'wait',
-      reason: expect.stringContaining('the end of the FIT file'),
-    })
-    expect(await rig.importFile('ride.fit', padded, { restingSince: ago(HOUR) })).toEqual({ action: 'done' })
+    const importAfter = (ms: number) => rig.importFile('ride.fit', padded, { restingSince: ago(ms) })
+    const reason = expect.stringContaining('the end of the FIT file')
+    expect(await importAfter(59 * MINUTE)).toMatchObject({ action: 'wait', reason })
+    expect(await importAfter(HOUR)).toEqual({ action: 'done' })
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', sizeBytes: ride.length })
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
@@ -115,10 +103,8 @@ describe('a whole ride with padding behind it', () => {
 
   it('is refused when the bytes behind it are the beginning of another part', async () => {
     const chained = Buffer.concat([ride, makeRide({ seed: 2 }).subarray(0, 500)])
-    expect(await rig.importFile('ride.fit', chained, { restingSince: ago(HOUR) })).toMatchObject({
-      action: 'failed',
-      text: expect.stringContaining('bytes are missing at its end'),
-    })
+    const outcome = await rig.importFile('ride.fit', chained, { restingSince: ago(HOUR) })
+    expect(textOf(outcome)).toContain('bytes are missing at its end')
   })
 })
 
@@ -132,9 +118,8 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     expect(await rig.importFile('ride.fit', longer)).toEqual({ action: 'done' })
     const [row] = await rig.rows('select state, size_bytes::int, sent_content_id from training.uploads')
     expect(row).toEqual({ state: 'accepted', size_bytes: longer.length, sent_content_id: null })
-    expect(await rig.rows('select problem, records, parts from training.fit_files')).toEqual([
-      { problem, records: 60, parts: 1 },
-    ])
+    const [file] = await rig.rows('select problem, records, parts from training.fit_files')
+    expect(file).toEqual({ problem, records: 60, parts: 1 })
     expect(rig.log.lines).toContainEqual(expect.objectContaining({ level: 'warn', reason: problem }))
   })
 

@@ -12,21 +12,27 @@ afterEach(() => rig.close())
 
 const ride = makeRide()
 
-/** What the ledger's account of a file is lost with: the service has the file, this database never heard of it. */
-async function uploadElsewhere(): Promise<string> {
-  await rig.importFile('elsewhere.fit', ride)
-  const row = await rig.find(ride)
-  if (!row?.activityPath) throw new Error('it was not uploaded')
-  return row.activityPath
+/** Uploads the ride; returns the path of its activity. */
+async function upload(name = 'ride.fit'): Promise<string> {
+  await rig.importFile(name, ride)
+  const { activityPath } = (await rig.find(ride)) ?? {}
+  if (!activityPath) throw new Error('it was not uploaded')
+  return activityPath
 }
 
-async function forget(tables = 'training.uploads'): Promise<void> {
-  await rig.rows(`truncate ${tables} cascade`)
-}
-
-/** The activity was in the mirror for long when the file came. */
-async function age(): Promise<void> {
+/** The service has the file, and the ledger never heard of it; nor did the mirror, unless it had the activity for a day. */
+async function uploadElsewhere(mirrored: 'mirrored' | 'unknown'): Promise<string> {
+  const path = await upload('elsewhere.fit')
+  if (mirrored === 'mirrored') await rig.fetchWanted()
+  await rig.rows(`truncate training.uploads${mirrored === 'mirrored' ? '' : ', training.activities'} cascade`)
   await rig.rows(`update training.activities set first_seen_at = now() - interval '1 day'`)
+  return path
+}
+
+async function expectNoRequests(work: () => Promise<void>): Promise<void> {
+  await rig.steer('POST', 'counts/reset')
+  await work()
+  expect((await rig.steer('GET', 'counts')).requests).toEqual({})
 }
 
 async function checkAll(): Promise<void> {
@@ -39,10 +45,7 @@ async function checkAll(): Promise<void> {
 
 describe('a file that the service has from elsewhere', () => {
   it('and makes a second activity of, which then vanishes, becomes a duplicate of the first', async () => {
-    const first = await uploadElsewhere()
-    await rig.fetchWanted()
-    await forget()
-    await age()
+    const first = await uploadElsewhere('mirrored')
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect((await rig.find(ride))?.activityPath).not.toBe(first)
     await checkAll()
@@ -57,14 +60,11 @@ describe('a file that the service has from elsewhere', () => {
       { path: first, present: true, stands: true },
       { present: false, stands: false },
     ])
-    await rig.steer('POST', 'counts/reset')
-    await checkAll()
-    expect((await rig.steer('GET', 'counts')).requests).toEqual({})
+    await expectNoRequests(checkAll)
   })
 
   it('and the mirror has not fetched yet, ends mirrored with the remaining activity', async () => {
-    const first = await uploadElsewhere()
-    await forget('training.uploads, training.activities')
+    const first = await uploadElsewhere('unknown')
     await rig.importFile('ride.fit', ride)
     await checkAll()
     await rig.fetchWanted()
@@ -72,9 +72,7 @@ describe('a file that the service has from elsewhere', () => {
   })
 
   it('and refuses, becomes a duplicate with a link to its activity', async () => {
-    const first = await uploadElsewhere()
-    await forget()
-    await age()
+    const first = await uploadElsewhere('mirrored')
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
     const outcome = await rig.importFile('ride.fit', ride)
     expect(outcome).toMatchObject({ action: 'failed', text: expect.stringContaining(first) })
@@ -84,9 +82,7 @@ describe('a file that the service has from elsewhere', () => {
   })
 
   it('and answers with its path, becomes a duplicate of it', async () => {
-    const first = await uploadElsewhere()
-    await forget()
-    await age()
+    const first = await uploadElsewhere('mirrored')
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'same-path' })
     expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'failed' })
     expect(await rig.find(ride)).toMatchObject({ state: 'duplicate', activityPath: first })
@@ -95,8 +91,7 @@ describe('a file that the service has from elsewhere', () => {
 
 describe('an uploaded file', () => {
   it('whose second attempt is refused because the first had arrived keeps its activity', async () => {
-    const path = await uploadElsewhere()
-    await forget('training.uploads, training.activities')
+    const path = await uploadElsewhere('unknown')
     await rig.steer('PATCH', 'settings', { duplicate_uploads: 'refuse' })
     await rig.fault({ kind: 'status', status: 429, retry_after: 1 })
     await rig.importFile('ride.fit', ride)
@@ -106,21 +101,17 @@ describe('an uploaded file', () => {
   })
 
   it('whose mirrored activity vanishes is checked once, and kept', async () => {
-    await rig.importFile('ride.fit', ride)
+    const path = await upload()
     await rig.fetchWanted()
-    const path = (await rig.find(ride))?.activityPath
     await rig.steer('DELETE', `activities/${path}`)
     await rig.rows('update training.activities set absent_since = now()')
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored', activityPath: path, checks: 1 })
-    await rig.steer('POST', 'counts/reset')
-    await rig.sweep()
-    expect((await rig.steer('GET', 'counts')).requests).toEqual({})
+    await expectNoRequests(rig.sweep)
   })
 
   it('that the service does not list yet is searched until it does', async () => {
-    await rig.importFile('ride.fit', ride)
-    const path = (await rig.find(ride))?.activityPath
+    const path = await upload()
     await rig.steer('DELETE', `activities/${path}`)
     await rig.fetchWanted()
     await checkAll()
@@ -133,8 +124,7 @@ describe('an uploaded file', () => {
 
   it('that the service lists late is not matched with the ride of another device', async () => {
     await rig.importFile('other.fit', makeRide({ seed: 2 }))
-    await rig.importFile('ride.fit', ride)
-    const path = (await rig.find(ride))?.activityPath
+    const path = await upload()
     await rig.steer('DELETE', `activities/${path}`)
     await rig.fetchWanted()
     rig.ahead(20 * SECOND)
@@ -148,7 +138,7 @@ describe('an uploaded file', () => {
   })
 
   it('without samples at the service counts as mirrored in the end', async () => {
-    await rig.importFile('ride.fit', ride)
+    await upload()
     await rig.rows(`update training.activities set detail_state = 'mirrored', sample_count = 0`)
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'mirrored' })

@@ -77,29 +77,19 @@ describe('the records of a FIT file', () => {
     ],
     ['a position in degrees', { positionLat: { numbers: [2 ** 30] } }, { lat: [90], left: [] }],
     [
-      'the angles of a phase, and other pairs as they are',
-      {
-        leftPowerPhase: { pairs: [[1], [2]] },
-        somePair: {
-          pairs: [
-            [3, NOTHING, NOTHING],
-            [NOTHING, 4, NOTHING],
-          ],
-        },
-      },
-      {
-        ...{ leftPowerPhaseStartDeg: [1], leftPowerPhaseEndDeg: [2] },
-        left: [
-          {
-            name: 'somePair',
-            records: [1, 2],
-            values: [
-              [3, null],
-              [null, 4],
-            ],
-          },
-        ],
-      },
+      'the angles of a phase',
+      { leftPowerPhase: { pairs: [[1], [2]] } },
+      { leftPowerPhaseStartDeg: [1], leftPowerPhaseEndDeg: [2], left: [] },
+    ],
+    [
+      'the first number of a pair',
+      { somePair: { pairs: [[3, NOTHING], Array(2).fill(NOTHING)] } },
+      { left: [{ name: 'somePair', records: [1], values: [[3, null]] }] },
+    ],
+    [
+      'the second number of a pair',
+      { somePair: { pairs: [Array(2).fill(NOTHING), [NOTHING, 4]] } },
+      { left: [{ name: 'somePair', records: [2], values: [[null, 4]] }] },
     ],
     [
       'a field without a column, in the order of the records',
@@ -117,9 +107,7 @@ describe('the records of a FIT file', () => {
     [
       'a text in a field with a column',
       { power: { others: [[2, 'high']] } },
-      {
-        left: [{ name: 'power', records: [2], values: ['high'] }],
-      },
+      { left: [{ name: 'power', records: [2], values: ['high'] }] },
     ],
   ])('hold %s', (_, fields, expected) => {
     const first = Object.values(fields)[0]
@@ -128,23 +116,13 @@ describe('the records of a FIT file', () => {
   })
 
   it('have the speed and the distance that old devices pack into three bytes, also over 256 m', () => {
-    const pack = (cmps: number, sixteenths: number): FitValue => [
-      ...[cmps & 0xff, (cmps >> 8) | ((sixteenths & 0xf) << 4), (sixteenths >> 4) & 0xff],
-    ]
-    const others: Array<[number, FitValue]> = [
-      ...[
-        [1, pack(1_000, 16)],
-        [2, pack(0x123, 4_090)],
-        [3, [1, 2]],
-        [4, pack(500, 10)],
-      ],
-    ] as Array<[number, FitValue]>
-    const { speedMps, distanceM } = normalizeRecords(
-      recordsOf(4, {
-        compressedSpeedDistance: { others },
-        distance: { numbers: [NOTHING, 7, NOTHING, NOTHING] },
-      }),
-    ).columns
+    const pack = (cmps: number, sixteenths: number): FitValue =>
+      [cmps, (cmps >> 8) | ((sixteenths & 0xf) << 4), sixteenths >> 4].map((byte) => byte & 0xff)
+    const values = [pack(1_000, 16), pack(0x123, 4_090), [1, 2], pack(500, 10)]
+    const others = values.map((value, index): [number, FitValue] => [index + 1, value])
+    const distance = { numbers: [NOTHING, 7, NOTHING, NOTHING] }
+    const records = recordsOf(4, { compressedSpeedDistance: { others }, distance })
+    const { speedMps, distanceM } = normalizeRecords(records).columns
     expect([...(speedMps ?? [])]).toEqual([10, 2.91, NOTHING, 5])
     expect([...(distanceM ?? [])]).toEqual([1, 7, NOTHING, (4_096 + 10) / 16])
   })
@@ -246,13 +224,8 @@ describe('sessions and laps', () => {
       sessions: [message({}), message({})],
     })
     expect([...laps, ...sessions].map(({ position }) => position)).toEqual([1, 2, 1, 2])
-    expect(laps[0]).toMatchObject({
-      trigger: null,
-      intensity: null,
-      fields: {},
-      startLat: null,
-      ascentM: null,
-    })
+    const none = { trigger: null, intensity: null, fields: {}, startLat: null, ascentM: null }
+    expect(laps[0]).toMatchObject(none)
     expect(laps[1]).toMatchObject({ trigger: 'manual', intensity: '250' })
     expect(laps[1]?.fields).toEqual({ lapTrigger: 0, intensity: 250, developer_fields: { note: 'x' } })
   })
@@ -317,11 +290,8 @@ describe('the fields of apps', () => {
     const startedAt = new Date(0)
     const field = { records: [1, 2], values: [5, 6] }
     expect(of(field, { records, startedAt })?.offsetsS).toEqual([2 ** 31 - 1, null])
-    expect(
-      of(field, { records: { ...records, timesMs: Float64Array.from([1_000, 2_000]) }, startedAt: null }),
-    ).toMatchObject({
-      offsetsS: [1, 2],
-    })
+    const early = { ...records, timesMs: Float64Array.from([1_000, 2_000]) }
+    expect(of(field, { records: early, startedAt: null })?.offsetsS).toEqual([1, 2])
   })
 
   it.each<[FitFields, FitFields | undefined, object]>([
@@ -329,11 +299,8 @@ describe('the fields of apps', () => {
     [{ nativeMesgNum: 20, nativeFieldNum: 7 }, undefined, { nativeField: 'record.power' }],
     [{ nativeMesgNum: 20, nativeFieldNum: 251 }, undefined, { nativeField: null }],
     [{ nativeFieldNum: 7 }, undefined, { nativeField: null }],
-    [
-      { fieldName: 'Power', units: 'W' },
-      { applicationId: [1, 255] },
-      { name: 'Power', applicationId: '01ff' },
-    ],
+    [{ fieldName: 'Power' }, { applicationId: [1, 255] }, { name: 'Power', applicationId: '01ff' }],
+    [{ units: 'W' }, undefined, { units: 'W' }],
   ])('of %j by the app %j are %j', (fields, app, expected) => {
     expect(of({ fields, app })).toMatchObject(expected)
     expect(of({ fields, app })?.fields).toEqual(app ? { ...fields, app } : fields)

@@ -23,9 +23,8 @@ describe('a request that failed', () => {
   beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(1))
   afterEach(() => vi.restoreAllMocks())
   const judge = (error: unknown, attempts = 1, bodySent = false) => {
-    const { reason: _, ...change } = judgeFailure({
-      ...{ upload: { attempts } as Upload, error, bodySent, now: NOW },
-    })
+    const upload = { attempts } as Upload
+    const { reason: _, ...change } = judgeFailure({ upload, error, bodySent, now: NOW })
     return change
   }
   const rejected = new RejectedError('http_413', '413', { status: 413 })
@@ -42,9 +41,7 @@ describe('a request that failed', () => {
     [3, 80 * SECOND],
     [99, DAY],
   ])('by a refusal at attempt %i makes it refused for %s ms', (attempts, pauseMs) => {
-    expect(judge(rejected, attempts)).toEqual({
-      ...{ state: 'refused', nextTryAt: pauseMs && later(pauseMs) },
-    })
+    expect(judge(rejected, attempts)).toEqual({ state: 'refused', nextTryAt: pauseMs && later(pauseMs) })
   })
 
   it.each([
@@ -101,17 +98,10 @@ describe('a file of the drop folder', () => {
   const said: unknown[][] = []
   const problems = { say: (...args: unknown[]) => void said.push(args), over: () => undefined }
   const deps = { problems, now: () => NOW } as unknown as UploadDeps
-  const importWith = (error: Error, signal?: AbortSignal) => {
+  const file = { account: {} as Account, name: 'a.fit', restingSince: NOW, changedAt: NOW }
+  const importWith = (error: Error, more: { signal?: AbortSignal } = {}) => {
     said.length = 0
-    const open = () => Promise.reject(error)
-    const times = { restingSince: NOW, changedAt: NOW }
-    return importFile(deps, {
-      account: {} as Account,
-      name: 'a.fit',
-      open,
-      ...times,
-      ...(signal && { signal }),
-    })
+    return importFile(deps, { ...file, open: () => Promise.reject(error), ...more })
   }
   const outcome = { action: 'wait', dueAt: later(15 * SECOND) }
 
@@ -129,7 +119,7 @@ describe('a file of the drop folder', () => {
     for (const code of ['file_changed', 'outside_folder'])
       await expect(importWith(new TransientError(code, 'it changed'))).rejects.toThrow('it changed')
     await expect(importWith(Object.assign(new Error('EIO'), { syscall: 'read' }))).rejects.toThrow('EIO')
-    expect(await importWith(abort(), AbortSignal.abort())).toEqual({ action: 'wait' })
+    expect(await importWith(abort(), { signal: AbortSignal.abort() })).toEqual({ action: 'wait' })
     expect(said).toEqual([])
   })
 
@@ -139,8 +129,6 @@ describe('a file of the drop folder', () => {
   ])('with %s that changed while it was read stays in its folder', async (_, bytes) => {
     const check = () => Promise.reject(new TransientError('file_changed', 'it changed'))
     const open = async () => ({ ...sourceOf(bytes), check })
-    const times = { restingSince: NOW, changedAt: NOW }
-    const importing = importFile(deps, { account: {} as Account, name: 'a.fit', open, ...times })
-    await expect(importing).rejects.toThrow('it changed')
+    await expect(importFile(deps, { ...file, open })).rejects.toThrow('it changed')
   })
 })

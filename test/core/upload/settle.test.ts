@@ -1,8 +1,6 @@
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readFit } from '../../../src/core/fit/read-fit.ts'
-import { sendFile } from '../../../src/core/upload/send-file.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { uploadByHand } from '../../../src/program/app/files/upload-files.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -56,17 +54,7 @@ describe('a version of a ride that was sent', () => {
     for (const name of ['qz.fit', 'copy.fit'])
       expect(await rig.importFile(name, longer)).toEqual({ action: 'wait', code: 'other_version', reason })
     expect(await rig.uploaded()).toHaveLength(1)
-    const fit = await readFit(
-      {
-        name: 'qz.fit',
-        open: async function* () {
-          yield longer
-        },
-      },
-      { settled: true },
-    )
-    if ('fault' in fit) throw new Error(fit.fault.reason)
-    await sendFile(rig.deps, { account: rig.account, fit, again: 'always', byHand: true })
+    await rig.force('qz.fit', longer)
     expect(await rig.importFile('qz.fit', longer)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(2)
   })
@@ -79,9 +67,8 @@ describe('a version of a ride that was sent', () => {
       { name: 'other.fit', bytes: other },
     ])
     const outcome = await rig.importFile('rides.zip', zip)
-    expect(outcome.action === 'failed' && outcome.text).toMatch(
-      /not uploaded: qz \(2\)\.fit: it is a longer version/,
-    )
+    const text = expect.stringMatching(/not uploaded: qz \(2\)\.fit: it is a longer version/)
+    expect(outcome).toMatchObject({ action: 'failed', text })
     expect(await rig.find(other)).toMatchObject({ state: 'accepted' })
   })
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FIT_EPOCH_S } from '../../../src/core/fit/profile.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -16,29 +17,35 @@ const ride = makeRide()
 
 /** Makes a FIT activity of one record at each of two times, in FIT seconds, and a session that starts at another one. */
 function makeOddStart(first: number, second: number, start = T0): Buffer {
-  const stamp = [253, 4, 0x86]
-  const records = [first, second].flatMap((time) => [
-    0x42,
-    0,
-    0,
-    20,
-    0,
-    1,
-    ...stamp,
-    0x02,
-    ...littleEndian(time),
-  ])
+  const definition = [0x42, 0, 0, 20, 0, 1, 253, 4, 0x86]
+  const records = [first, second].flatMap((time) => [...definition, 0x02, ...littleEndian(time)])
   const session = [0x43, 0, 0, 18, 0, 1, 2, 4, 0x86, 0x03, ...littleEndian(start)]
   return wrap([...FILE_ID_ACTIVITY, ...records, ...session])
 }
 
+/** Imports a file whose answer is lost although the service has it; returns the activity that it became. */
+async function loseAnswer(bytes: Uint8Array = ride, name = 'ride.fit') {
+  await rig.fault({ kind: 'lost-answer' })
+  // A file without a time of the day may have been recorded until its last change.
+  expect(await rig.importFile(name, bytes, { changedAt: new Date(0) })).toMatchObject({ action: 'wait' })
+  expect(await rig.find(bytes)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+  return (await rig.uploaded()).find((activity) => activity.name === name)
+}
+
+/** Imports a file whose body leaves, and which the service never gets. */
+async function loseFile(bytes: Uint8Array = ride, name = 'ride.fit') {
+  const uploadFit = async () => {
+    throw new TransientError('connection_lost', 'the connection was lost', { requestSent: true })
+  }
+  const deps = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }) }
+  await rig.importFile(name, bytes, { deps })
+  expect(await rig.find(bytes)).toMatchObject({ state: 'unconfirmed', activityPath: null })
+}
+
 describe('an answer that was lost after the body', () => {
   it('is found by the start of the activity, and the file is not sent again', async () => {
-    await rig.fault({ kind: 'lost-answer' })
-    expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
-    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
+    const only = await loseAnswer()
     await rig.sweep()
-    const [only] = await rig.uploaded()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
     expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     await rig.fetchWanted()
@@ -47,9 +54,7 @@ describe('an answer that was lost after the body', () => {
   })
 
   it('is found also when a poll has mirrored the new activity', async () => {
-    await rig.fault({ kind: 'lost-answer' })
-    await rig.importFile('ride.fit', ride)
-    const [only] = await rig.uploaded()
+    const only = await loseAnswer()
     await rig.rows(
       `insert into training.activities (account_id, path, listed_at, wanted_at) values ($1, $2, now(), now())`,
       [rig.account.accountId, only?.path],
@@ -60,43 +65,30 @@ describe('an answer that was lost after the body', () => {
     expect((await rig.find(ride))?.mirroredAt).toBeInstanceOf(Date)
   })
 
-  it('is found when the service starts the activity a minute off the FIT session', async () => {
-    await rig.fault({ kind: 'lost-answer' })
-    await rig.importFile('ride.fit', ride)
-    const [only] = await rig.uploaded()
-    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: '2026-05-03T08:00:58Z' })
-    await rig.sweep()
-    expect(await rig.find(ride)).toMatchObject({ state: 'accepted', activityPath: only?.path })
-  })
-
-  it.each<[string, Buffer, string]>([
-    ['its first record, which is far from the session', makeOddStart(T0 - 86_400, T0), 'T0 - 86_400'],
-    ['its first record inside of the session', makeOddStart(T0 - 86_400, T0 + 1_200), 'T0 + 1_200'],
-    ['the time since the device was switched on', makeOddStart(5_000, 5_001, 5_000), '5_000'],
-  ])('is found when the service starts the activity at %s', async (_, bytes, start) => {
-    const seconds = { 'T0 - 86_400': T0 - 86_400, 'T0 + 1_200': T0 + 1_200 }[start] ?? 5_000
-    const startedAt = new Date((seconds + 631_065_600) * 1_000)
-    await rig.fault({ kind: 'lost-answer' })
-    // A file without a time of the day may have been recorded until its last change.
-    await rig.importFile('ride.fit', bytes, { changedAt: new Date(0) })
-    const [only] = await rig.uploaded()
-    await rig.steer('PATCH', `activities/${only?.path}`, { started_at: startedAt.toISOString() })
+  const inRide = Date.UTC(2026, 4, 3, 8, 0, 58) / 1_000 - FIT_EPOCH_S
+  it.each<[string, Buffer, number]>([
+    ['a minute off the FIT session', ride, inRide],
+    ['its first record, which is far from the session', makeOddStart(T0 - 86_400, T0), T0 - 86_400],
+    ['its first record inside of the session', makeOddStart(T0 - 86_400, T0 + 1_200), T0 + 1_200],
+    ['the time since the device was switched on', makeOddStart(5_000, 5_001, 5_000), 5_000],
+  ])('is found when the service starts the activity at %s', async (_, bytes, seconds) => {
+    const only = await loseAnswer(bytes)
+    const started_at = new Date((seconds + FIT_EPOCH_S) * 1_000).toISOString()
+    await rig.steer('PATCH', `activities/${only?.path}`, { started_at })
     await rig.sweep()
     expect(await rig.find(bytes)).toMatchObject({ state: 'accepted', attempts: 1, activityPath: only?.path })
   })
 
   it('is sent again only after the waiting time, if the service has no activity', async () => {
-    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
-    await rig.importFile('ride.fit', ride, { deps: lost })
-    expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
-    const listed = async () => Number(await countOf(rig, 'GET /oauth/activity'))
+    await loseFile()
     for (let minute = 0; minute < 14; minute++) {
       await rig.sweep()
       expect(await rig.importFile('ride.fit', ride)).toMatchObject({ action: 'wait' })
       rig.ahead(MINUTE)
     }
-    expect(await listed()).toBeGreaterThan(3)
-    expect(await listed()).toBeLessThan(15)
+    const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
+    expect(requests['GET /oauth/activity']).toBeGreaterThan(3)
+    expect(requests['GET /oauth/activity']).toBeLessThan(15)
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 1 })
     rig.ahead(2 * MINUTE)
     await rig.sweep()
@@ -130,8 +122,7 @@ describe('an answer that was lost after the body', () => {
        values ($1, 'before', now(), now(), now() - interval '1 hour')`,
       [rig.account.accountId],
     )
-    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
-    await rig.importFile('ride.fit', ride, { deps: lost })
+    await loseFile()
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', activityPath: null })
     rig.ahead(16 * MINUTE)
@@ -144,9 +135,8 @@ describe('an answer that was lost after the body', () => {
 
   it('of two devices on one ride gives each its own activity', async () => {
     const other = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
-    await rig.fault({ kind: 'lost-answer', times: 2 })
-    await rig.importFile('a.fit', ride)
-    await rig.importFile('b.fit', other)
+    await loseAnswer(ride, 'a.fit')
+    await loseAnswer(other, 'b.fit')
     await rig.sweep()
     const names = new Map((await rig.uploaded()).map(({ path, name }) => [path, name]))
     expect(names.size).toBe(2)
@@ -158,24 +148,20 @@ describe('an answer that was lost after the body', () => {
   })
 
   it('is not matched with the activity of another file, or of one that is nearer', async () => {
-    const lost = { ...rig.deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit: lose }) }
     const near = makeRide({ start: '2026-05-03T08:00:40Z', seed: 2 })
-    await rig.importFile('near.fit', near, { deps: lost })
-    await rig.fault({ kind: 'lost-answer' })
-    await rig.importFile('ride.fit', ride)
+    await loseFile(near, 'near.fit')
+    await loseAnswer()
     const same = makeRide({ seed: 3 })
     await rig.sweep()
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted' })
     expect(await rig.find(near)).toMatchObject({ state: 'unconfirmed', activityPath: null })
-    await rig.importFile('same.fit', same, { deps: lost })
+    await loseFile(same, 'same.fit')
     await rig.sweep()
     expect(await rig.find(same)).toMatchObject({ state: 'unconfirmed', activityPath: null })
   })
 
   it('stays unconfirmed, and says so, while two activities match', async () => {
-    await rig.fault({ kind: 'lost-answer' })
-    await rig.importFile('ride.fit', ride)
-    const [only] = await rig.uploaded()
+    const only = await loseAnswer()
     await rig.steer('PATCH', `activities/${only?.path}`, { name: 'Renamed' })
     await rig.steer('POST', 'activities', { started_at: '2026-05-03T08:00:00Z', seconds: 60, path: 'twin' })
     await rig.sweep()
@@ -188,8 +174,7 @@ describe('an answer that was lost after the body', () => {
   })
 
   it('is checked again later when the list cannot be fetched', async () => {
-    await rig.fault({ kind: 'lost-answer' })
-    await rig.importFile('ride.fit', ride)
+    await loseAnswer()
     await rig.fault({ path: '^/oauth/activity$', kind: 'status', status: 429, retry_after: 1 })
     await expect(rig.sweep()).rejects.toMatchObject({ code: 'rate_limited' })
     expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed' })
@@ -200,15 +185,3 @@ describe('an answer that was lost after the body', () => {
     expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1 })
   })
 })
-
-/** The body had left, and no answer came. */
-async function lose(): Promise<never> {
-  throw new TransientError('connection_lost', 'upload of ride.fit: the connection was lost', {
-    requestSent: true,
-  })
-}
-
-async function countOf(of: UploadRig, route: string): Promise<unknown> {
-  const { requests } = await of.steer('GET', 'counts')
-  return (requests as Record<string, number>)[route] ?? 0
-}
