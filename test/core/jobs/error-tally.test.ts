@@ -8,13 +8,7 @@ describe('the tally of queue errors', () => {
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     let now = 0
     let alarms = 0
-    const tally = makeErrorTally({
-      log,
-      clock: () => new Date(now),
-      onFirst: () => {
-        alarms += 1
-      },
-    })
+    const tally = makeErrorTally({ log, clock: () => new Date(now), onFirst: () => void alarms++ })
     const refused = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED' })
     for (let times = 0; times < 1_000; times += 1) tally.record('worker polls', refused)
     expect(lines).toMatchObject([{ level: 40, code: 'ECONNREFUSED' }])

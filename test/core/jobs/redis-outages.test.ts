@@ -76,32 +76,17 @@ async function openFront(to: string) {
   }
 }
 
-async function open(
-  url: string,
-  {
-    line = LINE,
-    accounts = [1],
-    ...more
-  }: { line?: string; accounts?: number[]; silentMs?: number; poll?: (id: number) => void } = {},
-): Promise<Jobs> {
+type Input = { line?: string; accounts?: number[]; silentMs?: number; poll?: (id: number) => void }
+
+async function open(url: string, { line = LINE, accounts = [1], ...more }: Input = {}): Promise<Jobs> {
   const { silentMs, poll } = more
   const log = pino({ level: 'debug' }, { write: (text: string) => void lines.push(text) })
-  const jobs = await openJobs(
-    {
-      log,
-      handlers: handlersOf(undefined, async (id) => poll?.(id)),
-      signal: new AbortController().signal,
-      accounts: async () => accounts,
-    },
-    {
-      ...QUICK,
-      backend: {
-        ...makeBackendChoice(url, '', { identity: IDENTITY, line }),
-        ...(silentMs && { silentMs }),
-      },
-      heartbeatMs: 300,
-    },
-  )
+  const handlers = handlersOf(undefined, async (id) => poll?.(id))
+  const { signal } = new AbortController()
+  const choice = makeBackendChoice(url, '', { identity: IDENTITY, line })
+  const backend = { ...choice, ...(silentMs && { silentMs }) }
+  const deps = { log, handlers, signal, accounts: async () => accounts }
+  const jobs = await openJobs(deps, { ...QUICK, backend, heartbeatMs: 300 })
   release.defer('jobs', () => jobs.close())
   jobs.work()
   return jobs
@@ -134,16 +119,12 @@ describeWithRedis('a queue in Redis', () => {
     await redis.replicaof(hostname, port)
     const codeOf = (error: unknown) => ({ code: errorCode(error) })
     await eventually(async () => 'code' in (await jobs.counts().catch(codeOf)), { what: 'a refused write' })
-    await eventually(() => lines.find((text) => text.includes('takes no writes')), {
-      what: 'its line in the log',
-    })
+    await eventually(() => lines.find((text) => text.includes('takes no writes')), { what: 'its line' })
     expect(await fetchRedisFacts(front.url)).toMatchObject({ isReplica: true })
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
     expect(await tryRedis(front.url, input)).toContain('a replica')
     front.lead(second.url)
-    await eventually(async () => (await jobs.counts().catch(() => undefined)) !== undefined, {
-      what: 'writes',
-    })
+    await eventually(() => jobs.counts().catch(() => undefined), { what: 'writes' })
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
   })
 
@@ -157,16 +138,13 @@ describeWithRedis('a queue in Redis', () => {
     const error = await open(server.url).catch((error: unknown) => error)
     expect(error).toMatchObject({ name: 'ConfigError', code: 'queue_foreign_key' })
     const { message } = error as Error
-    await eventually(() => lines.find((text) => JSON.parse(text).error === message), {
-      what: 'its line in the log',
-    })
+    await eventually(() => lines.find((text) => JSON.parse(text).error === message), { what: 'its line' })
     await redis.set(`{musette-${IDENTITY}}:${OTHER}:polls:id`, '1')
     const command = /; run: (.*)$/.exec(message)?.[1] ?? ''
     await promisify(execFile)('sh', ['-c', command], { env: { ...process.env, REDIS_URL: server.url } })
     expect(await redis.get(foreign).catch(() => 'a hash again')).not.toBe('x')
-    await eventually(async () => (await schedulesOf(jobs).catch(() => 0)) === before, {
-      what: 'the schedules',
-    })
+    const isBack = async () => (await schedulesOf(jobs).catch(() => 0)) === before
+    await eventually(isBack, { what: 'the schedules' })
     expect(await redis.get(`{musette-${IDENTITY}}:${OTHER}:polls:id`)).toBe('1')
   })
 

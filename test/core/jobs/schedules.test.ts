@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { catalogOf, handlersOf, QUICK, YEAR } from './handlers.ts'
-import { describeJobs, type Rig } from './rig.ts'
+import { describeJobs, type Rig, type RigInput } from './rig.ts'
 
 const both = { scheduler: true, worker: true }
 const schedulerOnly = { scheduler: true, worker: false }
@@ -25,13 +25,16 @@ describeJobs('schedules', (rig) => {
       ...ids.flatMap((id) => scheduled('account').map((name) => `${name}-account-${id}`)),
     ].toSorted()
 
-  it('makes one schedule for each account and one for all, and runs each at once', async () => {
+  /** Opens a daemon with a worker; `polled` lists the polls, by account. */
+  const openPolling = async (ids: () => number[], options: RigInput = {}) => {
     const polled: number[] = []
-    const jobs = await rig().open({
-      roles: both,
-      accounts: async () => [1, 12],
-      poll: async (id) => void polled.push(id),
-    })
+    const poll = async (id: number) => void polled.push(id)
+    const jobs = await rig().open({ roles: both, accounts: async () => ids(), poll, ...options })
+    return { jobs, polled }
+  }
+
+  it('makes one schedule for each account and one for all, and runs each at once', async () => {
+    const { jobs, polled } = await openPolling(() => [1, 12])
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
     await eventually(() => polled.length === 2, { what: 'both accounts were polled' })
     expect(polled.toSorted()).toEqual([1, 12])
@@ -41,40 +44,30 @@ describeJobs('schedules', (rig) => {
   })
 
   it('repeats a poll in its interval', async () => {
-    const polled: number[] = []
-    const catalog = catalogOf(300)
+    const times: number[] = []
     const openedAt = Date.now()
-    await rig().open({
-      roles: both,
-      catalog,
-      accounts: async () => [1],
-      poll: async () => void polled.push(Date.now()),
-    })
-    await eventually(() => polled.length >= 5, { what: 'five polls ran' })
-    expect((polled[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
+    const poll = async () => void times.push(Date.now())
+    await openPolling(() => [1], { catalog: catalogOf(300), poll })
+    await eventually(() => times.length >= 5, { what: 'five polls ran' })
+    expect((times[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
   })
 
   it('does not start a poll while one is running', async () => {
     let running = 0
     let most = 0
     let ended = 0
-    const catalog = catalogOf(100)
     let letGo: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    const jobs = await rig().open({
-      roles: both,
-      catalog,
-      accounts: async () => [1],
-      poll: async () => {
-        running += 1
-        most = Math.max(most, running)
-        if (ended === 0) await gate
-        running -= 1
-        ended += 1
-      },
-    })
+    const poll = async () => {
+      running += 1
+      most = Math.max(most, running)
+      if (ended === 0) await gate
+      running -= 1
+      ended += 1
+    }
+    const { jobs } = await openPolling(() => [1], { catalog: catalogOf(100), poll })
     const schedule = () => pollsOf(jobs).getJobScheduler('poll-activities-account-1')
     await eventually(async () => ((await schedule())?.iterationCount ?? 0) >= 5, {
       what: 'the schedule came round several times',
@@ -121,12 +114,7 @@ describeJobs('schedules', (rig) => {
   })
 
   it('brings schedules and polls back after the queue was emptied', async () => {
-    const polled: number[] = []
-    const jobs = await rig().open({
-      roles: both,
-      accounts: async () => [1],
-      poll: async () => void polled.push(1),
-    })
+    const { jobs, polled } = await openPolling(() => [1])
     await eventually(() => polled.length === 1, { what: 'the first poll ran' })
     // What the queue does when its connection is ready may still be under way, and bring them back.
     await eventually(
@@ -152,12 +140,9 @@ describeJobs('schedules', (rig) => {
   })
 
   it('lets a changed interval take effect at once', async () => {
-    const accounts = async () => [1]
-    const slow = await rig().open({ roles: schedulerOnly, accounts })
+    const slow = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
     await slow.close()
-    const polled: number[] = []
-    const catalog = catalogOf(200)
-    const jobs = await rig().open({ roles: both, accounts, catalog, poll: async () => void polled.push(1) })
+    const { jobs, polled } = await openPolling(() => [1], { catalog: catalogOf(200) })
     await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
@@ -169,11 +154,8 @@ describeJobs('schedules', (rig) => {
     const good = (await queue.getJobScheduler(id))?.next ?? 0
     await queue.removeJobScheduler(id)
     const template = { name: 'due', data: { name: 'poll-activities', payload: { accountId: 1 } } }
-    await queue.upsertJobScheduler(
-      id,
-      { every: YEAR, offset: good % YEAR, startDate: good + 50 * YEAR },
-      template,
-    )
+    const repeat = { every: YEAR, offset: good % YEAR, startDate: good + 50 * YEAR }
+    await queue.upsertJobScheduler(id, repeat, template)
     expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * YEAR)
     await jobs.keepSchedules()
     expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + YEAR)
@@ -195,16 +177,11 @@ describeJobs('schedules', (rig) => {
 
   it('polls a new account, and no removed one', async () => {
     let ids = [1]
-    const polled = new Set<number>()
-    const jobs = await rig().open({
-      roles: both,
-      accounts: async () => ids,
-      poll: async (id) => void polled.add(id),
-    })
+    const { jobs, polled } = await openPolling(() => ids)
     ids = [2]
     await jobs.keepSchedules()
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
-    await eventually(() => polled.has(2), { what: 'the new account was polled' })
+    await eventually(() => polled.includes(2), { what: 'the new account was polled' })
   })
 
   it('changes nothing when the accounts cannot be read', async () => {

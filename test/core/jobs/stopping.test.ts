@@ -3,18 +3,33 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
-import { describeJobs, ride } from './rig.ts'
+import type { Fetch } from './handlers.ts'
+import { describeJobs, type RigInput, ride } from './rig.ts'
 
 describeJobs('stopping', (rig) => {
   const never = new Promise<undefined>(() => undefined)
+  const idle = { scheduler: false, worker: false }
+  const untilAbort = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  /** Opens jobs that run a fetch of ride 1, and waits for its start. */
+  const runFetch = async (fetch: Fetch, options: RigInput = {}, rides = [ride(1)]) => {
+    let started = 0
+    const counted: Fetch = (id, context) => {
+      started += 1
+      return fetch(id, context)
+    }
+    const jobs = await rig().open({ ...options, fetch: counted })
+    await jobs.enqueue('fetch-activity', rides)
+    await eventually(() => started > 0, { what: 'the job runs' })
+    return { jobs, started: () => started }
+  }
 
   it('finishes the job of a worker that was killed', async () => {
     const script = fileURLToPath(new URL('crashing-worker.ts', import.meta.url))
-    const child: ChildProcess = fork(script, [JSON.stringify(rig().choice)], {
-      execArgv: ['--import', 'tsx'],
-    })
+    const execArgv = ['--import', 'tsx']
+    const child: ChildProcess = fork(script, [JSON.stringify(rig().choice)], { execArgv })
     try {
-      const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+      const producer = await rig().open({ roles: idle })
       await producer.enqueue('fetch-activity', [ride(1)])
       await once(child, 'message')
     } finally {
@@ -27,43 +42,29 @@ describeJobs('stopping', (rig) => {
   })
 
   it('signals a running job, waits for it and returns it to the queue', async () => {
-    let started = false
-    const jobs = await rig().open({
-      fetch: async (_id, { signal }) => {
-        started = true
-        await new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason))
-        })
-      },
+    const { jobs } = await runFetch(async (_id, { signal }) => {
+      await untilAbort(signal)
+      throw signal.reason
     })
-    await jobs.enqueue('fetch-activity', [ride(1)])
-    await eventually(() => started, { what: 'the job runs' })
     await jobs.close()
     const done: number[] = []
     const next = await rig().open({ fetch: async (id) => void done.push(id) })
     await eventually(() => done.length > 0, { what: 'it runs again' })
     const queue = next.queues().find(({ name }) => name === 'fetches')
-    const job = await eventually(async () => (await queue?.getJobs(['completed']))?.[0], {
-      what: 'it is done',
-    })
+    const job = await eventually(async () => (await queue?.getJobs(['completed']))?.[0], { what: 'its end' })
     expect(job.attemptsMade).toBe(1)
     expect(rig().lines.filter(({ level }) => level >= 40)).toEqual([])
   })
 
   it('signals a job that lost its lock, because another worker may have it', async () => {
-    const state = { started: false, isTold: false }
-    const jobs = await rig().open({
-      lockMs: 500,
-      fetch: async (_id, { signal }) => {
-        state.started = true
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        state.isTold = true
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
-    await eventually(() => state.started, { what: 'the job runs' })
+    let isTold = false
+    const fetch: Fetch = async (_id, { signal }) => {
+      await untilAbort(signal)
+      isTold = true
+    }
+    await runFetch(fetch, { lockMs: 500 })
     await rig().emptyQueue()
-    await eventually(() => state.isTold, { what: 'the job is told' })
+    await eventually(() => isTold, { what: 'the job is told' })
   })
 
   it('lets a job finish that ignores the signal for a short time', async () => {
@@ -71,33 +72,16 @@ describeJobs('stopping', (rig) => {
     const gate = new Promise<void>((resolve) => {
       finish = resolve
     })
-    let started = false
-    const jobs = await rig().open({
-      fetch: async () => {
-        started = true
-        await gate
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
-    await eventually(() => started, { what: 'the job runs' })
+    const { jobs } = await runFetch(() => gate)
     const closed = jobs.close()
     finish()
     await closed
-    const after = await rig().open({ roles: { scheduler: false, worker: false } })
+    const after = await rig().open({ roles: idle })
     expect((await after.counts()).fetches.completed).toBe(1)
   })
 
   it('does not wait for ever for a job that hangs', async () => {
-    let started = false
-    const jobs = await rig().open({
-      closeGraceMs: 200,
-      fetch: () => {
-        started = true
-        return never
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
-    await eventually(() => started, { what: 'the job runs' })
+    const { jobs } = await runFetch(() => never, { closeGraceMs: 200 })
     await jobs.close()
     expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
   })
@@ -105,22 +89,16 @@ describeJobs('stopping', (rig) => {
   it('starts no further job once the daemon stops', async () => {
     const stop = new AbortController()
     const aborted: boolean[] = []
-    let started = 0
-    const jobs = await rig().open({
-      signal: stop.signal,
-      concurrency: 1,
-      fetch: async (_id, { signal }) => {
-        started += 1
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-        aborted.push(signal.aborted)
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1), ride(2)])
-    await eventually(() => started > 0, { what: 'the first job runs' })
+    const fetch: Fetch = async (_id, { signal }) => {
+      await untilAbort(signal)
+      aborted.push(signal.aborted)
+    }
+    const options = { signal: stop.signal, concurrency: 1 }
+    const { jobs, started } = await runFetch(fetch, options, [ride(1), ride(2)])
     stop.abort()
     await jobs.close()
-    expect([started, aborted]).toEqual([1, [true]])
-    const after = await rig().open({ roles: { scheduler: false, worker: false } })
+    expect([started(), aborted]).toEqual([1, [true]])
+    const after = await rig().open({ roles: idle })
     expect((await after.counts()).fetches).toMatchObject({ completed: 1, waiting: 1, active: 0 })
   })
 
@@ -132,11 +110,9 @@ describeJobs('stopping', (rig) => {
   })
 
   it('says that the queue cannot be reached', async () => {
-    const url = rig()
-      .choice.url.replace(/:\d+/, ':1')
-      .replace(/@[^:/]+:\d+/, '@127.0.0.1:1')
-    await expect(rig().open({ backend: { ...rig().choice, url } })).rejects.toMatchObject({
-      code: 'queue_unreachable',
-    })
+    const { choice } = rig()
+    const url = choice.url.replace(/:\d+/, ':1').replace(/@[^:/]+:\d+/, '@127.0.0.1:1')
+    const opening = rig().open({ backend: { ...choice, url } })
+    await expect(opening).rejects.toMatchObject({ code: 'queue_unreachable' })
   })
 })

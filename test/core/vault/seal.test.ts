@@ -31,16 +31,13 @@ const [ONE, TWO, THREE] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Bu
 const idOf = (key: Buffer) => createHash('sha256').update(key).digest('hex').slice(0, 8)
 const ORIGIN = 'https://service.test'
 const STATE = {
-  needsLogin: false,
-  failures: 2,
-  notBefore: null,
-  isRiderCompared: false,
-  refusals: 0,
-  refusedSince: null,
-  baseUrl: `${ORIGIN}/api`,
+  ...{ needsLogin: false, failures: 2, notBefore: null, isRiderCompared: false, refusals: 0 },
+  ...{ refusedSince: null, baseUrl: `${ORIGIN}/api` },
 }
 const PAIR = { accessToken: 'a', refreshToken: 'r', obtainedAt: new Date(1_000), expiresAt: new Date(2_000) }
 const LOGIN = { clientId: 'c', clientSecret: 's', username: 'u', password: 'p', pair: PAIR }
+
+const withCode = (code: string) => expect.objectContaining({ code })
 
 async function openFolder(): Promise<string> {
   const folder = await openTempDir('vault')
@@ -87,28 +84,17 @@ describe('sealed credentials', () => {
 
   it('open to the sealed values, with the state of the row', () => {
     const { pair, ...login } = LOGIN
-    const opened = {
-      ...login,
-      ...pair,
-      origin: ORIGIN,
-      needsLogin: false,
-      failures: 2,
-      notBefore: undefined,
-      isRiderCompared: false,
-      refusals: 0,
-      refusedSince: undefined,
-    }
+    const { baseUrl: _url, ...state } = STATE
+    const none = { notBefore: undefined, refusedSince: undefined }
+    const opened = { ...login, ...pair, origin: ORIGIN, ...state, ...none }
     expect(unsealCredentials(sealer, sealed, STATE)).toEqual(opened)
     const notBefore = new Date(3_000)
     expect(unsealCredentials(sealer, sealed, { ...STATE, notBefore })).toEqual({ ...opened, notBefore })
     const { username: _, password: __, ...without } = LOGIN
     const plain = sealLogin(sealer, { accountId: 7, origin: ORIGIN }, without)
     expect([plain.username, plain.password]).toEqual([null, null])
-    expect(unsealCredentials(sealer, plain, STATE)).toEqual({
-      ...opened,
-      username: undefined,
-      password: undefined,
-    })
+    const unnamed = { username: undefined, password: undefined }
+    expect(unsealCredentials(sealer, plain, STATE)).toEqual({ ...opened, ...unnamed })
     const resealed = reseal({ from: sealer, to: makeSealer(TWO) }, plain)
     expect(resealed).toMatchObject({ password: null, keyId: idOf(TWO) })
     expect(unsealFields(makeSealer(TWO), resealed)).toMatchObject({ origin: ORIGIN, accessToken: 'a' })
@@ -127,10 +113,10 @@ describe('sealed credentials', () => {
     expect(codeOf(sealer, elsewhere)).toBe('login_elsewhere')
     expect(codeOf(sealer, { ...sealed, password: elsewhere.password })).toBe('login_elsewhere')
     // 29 bytes are the version, the nonce and the tag of an empty text.
-    for (const length of [0, 1, 28, 29])
-      expect(codeOf(sealer, { ...sealed, accessToken: sealed.accessToken.subarray(0, length) })).toBe(
-        'login_damaged',
-      )
+    for (const length of [0, 1, 28, 29]) {
+      const accessToken = sealed.accessToken.subarray(0, length)
+      expect(codeOf(sealer, { ...sealed, accessToken })).toBe('login_damaged')
+    }
   })
 
   it('have the stored form: version, nonce, tag, and origin and text bound to account and field', () => {
@@ -218,9 +204,7 @@ describe('the key file', () => {
     const modes = [await stat(folder), await stat(secretKeyPath(folder))].map(({ mode }) => mode & 0o777)
     expect([await readdir(folder), modes]).toEqual([['secret.key'], [0o700, 0o600]])
     await writeFile(secretKeyPath(folder), Buffer.alloc(31).toString('base64'))
-    expect(() => readKeyFile(secretKeyPath(folder))).toThrow(
-      expect.objectContaining({ code: 'secret_key_damaged' }),
-    )
+    expect(() => readKeyFile(secretKeyPath(folder))).toThrow(withCode('secret_key_damaged'))
   })
 
   it('is followed by the keys of unfinished rotations, which are removed unless they seal something', async () => {
@@ -244,13 +228,10 @@ describe('the key file', () => {
     const folder = await openFolder()
     await writeFile(join(folder, 'file'), '')
     const inFile = join(folder, 'file', 'data')
-    expect(() => readOrMakeSecretKey(inFile)).toThrow(
-      expect.objectContaining({ code: 'secret_key_unreadable' }),
-    )
-    await expect(writeKeyFile(secretKeyPath(inFile), ONE)).rejects.toMatchObject({
-      code: 'secret_key_unwritable',
-    })
-    await expect(putKeyInPlace(inFile, idOf(ONE))).rejects.toMatchObject({ code: 'secret_key_unwritable' })
-    expect(() => readPendingIds(inFile)).toThrow(expect.objectContaining({ code: 'secret_key_unreadable' }))
+    const [unreadable, unwritable] = [withCode('secret_key_unreadable'), withCode('secret_key_unwritable')]
+    expect(() => readOrMakeSecretKey(inFile)).toThrow(unreadable)
+    expect(() => readPendingIds(inFile)).toThrow(unreadable)
+    await expect(writeKeyFile(secretKeyPath(inFile), ONE)).rejects.toEqual(unwritable)
+    await expect(putKeyInPlace(inFile, idOf(ONE))).rejects.toEqual(unwritable)
   })
 })

@@ -30,6 +30,18 @@ function deadStore(): Store {
   return store
 }
 
+/** A vault whose account has a newer pair, of second 5, only in its spool file. */
+async function openSpooled() {
+  const opened = await openTestVault()
+  const { store, url, accountId, spoolDir, vaultOn } = opened
+  const { cuttable, cut } = cuttingStore(store, url)
+  await vaultOn(cuttable).locked(accountId, async (held) => {
+    await held.save(pairAt(5))
+    await cut()
+  })
+  return { ...opened, file: join(spoolDir, spoolName(accountId, IDENTITY.identity)) }
+}
+
 test.each<Moment>(['before save', 'after save'])(
   'a pair survives the loss of the connection %s',
   async (moment) => {
@@ -59,12 +71,7 @@ test.each<Moment>(['before save', 'after save'])(
 )
 
 test('a read moves spooled tokens into the table', async () => {
-  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
-  const { cuttable, cut } = cuttingStore(store, url)
-  await vaultOn(cuttable).locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    await cut()
-  })
+  const { store, accountId, spoolDir, vault } = await openSpooled()
   expect(await vault.read(accountId)).toMatchObject(pairAt(5))
   expect(await readdir(spoolDir)).toEqual([])
   const [row] = await rowsOf(store, 'SELECT obtained_at FROM musette.credentials')
@@ -72,13 +79,7 @@ test('a read moves spooled tokens into the table', async () => {
 })
 
 test('a spool file older than the table is put aside', async () => {
-  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
-  const { cuttable, cut } = cuttingStore(store, url)
-  await vaultOn(cuttable).locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    await cut()
-  })
-  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
+  const { accountId, spoolDir, vault, file } = await openSpooled()
   const old = await readFile(file)
   await vault.locked(accountId, (held) => held.save(pairAt(9)))
   await writeFile(file, old)
@@ -87,13 +88,7 @@ test('a spool file older than the table is put aside', async () => {
 })
 
 test('spooled tokens of the previous service are not restored after a login at another address', async () => {
-  const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
-  const { cuttable, cut } = cuttingStore(store, url)
-  await vaultOn(cuttable).locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    await cut()
-  })
-  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
+  const { accountId, spoolDir, vault, file } = await openSpooled()
   const spooled = await readFile(file)
   const login = { clientId: 'c', clientSecret: 's', pair: pairAt(3) }
   await vault.saveLogin({ ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }, login)
@@ -120,13 +115,7 @@ test('without a database and a spool file, a read fails with the outage', async 
 test.each(['+033658-09-27T01:46:39.000Z', null, 'soon', 1e300])(
   'a spooled pair that expires at %s is not lost, and counts as expired',
   async (expiresAt) => {
-    const { store, url, accountId, spoolDir, vault, vaultOn } = await openTestVault()
-    const { cuttable, cut } = cuttingStore(store, url)
-    await vaultOn(cuttable).locked(accountId, async (held) => {
-      await held.save(pairAt(5))
-      await cut()
-    })
-    const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
+    const { accountId, spoolDir, vault, file } = await openSpooled()
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), expiresAt }))
     const { obtainedAt } = pairAt(5)
     expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5', expiresAt: obtainedAt })
@@ -151,12 +140,7 @@ test('a damaged spool file is named, and the tokens in the table stay', async ()
 })
 
 test('a spooled pair is used only by its own database', async () => {
-  const { store, url, accountId, spoolDir, secretKey, vault, vaultOn } = await openTestVault()
-  const { cuttable, cut } = cuttingStore(store, url)
-  await vaultOn(cuttable).locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    await cut()
-  })
+  const { store, accountId, spoolDir, secretKey, vault } = await openSpooled()
   const other = makeTokenVault(
     { store, log: quiet },
     { secretKey, spoolDir, identity: makeIdentity().identity },

@@ -10,18 +10,9 @@ import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
 test('the vault returns the credentials of a login, and stores none of them in clear text', async () => {
   const { store, vault, accountId } = await openTestVault()
   expect(await vault.read(accountId)).toEqual({
-    clientId: 'client',
-    clientSecret: 'client-secret',
-    ...pairAt(0),
-    username: 'rider',
-    password: 'pässword',
-    origin: ACCOUNT.baseUrl,
-    needsLogin: false,
-    failures: 0,
-    notBefore: undefined,
-    isRiderCompared: false,
-    refusals: 0,
-    refusedSince: undefined,
+    ...{ clientId: 'client', clientSecret: 'client-secret', username: 'rider', password: 'pässword' },
+    ...{ ...pairAt(0), origin: ACCOUNT.baseUrl, needsLogin: false, failures: 0, notBefore: undefined },
+    ...{ isRiderCompared: false, refusals: 0, refusedSince: undefined },
   })
   const [row] = await rowsOf(store, 'SELECT c::text FROM musette.credentials c')
   const hex = (text: string) => Buffer.from(text).toString('hex')
@@ -58,17 +49,13 @@ test('a sealed value opens only whole, with its key, account and field', () => {
 
 test('the vault reports a wrong key, and changes nothing', async () => {
   const { store, vault, vaultOn, accountId } = await openTestVault()
-  const before = await rowsOf(
-    store,
-    'SELECT c::text, a::text FROM musette.credentials c, training.accounts a',
-  )
+  const rows = () => rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a')
+  const before = await rows()
   const stranger = vaultOn(store, randomBytes(32))
   const refusal = { name: 'ConfigError', code: 'secret_key_mismatch' }
   await expect(stranger.read(accountId)).rejects.toMatchObject(refusal)
   await expect(stranger.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
-  expect(
-    await rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a'),
-  ).toEqual(before)
+  expect(await rows()).toEqual(before)
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-0' })
 })
 
@@ -79,38 +66,22 @@ test('a saved pair is in the table when the lock is released, and clears the fai
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, notBefore, needsLogin: false })
   await vault.locked(accountId, (held) => held.park('refused'))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, needsLogin: true })
-  const account = await store.read((tx) => findAccount(tx, 'default'))
-  expect(account).toMatchObject({ needsLogin: true, lastError: 'refused' })
-  const result = await vault.locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    return 'done'
-  })
-  expect(result).toBe('done')
-  expect(await vault.read(accountId)).toMatchObject({
-    ...pairAt(5),
-    failures: 0,
-    notBefore: undefined,
-    needsLogin: false,
-  })
-  expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({
-    needsLogin: false,
-    lastError: null,
-  })
+  const account = () => store.read((tx) => findAccount(tx, 'default'))
+  expect(await account()).toMatchObject({ needsLogin: true, lastError: 'refused' })
+  expect(await vault.locked(accountId, (held) => held.save(pairAt(5)).then(() => 'done'))).toBe('done')
+  const none = { failures: 0, notBefore: undefined, needsLogin: false }
+  expect(await vault.read(accountId)).toMatchObject({ ...pairAt(5), ...none })
+  expect(await account()).toMatchObject({ needsLogin: false, lastError: null })
 })
 
 test('a pair saved or an account parked before an error stays so', async () => {
   const { vault, accountId } = await openTestVault()
   const reason = new TransientError('later', 'the next step failed')
-  const saving = vault.locked(accountId, async (held) => {
-    await held.save(pairAt(5))
-    throw reason
-  })
+  const fail = () => Promise.reject(reason)
+  const saving = vault.locked(accountId, (held) => held.save(pairAt(5)).then(fail))
   await expect(saving).rejects.toBe(reason)
   expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-5' })
-  const parking = vault.locked(accountId, async (held) => {
-    await held.park('refused')
-    throw reason
-  })
+  const parking = vault.locked(accountId, (held) => held.park('refused').then(fail))
   await expect(parking).rejects.toBe(reason)
   expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
 })
