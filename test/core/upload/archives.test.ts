@@ -1,15 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contentIdOf } from '../../../src/core/fit/read-fit.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  rig = await openUploadRig()
+useUploadRig((opened) => {
+  rig = opened
 })
-afterEach(() => rig.close())
 
 const ride = makeRide()
 

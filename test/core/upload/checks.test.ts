@@ -5,7 +5,7 @@ import type { Listed, UploadDeps } from '../../../src/core/upload/upload-deps.ts
 import { RejectedError, TransientError } from '../../../src/kit/errors.ts'
 import { DAY, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 const START = new Date('2026-05-03T08:00:00Z')
 const NOW = new Date('2026-05-03T10:00:00Z')
@@ -16,8 +16,10 @@ let now: Date
 let listed: Listed[]
 let lists: Array<Parameters<UploadDeps['listStarted']>>
 let deps: UploadDeps
-beforeEach(async () => {
-  rig = await openUploadRig()
+useUploadRig((opened) => {
+  rig = opened
+})
+beforeEach(() => {
   now = NOW
   listed = []
   lists = []
@@ -29,10 +31,7 @@ beforeEach(async () => {
   // The longest of each pause; half of it is random.
   vi.spyOn(Math, 'random').mockReturnValue(1)
 })
-afterEach(async () => {
-  vi.restoreAllMocks()
-  await rig.close()
-})
+afterEach(() => void vi.restoreAllMocks())
 
 /** Records an upload of a file that starts at START, in a state, with the columns that matter. */
 async function make(columns: Record<string, unknown>): Promise<void> {

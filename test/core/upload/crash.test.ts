@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contentIdOf } from '../../../src/core/fit/read-fit.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { findFitKept } from '../../../src/core/store/uploads/kept-fit.ts'
@@ -7,13 +7,12 @@ import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
 import { MINUTE } from '../../../src/kit/time.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  rig = await openUploadRig()
+useUploadRig((opened) => {
+  rig = opened
 })
-afterEach(() => rig.close())
 
 const ride = makeRide()
 /** More steps than an import has: reads and writes of the database, and the sending. */

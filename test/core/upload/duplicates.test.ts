@@ -1,14 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  // The mirror knows these rides, which are not attached, so that the service answers.
-  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
-})
-afterEach(() => rig.close())
+// The mirror knows these rides, which are not attached, so that the service answers.
+useUploadRig(
+  (opened) => {
+    rig = opened
+  },
+  { env: { MUSETTE_KNOWN_RIDES: 'send' } },
+)
 
 const ride = makeRide()
 

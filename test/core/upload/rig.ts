@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { contentIdOf, readFit } from '../../../src/core/fit/read-fit.ts'
 import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
@@ -9,12 +10,15 @@ import { importFile } from '../../../src/core/upload/import-file.ts'
 import { sendFile } from '../../../src/core/upload/send-file.ts'
 import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
 import { makeUploadDeps } from '../../../src/program/app/files/upload-files.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'
+
+type RigOptions = { activities?: number; env?: Record<string, string>; databaseUrl?: string }
 
 export type UploadRig = Awaited<ReturnType<typeof openUploadRig>>
 
 /** Opens a sandbox and an App between it and a database of its own, with the upload room on a clock that can be turned. */
-export async function openUploadRig(options: { activities?: number; env?: Record<string, string> } = {}) {
+export async function openUploadRig(options: RigOptions = {}) {
   const rig = await openRig({ activities: 0, ...options })
   let aheadMs = 0
   const deps: UploadDeps = { ...makeUploadDeps(rig.app), now: () => new Date(Date.now() + aheadMs) }
@@ -83,4 +87,22 @@ export async function openUploadRig(options: { activities?: number; env?: Record
     fault: (fault: Record<string, unknown>) =>
       rig.steer('POST', 'faults', { path: '^/oauth/upload$', ...fault }),
   }
+}
+
+/** Opens a rig for each test of a file; all of them use one database, which is emptied before. */
+export function useUploadRig(use: (rig: UploadRig) => void, options: RigOptions = {}): void {
+  let database: TestDatabase
+  let rig: UploadRig | undefined
+  beforeAll(async () => {
+    database = await openTestDatabase()
+  })
+  beforeEach(async () => {
+    const { url: databaseUrl } = database
+    const tables = 'training.accounts, training.samples, training.drift, training.fit_records'
+    await queryOnce(databaseUrl, `truncate ${tables} cascade`)
+    rig = await openUploadRig({ ...options, databaseUrl })
+    use(rig)
+  })
+  afterEach(() => rig?.close())
+  afterAll(() => database.close())
 }

@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { recordReplaced } from '../../../src/core/upload/upload-outcome.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { MINUTE } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  rig = await openUploadRig()
+useUploadRig((opened) => {
+  rig = opened
 })
-afterEach(() => rig.close())
 
 const ride = makeRide()
 

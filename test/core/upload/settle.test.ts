@@ -1,19 +1,21 @@
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { uploadByHand } from '../../../src/program/app/files/upload-files.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
-})
-afterEach(() => rig.close())
+useUploadRig(
+  (opened) => {
+    rig = opened
+  },
+  { env: { MUSETTE_KNOWN_RIDES: 'send' } },
+)
 
 /** How long before now the records end, the file changed, and it came to rest in its place; then for how long it still waits. */
 const FILES: Array<[what: string, times: { ended: number; changed: number; rests: number }, waits: number]> =

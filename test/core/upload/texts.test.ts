@@ -1,14 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { makeZip } from '../fit/make-zip.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  rig = await openUploadRig()
+useUploadRig((opened) => {
+  rig = opened
 })
-afterEach(() => rig.close())
 
 const ride = makeRide()
 const picture = Buffer.from('not a ride but a picture, whatever it is called')

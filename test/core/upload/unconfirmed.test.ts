@@ -1,17 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FIT_EPOCH_S } from '../../../src/core/fit/profile.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
-import { openUploadRig, type UploadRig } from './rig.ts'
+import { type UploadRig, useUploadRig } from './rig.ts'
 
 let rig: UploadRig
-beforeEach(async () => {
-  // A ride that the service lists already waits for the mirror otherwise.
-  rig = await openUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
-})
-afterEach(() => rig.close())
+// A ride that the service lists already waits for the mirror otherwise.
+useUploadRig(
+  (opened) => {
+    rig = opened
+  },
+  { env: { MUSETTE_KNOWN_RIDES: 'send' } },
+)
 
 const ride = makeRide()
 
