@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { rebuildActivities } from '../../../src/core/mirror/rebuild-activities.ts'
+import { findRebuildProgress } from '../../../src/core/store/activities/raw-documents.ts'
 import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
@@ -77,6 +78,16 @@ describe('rebuild', () => {
     expect(await tables()).not.toEqual(before)
     expect(await rebuild()).toMatchObject({ rebuilt: ACTIVITIES, failures: [] })
     expect(await tables()).toEqual(before)
+  })
+
+  it('gives a row without summary and hash its summary, and leaves it to be fetched again', async () => {
+    const rows = () =>
+      rig.sql`select summary, xss, summary_hash from training.activities where activity_id = 7`
+    const [before] = await rows()
+    await rig.sql`update training.activities set summary = null, xss = null, summary_hash = null,
+      fetched_at = fetched_at + interval '1 hour' where activity_id = 7`
+    await rebuild()
+    expect(await rows()).toEqual([{ ...before, summary_hash: null }])
   })
 
   it('writes no right row and no right samples', async () => {
@@ -197,16 +208,20 @@ describe('rebuild', () => {
       })
     })
     const ends: number[] = []
-    const rebuilding = rebuildAccount(rig.app, {
+    const recorded: Array<number | undefined> = []
+    await rebuildAccount(rig.app, {
       name: 'default',
-      onProgress: ({ done }) => {
+      onProgress: async ({ done }) => {
         ends.push(done)
+        const progress = await rig.app.store.read((tx) => findRebuildProgress(tx, rig.account.accountId))
+        recorded.push(progress?.through)
         release()
       },
     })
-    await rebuilding
     await held
     expect(ends[0]).toBeLessThan(ACTIVITIES)
+    // A rebuild that is stopped now goes on with 11.
+    expect(recorded[0]).toBe(10)
     expect(await tables()).toEqual(before)
   })
 
