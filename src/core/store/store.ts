@@ -32,9 +32,7 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 export function openStore(deps: { log: Logger }, options: StoreOptions) {
   const pool = makeStorePool(deps, options)
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw mapDatabaseError(error, 'connect')
-    })
+    const client = await connect(pool)
     let broken = false
     let step: DatabaseStep = 'query'
     const onError = () => {
@@ -85,6 +83,14 @@ export function openStore(deps: { log: Logger }, options: StoreOptions) {
     },
     /** Waits for the transactions in flight and closes every connection. */
     close: () => endPool(pool),
+  }
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw mapDatabaseError(error, 'connect')
   }
 }
 
