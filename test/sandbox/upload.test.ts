@@ -119,95 +119,89 @@ describe('an upload', () => {
     expect(await listAll(client, token)).toHaveLength(4)
   })
 
-  it('is accepted with its times in compressed headers', async () => {
-    const full = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, 0x02, ...littleEndian(T0), 250, 0]
-    const short = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84]
-    const at = (seconds: number, watts: number) => [0xa0 | ((T0 + seconds) & 0x1f), watts, 0]
-    const file = wrap([...FILE_ID_ACTIVITY, ...full, ...short, ...at(1, 251), ...at(2, 252), ...at(33, 253)])
-    expect(await samplesOf(file)).toEqual([
-      [0, 250],
-      [1, 251],
-      [2, 252],
-      [33, 253],
-    ])
-  })
-
-  it('is accepted with records without a time: each is a second after the one before', async () => {
-    const session = [0x43, 0, 0, 18, 0, 2, 2, 4, 0x86, 5, 1, 0x00, 0x03, ...littleEndian(T0), 2]
-    const records = [0x41, 0, 0, 20, 0, 1, 7, 2, 0x84, ...[1, 240, 0], ...[1, 241, 0], ...[1, 242, 0]]
-    expect(await samplesOf(wrap([...FILE_ID_ACTIVITY, ...session, ...records]))).toEqual([
-      [0, 240],
-      [1, 241],
-      [2, 242],
-    ])
-  })
-
-  it('is one activity when it has the sports of a triathlon', async () => {
-    const session = (startS: number, sport: number) => [0x03, ...littleEndian(T0 + startS), sport]
-    const sports = [
-      0x43,
-      0,
-      0,
-      18,
-      0,
-      2,
-      2,
-      4,
-      0x86,
-      5,
-      1,
-      0x00,
-      ...session(0, 5),
-      ...session(3, 2),
-      ...session(6, 1),
-    ]
-    const record = (seconds: number) => [2, ...littleEndian(T0 + seconds), 100 + seconds, 0]
-    const records = [0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, ...[7, 4, 0].flatMap(record)]
-    const file = wrap([...FILE_ID_ACTIVITY, ...records, ...sports])
-    expect(await samplesOf(file)).toEqual([
-      [0, 100],
-      [4, 104],
-      [7, 107],
-    ])
-    expect((await listAll(client, token)).find(({ name }) => name === 'odd.fit')?.activity_type).toBe(
-      'Multisport',
-    )
+  const at = (seconds: number) => littleEndian(T0 + seconds)
+  it.each<[what: string, messages: number[], samples: Array<[seconds: number, watts: number]>, type: string]>(
+    [
+      [
+        'its times in compressed headers',
+        [
+          ...[0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84, 0x02, ...at(0), 250, 0],
+          ...[0x41, 0, 0, 20, 0, 1, 7, 2, 0x84],
+          ...[1, 2, 33].flatMap((seconds, n) => [0xa0 | ((T0 + seconds) & 0x1f), 251 + n, 0]),
+        ],
+        [
+          [0, 250],
+          [1, 251],
+          [2, 252],
+          [33, 253],
+        ],
+        'Cycling',
+      ],
+      [
+        'records without a time: each is a second after the one before',
+        [
+          ...[0x43, 0, 0, 18, 0, 2, 2, 4, 0x86, 5, 1, 0x00, 0x03, ...at(0), 2],
+          ...[0x41, 0, 0, 20, 0, 1, 7, 2, 0x84, ...[1, 240, 0], ...[1, 241, 0], ...[1, 242, 0]],
+        ],
+        [
+          [0, 240],
+          [1, 241],
+          [2, 242],
+        ],
+        'Cycling',
+      ],
+      [
+        'the sports of a triathlon, as one activity',
+        [
+          ...[0x42, 0, 0, 20, 0, 2, 253, 4, 0x86, 7, 2, 0x84],
+          ...[7, 4, 0].flatMap((seconds) => [2, ...at(seconds), 100 + seconds, 0]),
+          ...[0x43, 0, 0, 18, 0, 2, 2, 4, 0x86, 5, 1, 0x00],
+          ...[0x03, ...at(0), 5, 0x03, ...at(3), 2, 0x03, ...at(6), 1],
+        ],
+        [
+          [0, 100],
+          [4, 104],
+          [7, 107],
+        ],
+        'Multisport',
+      ],
+    ],
+  )('is accepted with %s', async (_what, messages, samples, type) => {
+    expect(await samplesOf(wrap([...FILE_ID_ACTIVITY, ...messages]))).toEqual(samples)
+    expect((await listAll(client, token)).find(({ name }) => name === 'odd.fit')?.activity_type).toBe(type)
   })
 
   const folder = new URL('../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
-  for (const name of real) {
-    const whole = !/^(bad|other)-/.test(name)
-    it(`of the real file ${name} is ${whole ? 'taken' : 'refused'}`, async () => {
+  const whole = real.filter((name) => !/^(bad|other)-/.test(name))
+  it.each(real)(
+    'of the real file %s is taken, or refused when its name begins with bad or other',
+    async (name) => {
+      const isWhole = whole.includes(name)
       const { path, body } = await upload(readFileSync(new URL(name, folder)), { fileName: name })
-      expect(body.success).toBe(whole)
-      expect(await listAll(client, token)).toHaveLength(whole ? 4 : 3)
-      if (!whole) return
+      expect(body.success).toBe(isWhole)
+      expect(await listAll(client, token)).toHaveLength(isWhole ? 4 : 3)
+      if (!isWhole) return
       client.clock.turn(2_000)
       expect((await detail(path)).session_data.length).toBeGreaterThan(10)
-    })
-  }
+    },
+  )
 
-  for (const name of real.filter((file) => !/^(bad|other)-/.test(file))) {
-    it(`of the real file ${name} has the records that @garmin/fitsdk reads`, () => {
-      const bytes = readFileSync(new URL(name, folder))
-      const { records, startedAt: start = new Date(0) } = readWithSdk(bytes)
-      const track = readFitTrack(bytes, start)
-      const columns = {
-        power: 'power',
-        hr: 'hr',
-        cad: 'cad',
-        alt: 'altitude',
-        spd: 'speed',
-        dist: 'distance',
-      } as const
-      expect([...track.unixMs]).toEqual(records.map(({ timeMs }) => timeMs))
-      for (const [column, field] of Object.entries(columns) as Array<
-        [keyof typeof columns, (typeof columns)[keyof typeof columns]]
-      >) {
-        const own = [...track[column]].map((value) => (Number.isNaN(value) ? null : value))
-        expect([column, own]).toEqual([column, records.map((record) => record[field])])
-      }
-    })
-  }
+  it.each(whole)('of the real file %s has the records that @garmin/fitsdk reads', (name) => {
+    const bytes = readFileSync(new URL(name, folder))
+    const { records, startedAt: start = new Date(0) } = readWithSdk(bytes)
+    const track = readFitTrack(bytes, start)
+    expect([...track.unixMs]).toEqual(records.map(({ timeMs }) => timeMs))
+    for (const [column, field] of [
+      ['power', 'power'],
+      ['hr', 'hr'],
+      ['cad', 'cad'],
+      ['alt', 'altitude'],
+      ['spd', 'speed'],
+      ['dist', 'distance'],
+    ] as const) {
+      const own = [...track[column]].map((value) => (Number.isNaN(value) ? null : value))
+      expect([column, own]).toEqual([column, records.map((record) => record[field])])
+    }
+  })
 })

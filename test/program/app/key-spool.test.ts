@@ -1,19 +1,17 @@
 import { readdir } from 'node:fs/promises'
-import { afterEach, beforeEach, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 import '../../kit/provided.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 
 let rig: CliRig
-beforeEach(async () => {
+beforeAll(async () => {
   rig = await openCliRig({ activities: 1 })
   await rig.signIn()
 })
-afterEach(async () => {
-  await connections(true)
-  await rig.close()
-})
+afterEach(() => connections(true))
+afterAll(() => rig.close())
 
 /** Opens or shuts the database, as a server that goes away does: whoever is connected is thrown out. */
 async function connections(allowed: boolean): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { LONGEST_ACTIVITY_SECONDS, makeRide } from '../../kit/ride.ts'
@@ -22,11 +22,11 @@ const keyId = async () =>
   (await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials'))[0]?.key_id
 
 describe('a key in the data directory', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     await open()
     await rig.musette(LOGIN, { input: 'rider' })
   })
-  afterEach(close)
+  afterAll(close)
 
   it('is replaced under a running daemon, which polls and refreshes with the new one', async () => {
     const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s' } })
@@ -160,11 +160,9 @@ describe('a key in the data directory that cannot be used or moved', () => {
 describe('a key from the environment', () => {
   const env = { MUSETTE_SECRET_KEY: makeKeyText() }
   const rotate = (...more: string[]) => rig.musette(['key', 'rotate', ...more], { env })
-  beforeEach(async () => {
-    await open()
-    await rig.musette(LOGIN, { input: 'rider', env })
-  })
-  afterEach(close)
+  beforeAll(open)
+  afterAll(close)
+  beforeEach(async () => void (await rig.musette(LOGIN, { input: 'rider', env })))
 
   it('is replaced only with a file for the new one', async () => {
     const before = await sealed()

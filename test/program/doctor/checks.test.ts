@@ -93,35 +93,37 @@ describe('a Postgres server', () => {
     checksum_last_failure: null,
   }
 
-  it('with room for everything is fine', () => {
-    expect(serverFindings(facts, 28)).toEqual([])
-  })
-
-  it('that is too old is a problem', () => {
-    const old = { ...facts, version: '13.12', version_number: 130_012 }
-    expect(serverFindings(old, 28)).toMatchObject([{ state: 'problem', kind: 'configuration' }])
-  })
-
-  it('with too few free connections gets the needed number', () => {
-    expect(serverFindings({ ...facts, connections_of_others: 80 }, 28)).toMatchObject([
-      { state: 'warning', run: 'musette sql --write "alter system set max_connections = 118"' },
-    ])
-  })
-
-  it('on which other roles may create functions in schema public names each of them, and puts only plain names into the command', () => {
-    const open = serverFindings({ ...facts, creators_in_public: ['bob', '$(reboot)'] }, 28)
-    expect(open).toMatchObject([
-      {
-        state: 'warning',
-        found: expect.stringContaining(': bob, $(reboot)'),
-        run: 'musette sql --write "revoke create on schema public from public, bob"',
-      },
-    ])
-  })
-
-  it('that does not vacuum is reported', () => {
-    const idle = serverFindings({ ...facts, autovacuum: false }, 28)
-    expect(idle).toMatchObject([{ state: 'warning', run: expect.stringContaining('set autovacuum = on') }])
+  const run = (statement: string) => `musette sql --write "${statement}"`
+  it.each([
+    ['with room for everything is fine', {}, []],
+    [
+      'that is too old is a problem',
+      { version: '13.12', version_number: 130_012 },
+      [{ state: 'problem', kind: 'configuration' }],
+    ],
+    [
+      'with too few free connections gets the needed number',
+      { connections_of_others: 80 },
+      [{ state: 'warning', run: run('alter system set max_connections = 118') }],
+    ],
+    [
+      'on which other roles may create functions in schema public names each of them, and puts only plain names into the command',
+      { creators_in_public: ['bob', '$(reboot)'] },
+      [
+        {
+          state: 'warning',
+          found: expect.stringContaining(': bob, $(reboot)'),
+          run: run('revoke create on schema public from public, bob'),
+        },
+      ],
+    ],
+    [
+      'that does not vacuum is reported',
+      { autovacuum: false },
+      [{ state: 'warning', run: expect.stringContaining('set autovacuum = on') }],
+    ],
+  ])('%s', (_what, other, findings) => {
+    expect(serverFindings({ ...facts, ...other }, 28)).toMatchObject(findings)
   })
 })
 
