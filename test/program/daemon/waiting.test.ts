@@ -2,11 +2,15 @@ import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { ROLES } from '../../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../../src/program/daemon/wait-for-servers.ts'
+import { exitFor } from '../../../src/program/frame/context.ts'
+import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { findFreePort, listen } from '../../kit/listen.ts'
-import { makeSilentLog } from '../../kit/log.ts'
+import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
 import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
@@ -37,6 +41,18 @@ function start(env: Record<string, string>, args: readonly string[] = []): Runni
 
 const run = (args: readonly string[], env: Record<string, string>, input?: string) =>
   runVerb(args, { cwd: dataDir, env: envOf(env), ...(input && { input }) })
+
+/** Opens a daemon that does not come up in this process, and returns how `musette start` ends then, and what was logged. */
+async function refusalOf(env: Record<string, string>) {
+  const config = readConfig(envOf(env))
+  const { log, text } = makeTestLog()
+  const { signal } = new AbortController()
+  const error = await openDaemon(config, log, { roles: ROLES, signal }).then(
+    (daemon) => daemon.close(),
+    (error: unknown) => error,
+  )
+  return { ...exitFor(error, { config }), logged: text() }
+}
 
 async function openEmpty(): Promise<string> {
   const database = await openTestDatabase({ migrated: false })
@@ -87,12 +103,12 @@ describeWithRedis('a daemon that starts before its servers', () => {
     const redis = await openOwnRedis()
     release.defer('redis', () => redis.close())
     const url = redis.url.replace('redis://', 'redis://nobody:wrong-password@')
-    const refused = await start({ DATABASE_URL: await openEmpty(), REDIS_URL: url }).finished
+    const refused = await refusalOf({ DATABASE_URL: await openEmpty(), REDIS_URL: url })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain(
+    expect(refused.sentence).toContain(
       'Redis refused the login (WRONGPASS); write user and password into REDIS_URL',
     )
-    expect(refused.stderr + refused.stdout).not.toContain('wrong-password')
+    expect(refused.sentence + refused.logged).not.toContain('wrong-password')
   })
 })
 
@@ -111,11 +127,11 @@ describe('a daemon whose database', () => {
     ['does not exist', { pathname: '/nowhere' }, 'database "nowhere" does not exist'],
   ])('%s is refused at once', async (_what, change, sentence) => {
     const url = Object.assign(new URL(await openEmpty()), change)
-    const refused = await start({ DATABASE_URL: url.href }).finished
+    const refused = await refusalOf({ DATABASE_URL: url.href })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain(sentence)
-    expect(refused.stderr).toContain('correct DATABASE_URL')
-    expect(refused.stderr + refused.stdout).not.toContain('wrong-password')
+    expect(refused.sentence).toContain(sentence)
+    expect(refused.sentence).toContain('correct DATABASE_URL')
+    expect(refused.sentence + refused.logged).not.toContain('wrong-password')
   })
 
   it('is still starting is not up yet', async () => {
@@ -183,9 +199,9 @@ describe('an empty database of the rider', () => {
   it('is not set up where another program has its tables', async () => {
     const url = await openEmpty()
     await queryOnce(url, 'create table invoices (invoice_id int)')
-    const refused = await run(['start'], { DATABASE_URL: url })
+    const refused = await refusalOf({ DATABASE_URL: url })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toMatch(
+    expect(refused.sentence).toMatch(
       /tables that musette did not make, such as public.invoices; .*musette migrate/,
     )
   })

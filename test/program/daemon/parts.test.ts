@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { Jobs } from '../../../src/core/jobs/jobs.ts'
+import { collectGarbage } from '../../../src/core/service/transport.ts'
+import { signInWithPassword, signOut } from '../../../src/program/app/sign-in.ts'
+import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
+import { makeReadiness } from '../../../src/program/daemon/probes.ts'
+import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { END_CONNECTIONS } from '../../kit/postgres.ts'
+
+let rig: Rig
+beforeAll(async () => {
+  rig = await openRig({ activities: 2, longestActivitySeconds: 60, env: { MUSETTE_HTTP: 'off' } })
+})
+afterAll(() => rig.close())
+
+const OLD = `kind = 'poll' and started_at < now() - interval '90 days'`
+const addOld = () =>
+  rig.rows(`insert into training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome)
+    select account_id, 'activities', 'poll', at, at, 'done'
+    from training.accounts, generate_series(now() - interval '200 days', now() - interval '91 days', '5 minutes') at`)
+const countOld = async () =>
+  Number((await rig.rows(`select count(*) as n from training.sync_runs where ${OLD}`))[0]?.n)
+
+it('the sweep deletes old runs in batches until none is left, then again a day later', async () => {
+  let now = Date.now()
+  const app = { ...rig.app, mirror: { ...rig.app.mirror, now: () => new Date(now) } }
+  const jobs = { enqueue: async () => undefined } as unknown as Jobs
+  const { sweep } = makeHandlers(app, () => jobs)
+  const context = { signal: new AbortController().signal, log: rig.log.log }
+  await addOld()
+  const all = await countOld()
+  expect(all).toBeGreaterThan(20_000)
+  await sweep({}, context)
+  expect(await countOld()).toBe(all - 10_000)
+  while ((await countOld()) > 1) await sweep({}, context)
+  await sweep({}, context)
+  await addOld()
+  await sweep({}, context)
+  expect(await countOld()).toBe(all + 1)
+  now += 86_400_000
+  await sweep({}, context)
+  expect(await countOld()).toBe(all + 1 - 10_000)
+})
+
+it('a pass of a command deletes old runs too', async () => {
+  await addOld()
+  const before = await countOld()
+  await syncAccount(rig.app, { name: 'default' })
+  expect(await countOld()).toBe(before - 10_000)
+})
+
+/** The threads that Node has for files. */
+const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
+
+it('a daemon with an endless scan or a silent disk is not ready and says so', async () => {
+  const jobs = { counts: async () => ({ polls: {}, fetches: {} }) }
+  let since: Date | undefined
+  const makeReady = () =>
+    makeReadiness({ app: rig.app, jobs, dropFolder: { walkingSince: () => since } }, ['watcher'])
+  const ready = makeReady()
+  expect(await ready()).toMatchObject({ ready: true, parts: { drop_folder: 'ok', files: 'ok' } })
+  since = new Date(Date.now() - 60_000)
+  expect(await ready()).toMatchObject({ ready: true })
+  since = new Date(Date.now() - 3_600_000)
+  expect(await ready()).toMatchObject({
+    ready: false,
+    parts: { drop_folder: expect.stringMatching(/^a scan does not end since .*; restart the daemon$/) },
+  })
+  since = undefined
+  const pipe = join(rig.dataDir, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const hanging = Array.from({ length: THREADS }, () => open(pipe, constants.O_RDONLY))
+  try {
+    expect(await makeReady()()).toMatchObject({
+      ready: false,
+      parts: { files: 'the disk does not answer; restart the daemon' },
+    })
+  } finally {
+    const writer = openSync(pipe, constants.O_RDWR)
+    for (const file of await Promise.all(hanging)) await file.close()
+    closeSync(writer)
+  }
+})
+
+// Last: it adds an account.
+it('an account that signs in is mirrored by the daemon at once', async () => {
+  const signal = new AbortController().signal
+  const daemon = await openDaemon(rig.app.config, rig.log.log, { roles: ['scheduler', 'worker'], signal })
+  onTestFinished(() => daemon.close())
+  const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
+  const signIn = () => signInWithPassword(rig.app, login)
+  const polls = async () => {
+    const rows = await rig.rows(
+      `select count(*)::int as n from training.sync_runs join training.accounts using (account_id)
+       where name = 'second' and resource = 'activities' and outcome = 'done' and kind <> 'reconcile'`,
+    )
+    return Number(rows[0]?.n)
+  }
+  await signIn()
+  // Without the watch this takes up to a minute.
+  await eventually(async () => (await polls()) === 1)
+  await signOut(rig.app, 'second')
+  await signIn()
+  await eventually(async () => (await polls()) === 2)
+  // What a wait holds on to by a weak reference only is gone from now on.
+  const collecting = setInterval(collectGarbage, 250)
+  onTestFinished(() => clearInterval(collecting))
+  await rig.rows(END_CONNECTIONS)
+  await signOut(rig.app, 'second')
+  await signIn()
+  await eventually(async () => (await polls()) === 3)
+  expect(rig.log.lines.filter(({ level }) => Number(level) >= 50)).toEqual([])
+})
