@@ -22,8 +22,8 @@ const AT_A_TIME = 3
 
 /**
  * Makes the function that lists the test files that can see some changes, the nearest first: those that changed, then those of the
- * changed rooms that ran a changed function, then others that did; of two, the one that runs fewer files of src/. A room's tests
- * that have no record count as those that ran it.
+ * changed rooms that ran a changed function, first those that share words with its file, then others that did; of two, the one that
+ * runs fewer files of src/. A room's tests that have no record count as those that ran it.
  */
 export function makeNearest(
   checkout: Checkout,
@@ -42,7 +42,7 @@ export function makeNearest(
   )
 
   function rankBySource({ path, text, lines }: Changed): Array<[test: string, rank: number]> {
-    const names = namesAt(path, text, lines)
+    const names = /\.tsx?$/.test(path) ? namesAt(path, text, lines) : ['all of it']
     if (names.length === 0) return []
     const functions = users(names.map((name) => ({ path, name })))
     const own = `test/${/^src\/((?:core|features|program)\/\w+|\w+)/.exec(path)?.[1]}/`
@@ -54,14 +54,18 @@ export function makeNearest(
     const unknown = tests.filter(
       (test) => test.startsWith(own) && (runners.length === 0 || !record.has(test)),
     )
-    return [...runners, ...unknown].map((test) => [test, test.startsWith(own) ? 1 : 2])
+    const rankOf = (test: string) => (test.startsWith(own) ? 1.9 - countSharedWords(path, test) / 10 : 2)
+    return [...runners, ...unknown].map((test) => [test, rankOf(test)])
   }
 
   function rankByTestFile({ path }: Changed): Array<[test: string, rank: number]> {
     const folder = `${dirname(path)}/`
-    return [...reach([path], (file) => importers.get(file) ?? [])]
-      .filter((file) => file.endsWith('.test.ts') && checkout.has(file))
-      .map((test) => [test, test === path ? 0 : test.startsWith(folder) ? 1 : 2])
+    const users = [...reach([path], (file) => importers.get(file) ?? [])].filter((file) =>
+      tests.includes(file),
+    )
+    // What no test imports is read or started by those beside it.
+    const near = users.length > 0 ? users : tests.filter((test) => test.startsWith(folder))
+    return near.map((test) => [test, test === path ? 0 : test.startsWith(folder) ? 1 : 2])
   }
 
   return (changes) => {
@@ -70,7 +74,7 @@ export function makeNearest(
       ...READERS.filter(([files]) => files.test(change.path)).flatMap(([, folder]) =>
         tests.filter((test) => test.startsWith(folder)).map((test): [string, number] => [test, 1]),
       ),
-      ...(/^src\/.*\.tsx?$/.test(change.path) ? rankBySource(change) : []),
+      ...(change.path.startsWith('src/') ? rankBySource(change) : []),
       ...(change.path.startsWith('test/') ? rankByTestFile(change) : []),
     ])
     for (const [test, rank] of ranked) ranks.set(test, Math.min(rank, ranks.get(test) ?? rank))
@@ -84,6 +88,14 @@ export function makeNearest(
       return of.map((value, index) => value - (than[index] ?? 0)).find((difference) => difference !== 0) ?? 0
     })
   }
+}
+
+/** Counts the words of the name of a test that the names of a file and its folder have, too. Pure. */
+function countSharedWords(path: string, test: string): number {
+  const [words, of] = [path.split('/').slice(-2).join('/'), test.split('/').at(-1) ?? ''].map((name) =>
+    name.replace(/\.test\.ts$|\.\w+$/, '').split(/[^a-z]+/),
+  )
+  return of?.filter((word) => words?.includes(word)).length ?? 0
 }
 
 /** Takes the nearest tests, as far as the estimate of their run stays below `maxSeconds`. Pure. */

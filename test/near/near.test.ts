@@ -27,6 +27,9 @@ const FILES: Record<string, string> = {
   'src/core/mirror/poll.ts': POLL,
   'src/core/mirror/lag.ts': 'export const LAG = 5\n',
   'src/core/mirror/never-run.ts': 'export function forgotten() {\n  return 1\n}\n',
+  'src/features/dashboard/pages/activity/facts.tsx': 'export const Facts = () => 1\n',
+  'test/features/dashboard/activity-page.test.ts': '',
+  'test/features/dashboard/frame.test.ts': '',
   'test/core/mirror/poll.test.ts': "import { open } from './open.ts'\n",
   'test/core/mirror/list.test.ts': '',
   'test/core/mirror/unknown.test.ts': '',
@@ -58,7 +61,7 @@ describe('the nearest tests', () => {
       change: 'a function',
       path: 'src/core/mirror/poll.ts',
       line: 4,
-      near: ['unknown', 'poll', 'narrow', 'wide', 'verbs'],
+      near: ['poll', 'unknown', 'narrow', 'wide', 'verbs'],
     },
     {
       change: 'a value of another file, by what mentions it',
@@ -84,11 +87,24 @@ describe('the nearest tests', () => {
     { change: 'a test', path: 'test/flows/wide.test.ts', line: 1, near: ['wide'] },
     { change: 'a helper of a room', path: 'test/core/mirror/open.ts', line: 1, near: ['poll'] },
     { change: 'a helper of a helper', path: 'test/kit/kit.ts', line: 1, near: ['poll'] },
+    {
+      change: 'a page, by the words of its name',
+      path: 'src/features/dashboard/pages/activity/facts.tsx',
+      line: 1,
+      near: ['activity-page', 'frame'],
+    },
+    {
+      change: 'a style, by its room',
+      path: 'src/features/dashboard/shared/page.css',
+      line: 1,
+      near: ['activity-page', 'frame'],
+    },
+    { change: 'a program of a test', path: 'test/core/store/child.mjs', line: 1, near: ['store'] },
     { change: 'a migration', path: 'drizzle/0001_new.sql', line: 1, near: ['store'] },
   ])('of $change are $near', ({ path, line, near }) => {
     const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
     const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
-    expect(found.map((file) => /(\w+)\.test/.exec(file)?.[1])).toEqual(near)
+    expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1])).toEqual(near)
   })
 
   it('are taken as long as they take less than the limit together, and a quick one after one that is too slow', () => {
