@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-export type Instruction = { name: string; value: string }
+type Instruction = { name: string; value: string }
 export type Stage = { from: string; name: string | undefined; instructions: Instruction[] }
 export type Copy = { stage: string | undefined; sources: string[]; target: string }
 

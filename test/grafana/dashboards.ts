@@ -12,7 +12,7 @@ export type Target = {
   rawSql: string
 }
 export type Property = { id: string; value: unknown }
-export type Override = { matcher: { id: string; options: string }; properties: Property[] }
+type Override = { matcher: { id: string; options: string }; properties: Property[] }
 export type Panel = {
   id: number
   type: string
@@ -24,7 +24,7 @@ export type Panel = {
   options: { xField?: string; series?: { x: { matcher: { options: string } } }[] }
   targets: Target[]
 }
-export type Variable = { type: string; name: string; datasource: DataSource; query: string; refresh: number }
+type Variable = { type: string; name: string; datasource: DataSource; query: string; refresh: number }
 export type Dashboard = {
   file: string
   text: string

@@ -1,6 +1,6 @@
 import { DAY } from '../../src/kit/time.ts'
 
-export type TimeRange = { from: Date; to: Date }
+type TimeRange = { from: Date; to: Date }
 
 /** As Grafana finds its macros: what stands between the brackets holds no closing one. */
 const MACRO = /\$(__[a-zA-Z]+)\(([^)]*)\)/g

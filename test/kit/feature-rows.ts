@@ -30,7 +30,7 @@ export type VerbLines = Readonly<{
 /** The file and the title of a test that types a command as the program printed it, in the situation that it is for; or why none can. */
 export type Proof = readonly [file: string, title: string] | { readonly why: string }
 
-export type CommandRows = Readonly<{
+type CommandRows = Readonly<{
   /** each command that a person is told to type */
   commands?: Readonly<Record<string, Proof>>
   /** the parts of commands that need no quotes for a shell: names with a rule, numbers, and what is quoted where it is made */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { quoteShell } from '../../src/kit/text.ts'
 
-export type TypedProcess = {
+type TypedProcess = {
   /** everything the terminal was sent, control sequences included */
   screen(): string
   /** presses keys: `\x03` is Ctrl-C, `\x04` Ctrl-D */

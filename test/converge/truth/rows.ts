@@ -7,15 +7,15 @@ export type ActivityRow = Record<string, unknown> & {
   summary: Record<string, unknown> | null
 }
 type OfActivity = Record<string, unknown> & { activity_id: number }
-export type SampleRow = OfActivity & { t: Date }
-export type CurveRow = OfActivity & { duration_s: number; watts: number }
-export type ExtraRow = OfActivity & {
+type SampleRow = OfActivity & { t: Date }
+type CurveRow = OfActivity & { duration_s: number; watts: number }
+type ExtraRow = OfActivity & {
   field: string
   values: Array<number | null>
   others: Record<number, unknown> | null
 }
-export type DocumentRow = OfActivity & { sha256: string; encoding: string; body: Buffer }
-export type RevisionRow = OfActivity & { changes: Record<string, [unknown, unknown]> }
+type DocumentRow = OfActivity & { sha256: string; encoding: string; body: Buffer }
+type RevisionRow = OfActivity & { changes: Record<string, [unknown, unknown]> }
 
 /** Every table that the mirror of the activities writes; those of one activity by its `activity_id`. */
 export type Tables = {

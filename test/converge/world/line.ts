@@ -6,7 +6,7 @@ import { isStatement, makeMessageReader } from './messages.ts'
  * How the line to the database breaks at the statement number `at`, counted from 1: the statement is not sent; it is
  * done, but its answer is lost; or the server ends the connection, as it does when it restarts.
  */
-export type Cut = { at: number; how: 'unsent' | 'unanswered' | 'terminated' }
+type Cut = { at: number; how: 'unsent' | 'unanswered' | 'terminated' }
 
 /** A line between one process and Postgres that breaks at any statement. */
 export type Line = {

@@ -1,5 +1,5 @@
 /** One message of a client to Postgres, whole; `type` is empty for the first one, which has none. */
-export type ClientMessage = { type: string; bytes: Buffer }
+type ClientMessage = { type: string; bytes: Buffer }
 
 const LENGTH_BYTES = 4
 

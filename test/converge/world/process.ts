@@ -39,7 +39,7 @@ export type MirrorProcess = {
   close(): Promise<void>
 }
 
-export type PassWish = {
+type PassWish = {
   account: Account
   concurrency: number
   /** reconciles, too */

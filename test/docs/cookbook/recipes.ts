@@ -32,7 +32,7 @@ export function withRecipes(
 }
 
 /** A query of DuckDB that gives the answer of the question with that number. */
-export type FileRecipe = { number: number; sql: string }
+type FileRecipe = { number: number; sql: string }
 
 /** Reads the part about files: the statements to begin with, and the queries of DuckDB. */
 export function parseFileRecipes(markdown: string): { setup: string; recipes: FileRecipe[] } {
