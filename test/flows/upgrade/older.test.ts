@@ -8,8 +8,9 @@ import { restoreBackup } from '../../../src/features/backup/archive/restore-back
 import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { distPath, type Finished, runNode } from '../../kit/processes.ts'
+import type { Finished } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { contentOf } from './database-state.ts'
 import { type NextVersion, openNextVersion } from './next-version.ts'
 
@@ -78,7 +79,7 @@ describe.each(VERSIONS)('a database that musette %s made', (version) => {
     'is restored from its backup by this version, and answers the same',
     async () => {
       const { env } = await openEmpty()
-      const musette: Run = (args, more) => runNode([distPath('main.js'), ...args], { env: more })
+      const musette: Run = (args, more) => runVerb(args, { env: more })
       const restored = await musette(['restore', join(made, `${version}.backup`)], env)
       expect(restored.code, restored.stderr).toBe(0)
       await expectAnswers(version, musette, env)
@@ -113,7 +114,7 @@ async function readMeanwhile(env: Record<string, string>, isEnough: () => boolea
   const ended: Finished[] = []
   const lines = [['status'], ['sql', 'select count(*) from training.ride_overview'], ['changes', '--json']]
   for (let round = 0; round === 0 || !isEnough(); round++)
-    ended.push(...(await Promise.all(lines.map((args) => runNode([distPath('main.js'), ...args], { env })))))
+    ended.push(...(await Promise.all(lines.map((args) => runVerb(args, { env })))))
   return ended
 }
 

@@ -5,8 +5,8 @@ import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { openHold, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { distPath, runNode } from '../../kit/processes.ts'
 import { whole } from '../../kit/sampling.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { type Content, contentOf, schemaOf } from './database-state.ts'
 import { type NextVersion, openNextVersion, type Stop } from './next-version.ts'
 
@@ -86,7 +86,7 @@ describe('a database that a daemon of the version before writes', () => {
       await expectUpgraded(rig, before)
       await expect(daemon.failed).resolves.toMatchObject({ code: 'database_newer' })
       for (const verb of ['migrate', 'start', 'sync', 'status']) {
-        const refused = await runNode([distPath('main.js'), verb], { env })
+        const refused = await runVerb([verb], { env })
         expect(refused.stderr).toContain('this database was made by a newer musette; install that version')
         expect(refused.code, verb).toBe(2)
       }
