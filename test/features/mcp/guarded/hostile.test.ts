@@ -11,6 +11,8 @@ import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 const STATEMENTS = whole ? 10_000 : 1_500
 const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
+/** The roles that are there before an assistant, also for other tests. */
+const OURS = `rolname ~ '^musette' and rolname !~ '^musette_(mcp|template|account|one_account)'`
 
 let scene: Scene
 let release: () => Promise<void>
@@ -59,9 +61,10 @@ async function fingerprint(): Promise<Record<string, unknown>> {
     classes:
       'select oid, relname, relacl, relowner, relrowsecurity, reloptions from pg_class where relpersistence <> $$t$$',
     functions: 'select oid, proname, proacl from pg_proc',
-    roles: `select rolname, rolsuper, rolcanlogin, rolpassword from pg_authid where rolname ~ '^musette' and rolname !~ '^musette_(mcp|template)'`,
-    settings:
-      'select setdatabase, setrole, setconfig from pg_db_role_setting s join pg_roles r on r.oid = setrole where rolname !~ $$^(musette_mcp|analyst)$$',
+    // Tests beside this one make readers, and logins of one account.
+    roles: `select rolname, rolsuper, rolcanlogin, rolpassword from pg_authid where ${OURS} or rolname = 'mine'`,
+    settings: `select setdatabase, setrole, setconfig from pg_db_role_setting s join pg_roles r on r.oid = setrole
+      where ${OURS} or rolname = current_user`,
     objects: 'select oid from pg_largeobject_metadata',
     schemas: `select nspname, nspacl from pg_namespace where nspname !~ '^pg_'`,
     extensions: 'select extname from pg_extension',
