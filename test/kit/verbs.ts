@@ -6,8 +6,8 @@ import { noteVerb } from '../near/ran.ts'
 import { cleanEnv, distPath, type Finished, type ProcessOptions, runNode } from './processes.ts'
 
 const HOST = fileURLToPath(new URL('./verb-host.mjs', import.meta.url))
-/** Verbs that go on until somebody ends them, or that read as they go: each is a process of its own. */
-const OWN_PROCESS: ReadonlySet<string> = new Set(['start', 'sandbox', 'demo', 'mcp'])
+/** Verbs that go on until somebody ends them, that read as they go, or that tell their parent: each is a process of its own. */
+const OWN_PROCESS: ReadonlySet<string> = new Set(['start', 'sandbox', 'demo', 'mcp', 'db-hold'])
 /** What Node and the libraries read once, at their start. */
 const READ_AT_START = /^(NODE_|TZ$|LANG|LC_|PATH$|HOME$|USER$|\w+_proxy$|\w+_PROXY$)/
 /** More at a time are processes of their own. */
@@ -22,15 +22,15 @@ const hosts: Host[] = []
  */
 export async function runVerb(
   args: readonly string[],
-  options: ProcessOptions & { timeoutMs?: number } = {},
+  options: ProcessOptions & { timeoutMs?: number; isWithoutData?: boolean } = {},
 ): Promise<Finished> {
   const { env = {}, cwd = process.cwd(), input = '', prefix, timeoutMs = 60_000 } = options
   noteVerb(args[0])
   const wantsOwn =
     OWN_PROCESS.has(args[0] ?? '') || prefix || Object.keys(env).some((name) => READ_AT_START.test(name))
-  // Without a database it has its own, whose server belongs to the process that started it.
+  // Without a database it has its own, whose server belongs to the process that started it; `isWithoutData`: it starts none.
   const runOwn = () => runNode([distPath('main.js'), ...args], options)
-  if (wantsOwn || !env.DATABASE_URL) return runOwn()
+  if (wantsOwn || !(env.DATABASE_URL || options.isWithoutData)) return runOwn()
   const host = hosts.find(({ busy }) => !busy) ?? (hosts.length < HOSTS ? openHost() : undefined)
   if (!host) return runOwn()
 

@@ -4,8 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
+import { listProcessesNaming } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 import { LINES } from './lines.ts'
 import { openCliRig } from './rig.ts'
 
@@ -23,7 +24,7 @@ afterEach(async () => {
 })
 
 const musette = (args: readonly string[], env: Record<string, string> = {}) =>
-  runNode([distPath('main.js'), ...args], { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env } })
+  runVerb(args, { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env }, isWithoutData: true })
 
 describe('a folder without data', () => {
   it.each([...LINES.asks, ...LINES.connects].map((line) => [line.join(' '), line] as const))(
