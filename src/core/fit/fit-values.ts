@@ -176,7 +176,9 @@ function scaleField(raw: RawValues, field: ProfileField): FitValue | null {
   const scaled = raw.map((value) => {
     if (typeof value === 'bigint') return plainOf(value)
     if (typeof value !== 'number') return value
-    return isTime ? timeText(value) : value / scale - offset
+    if (!isTime) return value / scale - offset
+    // Below the first absolute time, the number counts seconds since the device was switched on and stays a number.
+    return value < FIRST_ABSOLUTE_TIME ? value : dateOf(value).toISOString()
   })
   if (isList) return scaled
   const [first = null, ...more] = scaled
@@ -193,11 +195,6 @@ function simplify(raw: RawValues): FitValue | null {
 function plainOf(value: bigint): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)
-}
-
-/** Below the first absolute time, the number counts seconds since the device was switched on and stays a number. */
-function timeText(fitSeconds: number): string | number {
-  return fitSeconds < FIRST_ABSOLUTE_TIME ? fitSeconds : dateOf(fitSeconds).toISOString()
 }
 
 export function dateOf(fitSeconds: number): Date {

@@ -42,7 +42,8 @@ export async function unpackDropped(
   source: ByteSource,
   limits: DropLimits = DROP_LIMITS,
 ): Promise<Unpacked> {
-  const front = await readFront(source)
+  // The first two bytes show the format of an archive.
+  const front = Buffer.concat(await source.open({ start: 0, end: Math.min(2, source.sizeBytes) }).toArray())
   if (isFormat('zip', front)) return unpackZip(source, limits)
   const isPacked = isFormat('gzip', front)
   const [ending] = /\.(?:zip|gz)$/i.exec(name) ?? []
@@ -64,11 +65,6 @@ export function sourceOf(bytes: Uint8Array): ByteSource {
     open: ({ start, end } = { start: 0, end: buffer.length }) =>
       Readable.from([buffer.subarray(start, end)], { objectMode: false }),
   }
-}
-
-/** Reads the first two bytes, which show the format of an archive. */
-async function readFront(source: ByteSource): Promise<Buffer> {
-  return Buffer.concat(await source.open({ start: 0, end: Math.min(2, source.sizeBytes) }).toArray())
 }
 
 /**
@@ -112,7 +108,9 @@ async function readZip(source: ByteSource, list: FileList, nesting: number): Pro
     )
   const wanted: Array<{ entry: Entry; name: string; most: number }> = []
   for await (const entry of zip.eachEntry()) {
-    const name = nameOf(entry)
+    // As the archive has it, with any path; only its last part and its ending are used.
+    const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry
+    const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false)
     if (isSkipped(entry, name) || (!isFit(name) && !isArchive(name))) continue
     const { fileBytes, totalBytes } = limits
     const most = mostUnpacked(entry.compressedSize, {
@@ -188,11 +186,6 @@ class SourceReader extends RandomAccessReader {
   override _readStreamForRange(start: number, end: number): Readable {
     return this.#source.open({ start, end })
   }
-}
-
-/** Returns the name as the archive has it, with any path; only its last part and its ending are used. */
-function nameOf(entry: Entry): string {
-  return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
 }
 
 function isFit(name: string): boolean {

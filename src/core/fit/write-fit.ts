@@ -53,16 +53,15 @@ export function encodeFit(messages: readonly Message[]): Uint8Array {
 }
 
 function encodeDefinition({ number, fields }: Message, local: number): Buffer {
-  const places = fields.flatMap((field) => [field[0], sizeOf(field), typeOf(field)])
+  const places = fields.flatMap((field) => {
+    const [of, type] = field
+    return [of, sizeOf(field), type === 'string' ? STRING : BASE_TYPES[type][0]]
+  })
   return Buffer.from([0x40 | local, 0, 0, number, 0, fields.length, ...places])
 }
 
 function sizeOf([, type, value]: Field): number {
   return type === 'string' ? Buffer.byteLength(value) + 1 : BASE_TYPES[type][1]
-}
-
-function typeOf([, type]: Field): number {
-  return type === 'string' ? STRING : BASE_TYPES[type][0]
 }
 
 function encodeData({ fields }: Message, local: number): Buffer {

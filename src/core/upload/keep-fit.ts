@@ -8,7 +8,6 @@ import { readContents } from '../fit/fit-contents.ts'
 import type { ReadFit } from '../fit/read-fit.ts'
 import type { Account } from '../store/account-rows.ts'
 import {
-  type FitRows,
   findFitBody,
   findFitKept,
   findFitOriginalKeys,
@@ -38,7 +37,8 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
     if (kept.isRead && !keepsBytes) return true
     const bytes = await load()
     const rows = normalizeFit(readContents(bytes), { sizeBytes: bytes.length, readAt: deps.now() })
-    if (isNothing(rows)) return true
+    const { sessions, laps, devices, fields, records, messages } = rows
+    if (records.count + sessions.length + laps.length + devices.length === 0) return true
     const body = keepsBytes ? await pack(bytes) : undefined
     const isNew = await deps.store.transaction(async (tx) => {
       const made = await recordFit(tx, { accountId, contentId }, rows)
@@ -46,7 +46,6 @@ export async function keepFit(deps: KeepDeps, { key, fileName, load }: KeepInput
       if (body) await recordFitOriginal(tx, { accountId, contentId }, body)
       return made
     })
-    const { sessions, laps, devices, fields, records, messages } = rows
     const counts = {
       ...{ records: records.count, messages: messages.length, laps: laps.length },
       ...{ sessions: sessions.length, devices: devices.length, fields: fields.length },
@@ -118,8 +117,4 @@ export async function loadFit({ name, open, sizeBytes, contentId }: ReadFit): Pr
     throw new TransientError('file_changed', `upload: ${name} changed while it was read`)
   }
   return bytes
-}
-
-function isNothing({ records, sessions, laps, devices }: FitRows): boolean {
-  return records.count + sessions.length + laps.length + devices.length === 0
 }

@@ -50,13 +50,10 @@ function choose(
   if (!nearest) return { kind: 'none' }
   const alike = near.filter(({ away }) => away - nearest.away < SAME_MS)
   if (alike.length === 1) return { kind: 'found', path: nearest.path }
-  const named = alike.filter(({ name }) => name !== null && isNameOf(name, fileName))
+  // An activity without its own name has the file's; services differ in whether the extension stays.
+  const ownNames = [fileName, fileName.replace(/\.fit$/i, '')]
+  const named = alike.filter(({ name }) => name !== null && ownNames.includes(name))
   const [one] = named
   if (one && named.length === 1) return { kind: 'found', path: one.path }
   return { kind: 'unclear', paths: alike.map(({ path }) => path) }
-}
-
-/** An activity without its own name has the file's; services differ in whether the extension stays. */
-function isNameOf(name: string, fileName: string): boolean {
-  return name === fileName || name === fileName.replace(/\.fit$/i, '')
 }
