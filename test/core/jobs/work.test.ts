@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RateLimitedError, RejectedError, TransientError } from '../../../src/kit/errors.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { describeJobs, type Rig, ride } from './rig.ts'
+import { describeJobs, type Rig, type RigInput, ride } from './rig.ts'
 
 describeJobs('jobs', (rig) => {
   const only = async (state: 'completed' | 'failed', jobs: Awaited<ReturnType<Rig['open']>>) => {
@@ -9,9 +9,29 @@ describeJobs('jobs', (rig) => {
     return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
   }
 
+  const producing = { roles: { scheduler: false, worker: false } }
+  /** Opens a daemon whose fetches and polls are listed, by their ids. */
+  const openListing = async (options: RigInput = {}) => {
+    const [done, polled]: [number[], number[]] = [[], []]
+    const list = (to: number[]) => async (id: number) => void to.push(id)
+    const jobs = await rig().open({ fetch: list(done), poll: list(polled), ...options })
+    return { jobs, done, polled }
+  }
+  /** Opens a daemon whose fetches throw as told, the n-th by its number, and counts them. */
+  const openFailing = async (errorOf: (run: number) => Error | undefined) => {
+    const counted = { runs: 0 }
+    const fetch = async () => {
+      counted.runs += 1
+      const error = errorOf(counted.runs)
+      if (error) throw error
+    }
+    const jobs = await rig().open({ fetch })
+    await jobs.enqueue('fetch-activity', [ride(1)])
+    return { jobs, counted }
+  }
+
   it('runs a job with its payload', async () => {
-    const done: number[] = []
-    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    const { jobs, done } = await openListing()
     expect(await jobs.enqueue('fetch-activity', [ride(7)])).toBe(1)
     await eventually(() => done.length > 0, { what: 'the job ran' })
     expect(done).toEqual([7])
@@ -32,16 +52,10 @@ describeJobs('jobs', (rig) => {
   })
 
   it('retries after a transient error, which costs an attempt, and succeeds', async () => {
-    let runs = 0
-    const jobs = await rig().open({
-      fetch: async () => {
-        runs += 1
-        if (runs < 3) throw new TransientError('service_timeout', 'service: fetch: timed out')
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
+    const passing = new TransientError('service_timeout', 'service: fetch: timed out')
+    const { jobs, counted } = await openFailing((run) => (run < 3 ? passing : undefined))
     const job = await only('completed', jobs)
-    expect(runs).toBe(3)
+    expect(counted.runs).toBe(3)
     expect(job.attemptsMade).toBe(3)
     const warned = rig().lines.filter(({ level, code }) => level === 40 && code === 'service_timeout')
     const line = { job: 'fetch-activity', accountId: 1 }
@@ -78,8 +92,7 @@ describeJobs('jobs', (rig) => {
   })
 
   it('resumes a queue paused by another program, and says so', async () => {
-    const polled: number[] = []
-    const jobs = await rig().open({ heartbeatMs: 500, poll: async (id) => void polled.push(id) })
+    const { jobs, polled } = await openListing({ heartbeatMs: 500 })
     const polls = jobs.queues().find(({ name }) => name === 'polls')
     await polls?.pause()
     expect(await jobs.paused()).toEqual(['polls'])
@@ -90,8 +103,7 @@ describeJobs('jobs', (rig) => {
   })
 
   it('ends any job of another program with a sentence, and continues', async () => {
-    const polled: number[] = []
-    const jobs = await rig().open({ poll: async (id) => void polled.push(id) })
+    const { jobs, polled } = await openListing()
     const polls = jobs.queues().find(({ name }) => name === 'polls')
     const odd: [name: string, data: unknown][] = [
       ['due', null],
@@ -117,43 +129,30 @@ describeJobs('jobs', (rig) => {
   })
 
   it('keeps a refused job with its reason, without a retry', async () => {
-    let runs = 0
-    const jobs = await rig().open({
-      fetch: async () => {
-        runs += 1
-        throw new RejectedError('not_found', 'service: fetch activity: no such activity')
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
+    const refusal = new RejectedError('not_found', 'service: fetch activity: no such activity')
+    const { jobs, counted } = await openFailing(() => refusal)
     const job = await only('failed', jobs)
     expect(job.failedReason).toBe('not_found: service: fetch activity: no such activity')
-    expect(runs).toBe(1)
+    expect(counted.runs).toBe(1)
     expect(rig().lines.filter(({ level }) => level === 50)).toHaveLength(1)
   })
 
   it('gives up on a defect after three attempts and keeps its stack', async () => {
-    let runs = 0
-    const jobs = await rig().open({
-      fetch: async () => {
-        runs += 1
-        throw new TypeError(`bad \u0000 thing \ud83d ${'x'.repeat(2_000)}\u{1f6b4}`)
-      },
-    })
-    await jobs.enqueue('fetch-activity', [ride(1)])
+    const defect = () => new TypeError(`bad \u0000 thing \ud83d ${'x'.repeat(2_000)}\u{1f6b4}`)
+    const { jobs, counted } = await openFailing(defect)
     const job = await only('failed', jobs)
-    expect(runs).toBe(3)
+    expect(counted.runs).toBe(3)
     expect(job.failedReason).toMatch(/^unexpected: bad {3}thing/)
     expect(job.failedReason.length).toBeLessThan(600)
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
   it('holds an activity in the queue once, and accepts it again when done', async () => {
-    const done: number[] = []
-    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    const producer = await rig().open(producing)
     expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)
     expect(await producer.enqueue('fetch-activity', [ride(2), ride(3)])).toBe(1)
     expect((await producer.counts()).fetches.waiting).toBe(3)
-    const jobs = await rig().open({ fetch: async (id) => void done.push(id) })
+    const { jobs, done } = await openListing()
     await eventually(async () => (await jobs.counts()).fetches.completed === 3, { what: 'all are done' })
     expect(done.toSorted()).toEqual([1, 2, 3])
     expect(await jobs.enqueue('fetch-activity', [ride(2)])).toBe(1)
@@ -161,18 +160,17 @@ describeJobs('jobs', (rig) => {
   })
 
   it('lets new activities overtake those that changed', async () => {
-    const done: number[] = []
-    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    const producer = await rig().open(producing)
     await producer.enqueue('fetch-activity', [ride(1), ride(2)], { priority: 'changed' })
     await producer.enqueue('fetch-activity', [ride(3)])
     await producer.enqueue('fetch-activity', [ride(4), ride(5)], { priority: 'new' })
-    await rig().open({ concurrency: 1, fetch: async (id) => void done.push(id) })
+    const { done } = await openListing({ concurrency: 1 })
     await eventually(() => done.length === 5, { what: 'all are done' })
     expect(done).toEqual([4, 5, 3, 1, 2])
   })
 
   it('accepts ten thousand jobs twice without doubling one', async () => {
-    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    const jobs = await rig().open(producing)
     const rides = Array.from({ length: 10_000 }, (_, index) => ride(index + 1))
     expect(await jobs.enqueue('fetch-activity', rides, { priority: 'changed' })).toBe(10_000)
     expect(await jobs.enqueue('fetch-activity', rides)).toBe(0)
@@ -180,7 +178,7 @@ describeJobs('jobs', (rig) => {
   })
 
   it('refuses the payload of another job before anything is added', async () => {
-    const jobs = await rig().open({ roles: { scheduler: false, worker: false } })
+    const jobs = await rig().open(producing)
     await expect(jobs.enqueue('fetch-activity', [ride(1), ride(-1)])).rejects.toThrow()
     expect((await jobs.counts()).fetches.waiting).toBe(0)
   })
