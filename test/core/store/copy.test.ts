@@ -1,14 +1,16 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { copyOut, decodeRows } from '../../../src/core/store/copy.ts'
 import { PostgresClient } from '../../../src/kit/postgres-client.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 
+const database = await openTestDatabase()
+afterAll(() => database.close())
+
 const ROWS = "(SELECT n, repeat('x', n % 300) FROM generate_series(1, 2000) n)"
 
 /** A client whose server sends in pieces of at most `most` bytes each. */
 async function openClient(most?: number): Promise<PostgresClient> {
-  const database = await openTestDatabase()
   const line = await openLine(database.url, most)
   const client = new PostgresClient({ connectionString: line.url })
   client.on('error', () => undefined)
@@ -16,7 +18,6 @@ async function openClient(most?: number): Promise<PostgresClient> {
   onTestFinished(async () => {
     await client.end()
     await line.close()
-    await database.close()
   })
   return client
 }

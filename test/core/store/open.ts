@@ -50,9 +50,9 @@ export function listed(path: string, change: Partial<ListedActivity> = {}): List
   }
 }
 
-/** One wanted activity of a new account. */
-export async function makeActivity(store: Store, listedAt: Date) {
-  const accountId = await makeAccount(store)
+/** One wanted activity of a new account, named `default` unless told. */
+export async function makeActivity(store: Store, listedAt: Date, name?: string) {
+  const accountId = await makeAccount(store, name)
   await store.transaction((tx) => upsertListed(tx, { accountId, entries: [listed('p1')], listedAt }))
   const [activity] = await store.read((tx) => findWanted(tx, { accountId, limit: 1, now: listedAt }))
   if (!activity) throw new Error('a listed activity is wanted')

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { insertSamples } from '../../../src/core/store/samples/content.ts'
 import { encodeSamples, SAMPLE_FIELDS } from '../../../src/core/store/samples/encode-samples.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
@@ -6,10 +6,12 @@ import { makeSamples } from '../../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
 import { backendPidOf, openTestStore, rowsOf, terminate } from './open.ts'
 
+const { store, url, sql } = await openTestStore(afterAll)
+beforeEach(() => store.execute('TRUNCATE training.samples'))
+
 const COLUMNS = ['extract(epoch from t) * 1000 AS t', ...SAMPLE_FIELDS].join(', ')
 
 test('every column is read back as it was written, also nulls', async () => {
-  const { store } = await openTestStore()
   // Each field is null in rows of its own, so a value in a wrong column cannot go unseen.
   const samples = makeSamples(40, (field, index) => {
     const place = SAMPLE_FIELDS.indexOf(field)
@@ -29,7 +31,6 @@ test('every column is read back as it was written, also nulls', async () => {
 })
 
 test('a field without values is null', async () => {
-  const { store } = await openTestStore()
   const samples = makeSamples(3, (field) => (field === 'hr' || field === 'lng' ? 1 : Number.NaN))
   await store.transaction((tx) => replaceSamples(tx, 7, makeSamples(3)))
   await store.transaction((tx) => replaceSamples(tx, 7, samples))
@@ -39,7 +40,6 @@ test('a field without values is null', async () => {
 })
 
 test('positions keep all digits, times their microseconds, also before 2000', async () => {
-  const { store, sql } = await openTestStore()
   const samples = makeSamples(2, (field) => (field === 'lat' ? 52.520006599999995 : -13.404953999999975))
   samples.t[0] = Date.UTC(1985, 6, 1) + 0.5
   samples.t[1] = Number.NaN
@@ -55,7 +55,6 @@ test('positions keep all digits, times their microseconds, also before 2000', as
 })
 
 test('infinities are kept; values that a column cannot hold become null', async () => {
-  const { store, sql } = await openTestStore()
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e39, 3.4028235e38, 1e-50]
   const samples = makeSamples(values.length, (field, index) =>
     field === 'hr' ? (values[index] as number) : 1,
@@ -74,7 +73,6 @@ test('infinities are kept; values that a column cannot hold become null', async 
 })
 
 test('only samples of the same time are numbered', async () => {
-  const { store, sql } = await openTestStore()
   const samples = makeSamples(6)
   samples.t.set([1_000, 2_000, 2_000, 2_000.0001, 3_000, 3_000.5])
   await store.transaction((tx) => replaceSamples(tx, 1, samples))
@@ -88,7 +86,6 @@ test('only samples of the same time are numbered', async () => {
 })
 
 test('samples of the same time are numbered separately for each activity of a COPY', async () => {
-  const { store, sql } = await openTestStore()
   const twice = makeSamples(2)
   twice.t.fill(5_000)
   const written = await store.transaction((tx) =>
@@ -111,7 +108,6 @@ test('samples of the same time are numbered separately for each activity of a CO
 })
 
 test('replacing the samples of one activity does not change the others', async () => {
-  const { store, sql } = await openTestStore()
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(5_000)))
   await store.transaction((tx) => replaceSamples(tx, 2, makeSamples(10)))
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
@@ -123,7 +119,6 @@ test('replacing the samples of one activity does not change the others', async (
 })
 
 test('a connection lost during a COPY leaves no samples, and the store continues', async () => {
-  const { store, url, sql } = await openTestStore()
   const held = () => sql`SELECT count(*)::int AS n FROM training.samples`
   await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(10)))
   const samples = makeSamples(400_000)
@@ -140,7 +135,6 @@ test('a connection lost during a COPY leaves no samples, and the store continues
 })
 
 test('samples that cannot be encoded end the COPY, and the connection stays usable', async () => {
-  const { store } = await openTestStore()
   const broken = { ...makeSamples(1), t: undefined as unknown as Float64Array }
   await expect(store.transaction((tx) => replaceSamples(tx, 1, broken))).rejects.toThrow(TypeError)
   const written = await store.transaction((tx) => replaceSamples(tx, 1, makeSamples(3)))
