@@ -164,7 +164,7 @@ describe('the JSON of the dashboard', () => {
     const names = ['Åre', 'Río', 'Zorn', 'ärla', 'Łódź', 'apa', 'Öl']
     await rig.rows(
       `insert into training.activities (account_id, path, name, description, detail_state, listed_at, wanted_at)
-       select account_id, 'alphabet' || n, name, 'of the alphabet', 'mirrored', now(), now()
+       select account_id, 'alphabet' || n, named.name, 'of the alphabet', 'mirrored', now(), now()
        from training.accounts, unnest($1::text[]) with ordinality as named (name, n)`,
       [names],
     )
