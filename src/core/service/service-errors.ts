@@ -24,6 +24,10 @@ const CLIENT_ERRORS: readonly string[] = [
   'invalid_scope',
 ]
 
+/** What `success` may be. */
+const SUCCESS: readonly unknown[] = [true, 1, '1', 'true']
+const FAILURE: readonly unknown[] = [false, 0, '0', 'false']
+
 /** The parts of an answer from which its content is read. */
 export type AnswerContent = Pick<RawAnswer, 'status' | 'headers' | 'body'>
 
@@ -36,10 +40,7 @@ export function networkError(
   const code = networkCodeOf(error)
   const kind = networkKind(code, at)
   const requestSent = at.requestSent && !BEFORE_SENDING.includes(kind.code)
-  return new TransientError(kind.code, `${what}: ${kind.text}`, {
-    cause: plainCause(error),
-    requestSent,
-  })
+  return new TransientError(kind.code, `${what}: ${kind.text}`, { cause: plainCause(error), requestSent })
 }
 
 /** Codes of failures before anything was sent. */
@@ -98,10 +99,8 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
   const text = decodeUtf8(answer.body)
   const start = text.trimStart()[0]
   if (isHtml(answer, text) || (start !== '{' && start !== '[')) {
-    throw new UnexpectedResponseError(
-      'not_json',
-      `${what}: the answer is not JSON but ${describeContent(answer, text)}`,
-    )
+    const content = start === undefined ? 'empty' : isHtml(answer, text) ? 'an HTML page' : 'other text'
+    throw new UnexpectedResponseError('not_json', `${what}: the answer is not JSON but ${content}`)
   }
   const wire = parseIfJson(text)
   // JSON.parse quotes the text in its message, so its error is not kept as cause.
@@ -109,9 +108,9 @@ export function parseJsonObject(answer: AnswerContent, what: string, words = '')
     throw new UnexpectedResponseError('cut_json', `${what}: the answer is cut or broken JSON`)
   if (!isObject(wire)) throw badShape(what, 'the answer is not an object')
   const word = parseOAuthError(wire)
-  if (isSuccess(wire.success)) return wire
+  if (SUCCESS.includes(wire.success)) return wire
   if (word !== undefined && TOKEN_ERRORS.includes(word)) throw unauthorized(what)
-  if (word !== undefined || isFailure(wire.success)) {
+  if (word !== undefined || FAILURE.includes(wire.success)) {
     const message = `${what}: the service answered that the request failed${words}`
     throw new RejectedError('success_false', message, { status: answer.status })
   }
@@ -126,9 +125,8 @@ export function parseFileText(answer: AnswerContent, what: string): string {
   }
   if (text.trim() === '') throw badShape(what, 'the file is empty')
   const wire = parseQuietly(answer)
-  if (isObject(wire) && (isFailure(wire.success) || parseOAuthError(wire) !== undefined)) {
+  if (isObject(wire) && (FAILURE.includes(wire.success) || parseOAuthError(wire) !== undefined))
     parseJsonObject(answer, what)
-  }
   return text
 }
 
@@ -181,22 +179,9 @@ function unauthorized(what: string): RejectedError {
   return new RejectedError('unauthorized', `${what}: the service refused the login`, { status: 401 })
 }
 
-function isSuccess(success: unknown): boolean {
-  return success === true || success === 1 || success === '1' || success === 'true'
-}
-
-function isFailure(success: unknown): boolean {
-  return success === false || success === 0 || success === '0' || success === 'false'
-}
-
 function isHtml(answer: AnswerContent, text: string): boolean {
   if (/^\s*(<!doctype\s+html|<html)/i.test(text.slice(0, 500))) return true
   return /\bhtml\b/i.test(answer.headers['content-type'] ?? '') && text.trimStart().startsWith('<')
-}
-
-function describeContent(answer: AnswerContent, text: string): string {
-  if (text.trim() === '') return 'empty'
-  return isHtml(answer, text) ? 'an HTML page' : 'other text'
 }
 
 /** Chains of causes are short; the limit only guards against a circular one. */

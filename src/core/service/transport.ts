@@ -7,7 +7,7 @@ import { errorCode, MusetteError, UnexpectedResponseError } from '../../kit/erro
 import { MAX_TEXT_BYTES } from '../../kit/json.ts'
 import type { Hold, Semaphore } from '../../kit/semaphore.ts'
 import { type Clock, joinSignals } from '../../kit/time.ts'
-import type { Endpoint, RawAnswer, RequestBody, ServiceRequest, Timeouts } from './http-message.ts'
+import type { Endpoint, RawAnswer, ServiceRequest, Timeouts } from './http-message.ts'
 import { networkError, redirectError, tooLarge } from './service-errors.ts'
 
 export type TransportDeps = {
@@ -76,7 +76,8 @@ async function exchange(
   const { url, what } = request
   const requestedAt = deps.now()
   state.answered = false
-  state.requestSent = !request.body || typeof request.body.content === 'string'
+  const content = request.body?.content
+  state.requestSent = content === undefined || typeof content === 'string'
   const onSent = () => {
     state.requestSent = true
     request.body?.onSent?.()
@@ -87,7 +88,13 @@ async function exchange(
     path: `${url.pathname}${url.search}`,
     method: request.method,
     headers: headersOf(request, userAgent),
-    ...(request.body && { body: contentOf(request.body, onSent) }),
+    // Bytes are streamed in pieces: while the last piece is not taken, the request cannot have arrived.
+    ...(content !== undefined && {
+      body:
+        typeof content === 'string'
+          ? content
+          : Readable.from(piecesOf(content, onSent), { objectMode: false }),
+    }),
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.bodyIdleMs,
     signal,
@@ -105,12 +112,6 @@ async function exchange(
   const { statusCode: status } = response
   const { requestSent } = state
   return { status, headers, body, gzipped, requestedAt, serviceTime: parseDate(headers.date), requestSent }
-}
-
-/** Streams bytes in pieces: while the last piece is not taken, the request cannot have arrived. */
-function contentOf({ content }: RequestBody, onSent: () => void): string | Readable {
-  if (typeof content === 'string') return content
-  return Readable.from(piecesOf(content, onSent), { objectMode: false })
 }
 
 function* piecesOf(parts: readonly Uint8Array[], onLast: () => void): Generator<Uint8Array> {

@@ -17,7 +17,7 @@ export type BadItem = { index: number; reason: string; named?: string }
 export type WithDrift = { drift: Drift[] }
 
 /** Parses a decoded JSON value; `prefix` begins the names of its fields in drift. */
-export type Parser<T> = (wire: unknown, prefix?: string) => Parsed<T>
+type Parser<T> = (wire: unknown, prefix?: string) => Parsed<T>
 
 /** What every answer has beside its own fields. */
 export const ANSWER = { success: any('success') }

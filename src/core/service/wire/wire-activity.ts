@@ -92,7 +92,7 @@ export const MAX_SAMPLES = 260_000
 /** Samples times fields, 48 MB of numbers: a ride of 24 hours with 69 fields. */
 export const MAX_CELLS = 6_000_000
 /** The document has 17 fields for a sample; each further one is a row of `sample_extras`. */
-export const MAX_FIELDS = 1_000
+const MAX_FIELDS = 1_000
 
 /** Turns samples that are objects into columns; undefined when they exceed MAX_SAMPLES, MAX_CELLS or MAX_FIELDS. */
 export function columnsOf(samples: ReadonlyArray<Readonly<Record<string, unknown>>>) {
