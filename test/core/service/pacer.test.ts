@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makePacer, type Pacer } from '../../../src/core/service/calls.ts'
+import { makePacer, type OnPause } from '../../../src/core/service/calls.ts'
 import { errorOf } from './open-test-service.ts'
 
 /** A clock with an agenda: time moves only by `runUntil`, and wakes whoever sleeps on the way. */
@@ -44,28 +44,25 @@ function makeAgenda() {
 
 const ORIGIN = 'https://service.test'
 
-function record(pacer: Pacer, agenda: ReturnType<typeof makeAgenda>, queue = '1', origin = ORIGIN) {
-  const starts: number[] = []
-  return {
-    starts,
-    ask: (workMs = 0, signal?: AbortSignal) =>
-      pacer.run(
-        { queue, origin },
-        async () => {
-          starts.push(agenda.time())
-          if (workMs > 0) await agenda.sleep(workMs)
-        },
-        signal,
-      ),
+/** A pacer on such a clock, and the calls of a queue: `starts` has the time of each. */
+function openPacer(options: Partial<Parameters<typeof makePacer>[1]> = {}, onPause?: OnPause) {
+  const agenda = makeAgenda()
+  const pacer = makePacer({ ...agenda, onPause }, { concurrency: 1, requestsPerMinute: 60_000, ...options })
+  const callsOf = (queue = '1', origin = ORIGIN) => {
+    const starts: number[] = []
+    const work = async (workMs: number) => {
+      starts.push(agenda.time())
+      if (workMs > 0) await agenda.sleep(workMs)
+    }
+    const ask = (workMs = 0, signal?: AbortSignal) => pacer.run({ queue, origin }, () => work(workMs), signal)
+    return { starts, ask }
   }
+  return { agenda, pacer, begin: agenda.time(), callsOf, ...callsOf() }
 }
 
 describe('the pacer', () => {
   it('lets a small burst go at once and spreads the rest evenly', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 100, requestsPerMinute: 60 })
-    const { ask, starts } = record(pacer, agenda)
-    const begin = agenda.time()
+    const { agenda, ask, starts, begin } = openPacer({ concurrency: 100, requestsPerMinute: 60 })
     for (let index = 0; index < 10; index += 1) void ask()
     await agenda.runUntil(begin + 10_000)
     const offsets = starts.map((start) => start - begin)
@@ -80,10 +77,7 @@ describe('the pacer', () => {
     [69, 6],
     [600, 10],
   ])('lets of %i requests a minute %i go at once: a tenth, and 1 to 10', async (requestsPerMinute, burst) => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 100, requestsPerMinute })
-    const { ask, starts } = record(pacer, agenda)
-    const begin = agenda.time()
+    const { agenda, ask, starts, begin } = openPacer({ concurrency: 100, requestsPerMinute })
     for (let index = 0; index < 20; index += 1) void ask()
     await agenda.settle()
     expect(starts).toHaveLength(burst)
@@ -96,12 +90,9 @@ describe('the pacer', () => {
   })
 
   it('reports by how much a pause extends the running one', async () => {
-    const agenda = makeAgenda()
     const told: number[] = []
-    const pacer = makePacer(
-      { ...agenda, onPause: (ms) => void told.push(ms) },
-      { concurrency: 1, requestsPerMinute: 60, longestPauseMs: 45_000 },
-    )
+    const options = { requestsPerMinute: 60, longestPauseMs: 45_000 }
+    const { agenda, pacer, ask } = openPacer(options, (ms) => void told.push(ms))
     pacer.pause(ORIGIN, 30_000)
     agenda.jump(10_000)
     for (const ms of [0, 20_000, 25_000]) pacer.pause(ORIGIN, ms)
@@ -111,7 +102,6 @@ describe('the pacer', () => {
     agenda.jump(1)
     expect(pacer.pausedMs(ORIGIN)).toBe(0)
     pacer.pause(ORIGIN, 45_001)
-    const { ask } = record(pacer, agenda)
     const { message } = await errorOf(ask())
     expect(message).toBe('the service asked to wait, and 46 s of that are left')
   })
@@ -130,8 +120,7 @@ describe('the pacer', () => {
     })
     await fc.assert(
       fc.asyncProperty(plan, async ({ concurrency, requestsPerMinute, arrivals }) => {
-        const agenda = makeAgenda()
-        const pacer = makePacer(agenda, { concurrency, requestsPerMinute })
+        const { agenda, pacer } = openPacer({ concurrency, requestsPerMinute })
         const starts: number[] = []
         let running = 0
         let most = 0
@@ -161,8 +150,7 @@ describe('the pacer', () => {
   })
 
   it('serves accounts in rotation, so that a long queue does not delay a short one', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
+    const { agenda, pacer } = openPacer()
     const order: string[] = []
     const ask = (queue: string, name: string) =>
       pacer.run({ queue, origin: ORIGIN }, async () => {
@@ -177,15 +165,11 @@ describe('the pacer', () => {
   })
 
   it('pauses every call to a paused origin, and no other', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 4, requestsPerMinute: 60_000 })
-    const begin = agenda.time()
+    const { agenda, pacer, begin, callsOf } = openPacer({ concurrency: 4 })
     pacer.pause(ORIGIN, 30_000)
     pacer.pause(ORIGIN, 1_000)
-    const here = record(pacer, agenda, '1')
-    const alsoHere = record(pacer, agenda, '2')
-    const there = record(pacer, agenda, '3', 'https://other.test')
-    for (const one of [here, alsoHere, there]) void one.ask()
+    const [here, alsoHere, there] = [callsOf('1'), callsOf('2'), callsOf('3', 'https://other.test')]
+    for (const { ask } of [here, alsoHere, there]) void ask()
     await agenda.runUntil(begin + 29_999)
     expect([here.starts, alsoHere.starts, there.starts]).toEqual([[], [], [begin]])
     await agenda.runUntil(begin + 31_000)
@@ -193,12 +177,8 @@ describe('the pacer', () => {
   })
 
   it('rejects calls to an origin with a long pause, and runs others instead', async () => {
-    const agenda = makeAgenda()
-    const options = { concurrency: 1, requestsPerMinute: 60_000, longestPauseMs: 5_000 }
-    const pacer = makePacer(agenda, options)
-    const begin = agenda.time()
-    const here = record(pacer, agenda, '1')
-    const there = record(pacer, agenda, '2', 'https://other.test')
+    const { agenda, pacer, begin, callsOf } = openPacer({ longestPauseMs: 5_000 })
+    const [here, there] = [callsOf('1'), callsOf('2', 'https://other.test')]
     void here.ask(1_000)
     const waiting = errorOf(here.ask())
     await agenda.settle()
@@ -217,22 +197,18 @@ describe('the pacer', () => {
   })
 
   it('ends a pause that would be longer than stated because the clock was set back', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    const { agenda, pacer, ask, starts } = openPacer({ requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 30_000)
     agenda.jump(-3_600_000)
     expect(pacer.pausedMs(ORIGIN)).toBe(0)
-    const { ask, starts } = record(pacer, agenda)
     await ask()
     expect(starts).toHaveLength(1)
   })
 
   it('removes a waiting call whose signal aborts, and leaves no timer', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    const { agenda, pacer, ask, starts } = openPacer({ requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 60_000)
     const stop = new AbortController()
-    const { ask, starts } = record(pacer, agenda)
     const waiting = errorOf(ask(0, stop.signal))
     await agenda.settle()
     expect(agenda.waiting()).toBe(1)
@@ -244,18 +220,14 @@ describe('the pacer', () => {
   })
 
   it('starts the next call after a failed one', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60_000 })
+    const { pacer, ask, starts } = openPacer()
     const failed = errorOf(pacer.run({ queue: '1', origin: ORIGIN }, () => Promise.reject(new Error('no'))))
-    const { ask, starts } = record(pacer, agenda)
     await Promise.all([failed, ask()])
     expect(starts).toHaveLength(1)
   })
 
   it('does not stop for long when the clock is set back', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
-    const { ask, starts } = record(pacer, agenda)
+    const { agenda, ask, starts } = openPacer({ requestsPerMinute: 60 })
     for (let index = 0; index < 6; index += 1) await ask()
     agenda.jump(-3_600_000)
     void ask()
@@ -264,10 +236,8 @@ describe('the pacer', () => {
   })
 
   it('rejects waiting and later calls once it is closed', async () => {
-    const agenda = makeAgenda()
-    const pacer = makePacer(agenda, { concurrency: 1, requestsPerMinute: 60 })
+    const { agenda, pacer, ask } = openPacer({ requestsPerMinute: 60 })
     pacer.pause(ORIGIN, 60_000)
-    const { ask } = record(pacer, agenda)
     const waiting = errorOf(ask())
     const reason = new Error('closed')
     pacer.close(reason)
