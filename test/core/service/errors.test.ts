@@ -9,17 +9,12 @@ import {
 } from '../../../src/core/service/service-errors.ts'
 
 const NOW = new Date('2024-05-01T12:00:00Z')
+const REFUSED = 'ride: the service refused the request'
 
 function answerOf(status: number, body: unknown = '', headers: RawAnswer['headers'] = {}): RawAnswer {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return {
-    status,
-    headers,
-    body: Buffer.from(text),
-    requestedAt: NOW,
-    serviceTime: undefined,
-    requestSent: true,
-  }
+  const times = { requestedAt: NOW, serviceTime: undefined }
+  return { status, headers, body: Buffer.from(text), ...times, requestSent: true }
 }
 
 function thrownBy(work: () => unknown): unknown {
@@ -36,11 +31,7 @@ describe('the error of a status', () => {
     [299, { error: 'invalid_token' }, undefined],
     [300, '', { code: 'redirect_refused', message: 'ride: it was answered with a redirect (status 300)' }],
     [399, '', { code: 'redirect_refused' }],
-    [
-      400,
-      '',
-      { code: 'rejected', status: 400, message: 'ride: the service refused the request (status 400)' },
-    ],
+    [400, '', { code: 'rejected', status: 400, message: `${REFUSED} (status 400)` }],
     [401, '', { code: 'unauthorized', status: 401 }],
     [403, { error: 'invalid_token' }, { code: 'unauthorized', status: 401 }],
     [400, { error: 'expired_token' }, { code: 'unauthorized' }],
@@ -89,12 +80,8 @@ describe('the error of a connection', () => {
     expect(messageOf(new AggregateError([withCode('EPIPE')]))).toBe('ride: the answer was cut off (EPIPE)')
     expect(messageOf(wrapped(withCode('EPIPE'), 5))).toBe('ride: the answer was cut off (EPIPE)')
     const unknown = 'ride: the answer was cut off (unexpected)'
-    for (const error of [
-      wrapped(withCode('EPIPE'), 6),
-      new AggregateError([]),
-      'text',
-      new Error('no cause'),
-    ])
+    const deep = wrapped(withCode('EPIPE'), 6)
+    for (const error of [deep, new AggregateError([]), 'text', new Error('no cause')])
       expect(messageOf(error)).toBe(unknown)
     expect(networkError('text', 'ride', at).cause).toMatchObject({ message: 'Error unexpected' })
   })

@@ -52,19 +52,16 @@ describe('an oversized entry is reported as bad, with its shortened name, and th
     const parsed = parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY })
     if (!parsed.ok) throw new Error(parsed.reason)
     expect(parsed.value.entries).toHaveLength(1)
-    expect(parsed.drift).toContainEqual({
-      ...{ field: 'beside', kind: 'unknown', example: `(a value that ${TOO_DEEP})` },
-    })
+    const example = `(a value that ${TOO_DEEP})`
+    expect(parsed.drift).toContainEqual({ field: 'beside', kind: 'unknown', example })
     expect(parsed.drift).toHaveLength(200_001)
   })
 
   it('with thousands of unknown fields as at most a thousand lines of drift', () => {
-    const items = Array.from({ length: 20 }, (_, item) =>
-      Object.fromEntries([
-        ['path', `p${item}`],
-        ...Array.from({ length: 10_000 }, (__, at) => [`${item}-${at}`, at]),
-      ]),
-    )
+    const fieldsOf = (item: number) => Array.from({ length: 10_000 }, (_, at) => [`${item}-${at}`, at])
+    const items = Array.from({ length: 20 }, (_, item) => {
+      return { path: `p${item}`, ...Object.fromEntries(fieldsOf(item)) }
+    })
     const parsed = parseActivityList({ success: true, activities: items })
     expect(parsed.ok && [parsed.value.entries.length, parsed.drift.length]).toEqual([20, 1_000])
   })
@@ -84,10 +81,7 @@ describe('an oversized answer fails with the reason', () => {
 
   it('for samples, read from the bytes or as objects', () => {
     const sample = `{"unix_time":1,${JSON.stringify(MANY).slice(1)}`
-    const answer = (text: string) => ({
-      ...{ status: 200, headers: {}, body: Buffer.from(text), requestedAt: new Date(0) },
-      ...{ serviceTime: undefined, requestSent: true },
-    })
+    const answer = (text: string) => ({ status: 200, headers: {}, body: Buffer.from(text) })
     const read = (samples: string) =>
       readActivity(answer(`{"success":true,"summary":{},"session_data":[${samples}]}`), 'GET activity x')
     expect(() => read(sample)).toThrow('its samples, or their fields, are too many to hold')
