@@ -141,6 +141,7 @@ describe('many files', () => {
     const ride = makeRide()
     const rig = await openRig({ restMs: 20, concurrency: 8 })
     await Promise.all(Array.from({ length: 1_000 }, (_, i) => drop(rig.dir, `ride-${i}.fit`, ride)))
+    await eventually(() => rig.imported.length >= 1_000)
     const done = new RegExp(`^done/${month}/.*\\.fit$`)
     await eventually(() => listAll(rig.dir).filter((path) => done.test(path)).length === 1_000)
     expect(new Set(rig.imported.map((file) => file.name)).size).toBe(1_000)
