@@ -51,5 +51,5 @@ it('docs/guarantees.md has the interval of every job that mirrors', async () => 
 
 function titlesOf(file: string): string[] {
   const text = readFileSync(file, 'utf8')
-  return [...text.matchAll(/\(\s*'((?:[^'\\\n]|\\.)+)'/g)].map(([, title = '']) => title)
+  return [...text.matchAll(/[([]\s*'((?:[^'\\\n]|\\.)+)'/g)].map(([, title = '']) => title)
 }
