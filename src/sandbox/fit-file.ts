@@ -11,7 +11,7 @@ import {
 import { encodeFit, type Field, type Message } from '../core/fit/write-fit.ts'
 import type { Signature } from './athlete/fitness-model.ts'
 import { homeIn } from './athlete/history.ts'
-import { drawBell, makeRandom, type Random } from './athlete/random.ts'
+import { drawBell, makeRandom } from './athlete/random.ts'
 import { at, simulateTrack, type Track } from './athlete/ride.ts'
 import { scoreTrack, sumTrack, type Totals } from './athlete/score.ts'
 
@@ -50,29 +50,28 @@ export function makeFitFile(input: { startedAt: Date; seconds: number; seed?: nu
   const random = makeRandom('heartbeats', input.seed ?? 1)
   const start = fitTime(startMs)
   const end = start + totals.elapsedSeconds
-  return encodeFit([
-    makeFileId(start),
-    makeEvent(start, EVENT_TYPE.start),
-    ...Array.from({ length: input.seconds }, (_, i) => [
-      makeRecord(track, i),
-      makeBeat(track, i, random),
-    ]).flat(),
-    makeEvent(end, EVENT_TYPE.stopAll),
-    ...makeSums({ start, end, seconds: input.seconds }, totals),
-  ])
-}
-
-function makeFileId(createdAt: number): Message {
-  return {
+  const fileId: Message = {
     number: FILE_ID.message,
     fields: [
       [FILE_ID.type, 'enum', ACTIVITY_FILE],
       [1, 'uint16', DEVELOPMENT], // manufacturer
       [2, 'uint16', 1], // product
       [3, 'uint32z', 1], // serial number
-      [FILE_ID.createdAt, 'uint32', createdAt],
+      [FILE_ID.createdAt, 'uint32', start],
     ],
   }
+  const records = Array.from({ length: input.seconds }, (_, i): Message[] => {
+    // The interval between two heartbeats; empty where no heart rate was measured.
+    const beatS = 60 / at(track.hr, i) + BEAT_SPREAD_S * drawBell(random)
+    return [recordAt(track, i), { number: HRV.message, fields: [[HRV.time, 'uint16', beatS * 1_000]] }]
+  })
+  return encodeFit([
+    fileId,
+    makeEvent(start, EVENT_TYPE.start),
+    ...records.flat(),
+    makeEvent(end, EVENT_TYPE.stopAll),
+    ...sumMessages({ start, end, seconds: input.seconds }, totals),
+  ])
 }
 
 function makeEvent(time: number, type: number): Message {
@@ -86,7 +85,10 @@ function makeEvent(time: number, type: number): Message {
   }
 }
 
-function makeRecord(track: Track, place: number): Message {
+/** Temperature falls in the evening, respiration follows the heart, and the right leg works more as the left one tires. */
+function recordAt(track: Track, place: number): Message {
+  const hours = place / 3_600
+  const balance = OF_THE_RIGHT_LEG | Math.round(50.5 + Math.min(4, hours * 2))
   return {
     number: RECORD.message,
     fields: [
@@ -99,30 +101,15 @@ function makeRecord(track: Track, place: number): Message {
       [7, 'uint16', at(track.power, place)],
       [3, 'uint8', at(track.hr, place)],
       [4, 'uint8', at(track.cad, place)],
-      ...makeSensors(track, place),
+      [13, 'sint8', 24 - hours * 5],
+      [30, 'uint8', balance],
+      [108, 'uint16', (8 + at(track.hr, place) / 8) * 100],
     ],
   }
 }
 
-/** Temperature falls in the evening, respiration follows the heart, and the right leg works more as the left one tires. */
-function makeSensors(track: Track, place: number): Field[] {
-  const hours = place / 3_600
-  const balance = OF_THE_RIGHT_LEG | Math.round(50.5 + Math.min(4, hours * 2))
-  return [
-    [13, 'sint8', 24 - hours * 5],
-    [30, 'uint8', balance],
-    [108, 'uint16', (8 + at(track.hr, place) / 8) * 100],
-  ]
-}
-
-/** Makes the message of the interval between two heartbeats, ms; empty where no heart rate was measured. */
-function makeBeat(track: Track, place: number, random: Random): Message {
-  const seconds = 60 / at(track.hr, place) + BEAT_SPREAD_S * drawBell(random)
-  return { number: HRV.message, fields: [[HRV.time, 'uint16', seconds * 1_000]] }
-}
-
-/** Makes the messages that sum the ride up: one lap, one session, the activity. */
-function makeSums(time: { start: number; end: number; seconds: number }, totals: Totals): Message[] {
+/** Returns the messages that sum the ride up: one lap, one session, the activity. */
+function sumMessages(time: { start: number; end: number; seconds: number }, totals: Totals): Message[] {
   const common: Field[] = [
     [TIMESTAMP, 'uint32', time.end],
     [254, 'uint16', 0], // message index

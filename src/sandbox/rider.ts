@@ -1,9 +1,9 @@
-import { MINUTE } from '../kit/time.ts'
+import { DAY, MINUTE } from '../kit/time.ts'
 import {
   type Body,
+  bodyOf,
   type Load,
   type Loads,
-  makeBody,
   makeLoads,
   makeSignature,
   rest,
@@ -15,7 +15,7 @@ import { type Home, type PlannedActivity, planHistory } from './athlete/history.
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
 import { expectedLoad } from './athlete/ride-kinds.ts'
-import { makeOwnWorkouts, type Workout } from './athlete/workout-designs.ts'
+import { datedWorkouts, OWN_WORKOUTS, type Workout } from './athlete/workout-designs.ts'
 
 export type Rider = {
   username: string
@@ -73,8 +73,10 @@ export function makeRider(input: {
   home: Home
 }): Rider {
   const { username, password, seed, longestActivitySeconds, todayMs, home } = input
-  const body = makeBody(seed)
-  const workouts = makeOwnWorkouts({ username, todayMs })
+  const body = bodyOf(seed)
+  const prefix = username === 'rider' ? 'own' : `o${username.slice(0, 2)}`
+  const workouts = datedWorkouts(OWN_WORKOUTS, todayMs - 30 * DAY)
+  for (const workout of workouts) workout.path = workout.path.replace('own', prefix)
   const rider: Rider = { username, home, password, body, activities: new Map(), workouts }
   const plans = planHistory({ seed, count: input.activities, longestActivitySeconds, todayMs, home })
   let loads = makeLoads(body.daily)

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { answerActivity, answerActivityList } from './api/activity-answers.ts'
 import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
 import { answerUpload } from './api/upload-answer.ts'
 import { answerDefaultWorkouts, answerOwnWorkouts, answerWorkout } from './api/workout-answers.ts'
-import { makeServer, type RiderAnswer, type Route } from './http/http-server.ts'
+import { answerMessage, type RiderAnswer, type Route } from './http/http-server.ts'
 import { json, makeReply, ReplyError } from './http/reply.ts'
 import type { Request } from './http/request.ts'
 import { answerAuthorize, answerAuthorizeForm } from './oauth/authorize.ts'
@@ -11,7 +12,7 @@ import { findBearer } from './oauth/grant-book.ts'
 import { answerToken } from './oauth/token.ts'
 import type { Rider } from './rider.ts'
 import { STEERING_ROUTES } from './steer/steering-routes.ts'
-import { makeWorld, type World, type WorldOptions } from './world.ts'
+import { newWorld, type World, type WorldOptions } from './world.ts'
 
 export type SandboxOptions = WorldOptions & { port?: number }
 
@@ -22,11 +23,18 @@ export type Sandbox = { url: string; port: number; close(): Promise<void> }
  * Rejects with the system's error when the port is taken, and with ConfigError `sandbox_home`.
  */
 export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
-  const world = makeWorld(options)
+  const world = newWorld(options)
   const stopping = new AbortController()
   const place = { url: '', port: 0 }
   const routes = [...SERVICE_ROUTES, ...STEERING_ROUTES]
-  const server = makeServer({ world, routes, origin: () => place.url }, stopping.signal)
+  // Lenient on purpose: no Host header, no time limits of its own.
+  const server = createServer({ requireHostHeader: false, requestTimeout: 0 }, (message, response) => {
+    message.on('error', () => {})
+    response.on('error', () => {})
+    const deps = { world, routes, origin: place.url }
+    void answerMessage(deps, message, response, stopping.signal).catch(() => response.destroy())
+  })
+  server.on('clientError', (_error, socket) => socket.destroy())
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

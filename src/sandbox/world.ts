@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { DAY, SECOND } from '../kit/time.ts'
 import { type Home, homeIn } from './athlete/history.ts'
 import { makeRandom } from './athlete/random.ts'
-import { makeDefaultWorkouts, type Workout } from './athlete/workout-designs.ts'
+import { DEFAULT_WORKOUTS, datedWorkouts, type Workout } from './athlete/workout-designs.ts'
 import type { Fault } from './http/faults.ts'
-import { makeClients, type RegisteredClient } from './oauth/clients.ts'
-import { makeGrantBook } from './oauth/grant-book.ts'
+import { clientsOf, type RegisteredClient } from './oauth/clients.ts'
+import type { GrantBook } from './oauth/grant-book.ts'
 import { makeRider, type Rider } from './rider.ts'
 
 /** The state of one sandbox, in memory only. */
-export type World = ReturnType<typeof makeWorld>
+export type World = ReturnType<typeof newWorld>
 
 export type WorldOptions = {
   /** How many activities the first rider has done. */
@@ -33,11 +33,15 @@ const SECOND_ACTIVITIES = 12
 /** On another continent than the first. */
 const SECOND_HOME = 'Pacific/Auckland'
 
-/** Makes a world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
-export function makeWorld(options: WorldOptions) {
-  const settings = makeSettings(options)
+/** Returns a new world: both riders with their histories up to yesterday, no grants, no faults. Throws ConfigError `sandbox_home`. */
+export function newWorld(options: WorldOptions) {
   const { activities = 150, longestActivitySeconds = Number.POSITIVE_INFINITY, seed = 1 } = options
   const { clients = [], now = () => new Date() } = options
+  const settings: Settings = {
+    ...SETTINGS,
+    sample_delay_ms: options.sampleDelayMs ?? SETTINGS.sample_delay_ms,
+    access_token_seconds: options.accessTokenSeconds ?? SETTINGS.access_token_seconds,
+  }
   const todayMs = Math.floor(now().getTime() / DAY) * DAY
   const rider = (username: string, seed: number, activities: number, home: Home) =>
     [
@@ -53,9 +57,14 @@ export function makeWorld(options: WorldOptions) {
       rider('rider', seed, activities, homeIn(options.home)),
       rider('second', seed + 1_000, Math.min(activities, SECOND_ACTIVITIES), homeIn(SECOND_HOME)),
     ]),
-    defaultWorkouts: makeDefaultWorkouts(todayMs),
-    clients: makeClients(clients),
-    grants: makeGrantBook(),
+    defaultWorkouts: datedWorkouts(DEFAULT_WORKOUTS, todayMs - 400 * DAY),
+    clients: clientsOf(clients),
+    grants: {
+      grants: new Map(),
+      codes: new Map(),
+      access: new Map(),
+      refresh: new Map(),
+    } satisfies GrantBook,
     /** Riders signed in with a browser, by session cookie. */
     sessions: new Map<string, { username: string; csrf: string }>(),
     counts: makeCounts(),
@@ -116,27 +125,23 @@ export const settingsSchema = z.strictObject({
 
 export type Settings = z.infer<typeof settingsSchema>
 
-/** A week (service document, Limits). */
-const ACCESS_TOKEN_SECONDS = (7 * DAY) / SECOND
-/** Two weeks, the default of the service's library. */
-const REFRESH_TOKEN_SECONDS = (14 * DAY) / SECOND
-
-function makeSettings({ sampleDelayMs, accessTokenSeconds }: WorldOptions): Settings {
-  return {
-    list_cap: null,
-    dates: 'utc',
-    sample_delay_ms: sampleDelayMs ?? 2_000,
-    duplicate_uploads: 'twin',
-    reuse_revokes_grant: false,
-    access_token_seconds: accessTokenSeconds ?? ACCESS_TOKEN_SECONDS,
-    refresh_token_seconds: REFRESH_TOKEN_SECONDS,
-    clock_skew_ms: 0,
-    latency_ms: 0,
-    body_timeout_ms: 30_000,
-    number_texts: false,
-    workout_dialect: 'both',
-    wotd_type: 'auto',
-  }
+/** The settings of a new world. */
+const SETTINGS: Settings = {
+  list_cap: null,
+  dates: 'utc',
+  sample_delay_ms: 2_000,
+  duplicate_uploads: 'twin',
+  reuse_revokes_grant: false,
+  /** A week (service document, Limits). */
+  access_token_seconds: (7 * DAY) / SECOND,
+  /** Two weeks, the default of the service's library. */
+  refresh_token_seconds: (14 * DAY) / SECOND,
+  clock_skew_ms: 0,
+  latency_ms: 0,
+  body_timeout_ms: 30_000,
+  number_texts: false,
+  workout_dialect: 'both',
+  wotd_type: 'auto',
 }
 
 /** Makes counts of what is requested from now on; requests by method and route pattern. */

@@ -23,7 +23,7 @@ export const answerTrainingInfo: RiderAnswer = ({ world, rider }, request) => {
     // Slightly more than the load that keeps the training load constant.
     targetXSS: withTotal({ low: tl.low * 1.08, high: tl.high * 1.1, peak: tl.peak * 1.1 }),
     source: 'Improvement Rate',
-    wotd: makeWorkoutOfTheDay({ world, rider }, { nowMs, format, origin: request.origin }),
+    wotd: workoutOfTheDay({ world, rider }, { nowMs, format, origin: request.origin }),
   })
 }
 
@@ -34,16 +34,15 @@ export const answerWorkoutDownload: RiderAnswer = ({ world, rider }, _request, p
   if (!named || !workout) return refuse(404, 'no such workout file')
   const signature = riderSignature(rider, world.now().getTime())
   const attachment = { 'content-disposition': `attachment; filename="${workout.path}.${named[2]}"` }
-  if (named[2] === 'zwo')
-    return makeReply(200, 'application/xml', makeZwoFile(workout, signature), attachment)
-  return makeReply(200, 'text/plain; charset=utf-8', makeErgFile(workout, signature), attachment)
+  if (named[2] === 'zwo') return makeReply(200, 'application/xml', formatZwo(workout, signature), attachment)
+  return makeReply(200, 'text/plain; charset=utf-8', formatErg(workout, signature), attachment)
 }
 
 /**
- * Makes the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix it.
+ * Returns the workout of the day: None on Mondays, Scheduled at weekends, Forecast on other days, unless the settings fix it.
  * The url comes only with a format.
  */
-function makeWorkoutOfTheDay(
+function workoutOfTheDay(
   deps: { world: World; rider: Rider },
   input: { nowMs: number; format: string; origin: string },
 ) {
@@ -70,8 +69,8 @@ function withTotal(load: Load) {
   return { ...load, total: totalOf(load) }
 }
 
-/** Makes the ERG file of a workout: minutes and watts, two points for each step. */
-function makeErgFile(workout: Workout, signature: Signature): string {
+/** Formats a workout as an ERG file: minutes and watts, two points for each step. */
+function formatErg(workout: Workout, signature: Signature): string {
   let minutes = 0
   const lines: string[] = []
   for (const step of stepsOf(resolveSets(workout, signature))) {
@@ -95,8 +94,8 @@ function makeErgFile(workout: Workout, signature: Signature): string {
   ].join('\r\n')
 }
 
-/** Makes the ZWO file of a workout: XML, power as shares of Threshold Power. */
-function makeZwoFile(workout: Workout, signature: Signature): string {
+/** Formats a workout as a ZWO file: XML, power as shares of Threshold Power. */
+function formatZwo(workout: Workout, signature: Signature): string {
   const share = (watts: number) => (watts / signature.ftp).toFixed(3)
   const elements = resolveSets(workout, signature).map((set) => {
     if (set.power_rest === undefined || set.duration_rest === undefined) {

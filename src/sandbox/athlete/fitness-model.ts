@@ -60,8 +60,8 @@ export type Signature = { ftp: number; ltp: number; hie: number; pp: number }
 /** The properties of a rider: weight, the signature without training, the usual daily load. */
 export type Body = { weightKg: number; base: Signature; daily: Load }
 
-/** Makes the body of a rider; another seed gives a larger or smaller one. */
-export function makeBody(seed: number): Body {
+/** Returns the body of a rider; another seed gives a larger or smaller one. */
+export function bodyOf(seed: number): Body {
   const size = 1 + ((Math.abs(seed) % 7) - 3) * 0.04
   return {
     weightKg: Math.round(720 * size) / 10,

@@ -36,7 +36,8 @@ function intervals(target: Target, seconds: number, count: number, rest: [share:
   return [warmUp, block, coolDown]
 }
 
-const DEFAULTS: readonly Design[] = [
+/** What every rider sees. */
+export const DEFAULT_WORKOUTS: readonly Design[] = [
   {
     path: 'df0easyspin00001',
     name: 'Easy Spin',
@@ -67,7 +68,8 @@ const DEFAULTS: readonly Design[] = [
   },
 ]
 
-const OWN: readonly Design[] = [
+/** What each rider has; the paths of a second rider begin otherwise. */
+export const OWN_WORKOUTS: readonly Design[] = [
   {
     path: 'own0tempo0000001',
     name: 'Lunch Tempo',
@@ -91,22 +93,9 @@ const OWN: readonly Design[] = [
   },
 ]
 
-/** Makes the default workouts, which every rider sees. */
-export function makeDefaultWorkouts(todayMs: number): Workout[] {
-  return DEFAULTS.map((design, i) => asOf(design, todayMs - (400 + i) * DAY))
-}
-
-/** Makes the workouts of one rider. */
-export function makeOwnWorkouts(rider: { username: string; todayMs: number }): Workout[] {
-  const prefix = rider.username === 'rider' ? 'own' : `o${rider.username.slice(0, 2)}`
-  return OWN.map((design, i) => {
-    const path = design.path.replace('own', prefix)
-    return { ...asOf(design, rider.todayMs - (30 + i) * DAY), path }
-  })
-}
-
-function asOf(design: Design, modifiedMs: number): Workout {
-  return { ...design, modifiedMs, deleted: false }
+/** Returns the workouts of designs: the first is changed last, at `newestMs`, each other a day before. */
+export function datedWorkouts(designs: readonly Design[], newestMs: number): Workout[] {
+  return designs.map((design, i) => ({ ...design, modifiedMs: newestMs - i * DAY, deleted: false }))
 }
 
 /** A set entry of a workout definition: watts and seconds. */

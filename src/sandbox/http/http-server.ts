@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sleep } from '../../kit/time.ts'
 import type { Rider } from '../rider.ts'
 import type { World } from '../world.ts'
@@ -8,32 +8,16 @@ import { makeRequest, type Request } from './request.ts'
 
 const STEERING = '/_sandbox/'
 
-/**
- * Makes the HTTP server of a world, not listening yet. Lenient on purpose: no Host header, no time limits of its own.
- * `signal` ends every pause when the sandbox closes.
- */
-export function makeServer(
-  deps: { world: World; routes: readonly Route[]; origin: () => string },
-  signal: AbortSignal,
-): Server {
-  const server = createServer({ requireHostHeader: false, requestTimeout: 0 }, (message, response) => {
-    message.on('error', () => {})
-    response.on('error', () => {})
-    void answerMessage(deps, message, response, signal).catch(() => response.destroy())
-  })
-  server.on('clientError', (_error, socket) => socket.destroy())
-  return server
-}
-
-async function answerMessage(
-  deps: { world: World; routes: readonly Route[]; origin: () => string },
+/** Answers a request by its route, or with a fault that is set. `signal` ends every pause when the sandbox closes. */
+export async function answerMessage(
+  deps: { world: World; routes: readonly Route[]; origin: string },
   message: IncomingMessage,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const { world, routes } = deps
+  const { world, routes, origin } = deps
   const { settings } = world
-  const request = makeRequest(message, { origin: deps.origin(), bodyTimeoutMs: settings.body_timeout_ms })
+  const request = makeRequest(message, { origin, bodyTimeoutMs: settings.body_timeout_ms })
   response.sendDate = false
   response.setHeader('date', world.now().toUTCString())
   const found = findRoute(routes, request)

@@ -20,8 +20,8 @@ export function answerAuthorize(world: World, request: Request): Reply {
   const query = checkQuery(world, request)
   if (!('client' in query)) return query
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: query.action, failed: false }))
-  return html(200, makeConsentPage({ action: query.action, application: query.client.name, ...session }))
+  if (!session) return html(200, loginPage({ action: query.action, failed: false }))
+  return html(200, consentPage({ action: query.action, application: query.client.name, ...session }))
 }
 
 /** Answers the two forms of the authorize pages: signing in, and approving or denying. */
@@ -31,9 +31,9 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
   const form = await readForm(request)
   if (form.get('step') === 'login') return signIn(world, query, form)
   const session = findSession(world, request)
-  if (!session) return html(200, makeLoginPage({ action: query.action, failed: false }))
+  if (!session) return html(200, loginPage({ action: query.action, failed: false }))
   if (!sameText(session.csrf, form.get('csrf') ?? '')) {
-    return html(403, makeRefusalPage('The form is stale; go back and try again.'))
+    return html(403, refusalPage('The form is stale; go back and try again.'))
   }
   if (form.get('decision') !== 'approve') return sendBack(request, query, { error: 'access_denied' })
   const code = issueCode(world.grants, {
@@ -50,11 +50,11 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
 function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
   const client = world.clients.find(({ id }) => id === request.query.get('client_id'))
   if (!client?.grants.includes('authorization_code')) {
-    return html(400, makeRefusalPage('The application is not known.'))
+    return html(400, refusalPage('The application is not known.'))
   }
   const redirectUri = request.query.get('redirect_uri') ?? ''
   if (!client.mayRedirect(redirectUri)) {
-    return html(400, makeRefusalPage('The redirect address is not registered for this application.'))
+    return html(400, refusalPage('The redirect address is not registered for this application.'))
   }
   const challenge = readChallenge(request.query)
   const action = `${request.path}?${request.rawQuery}`
@@ -76,7 +76,7 @@ function readChallenge(query: URLSearchParams): Challenge | undefined | null {
 function signIn(world: World, query: AuthorizeQuery, form: URLSearchParams): Reply {
   const rider = world.riders.get(form.get('username') ?? '')
   if (!rider || !sameText(rider.password, form.get('password') ?? '')) {
-    return html(401, makeLoginPage({ action: query.action, failed: true }))
+    return html(401, loginPage({ action: query.action, failed: true }))
   }
   const id = makeSecret()
   world.sessions.set(id, { username: rider.username, csrf: makeSecret() })
@@ -102,10 +102,10 @@ function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 
-/** Makes the page where the rider signs in; the form goes back to the same address. */
-function makeLoginPage(input: { action: string; failed: boolean }): string {
+/** Returns the page where the rider signs in; the form goes back to the same address. */
+function loginPage(input: { action: string; failed: boolean }): string {
   const note = input.failed ? '<p role="alert">Wrong username or password.</p>' : ''
-  return makePage(
+  return page(
     'Sign in',
     `${note}<form method="post" action="${escapeMarkup(input.action)}">
 <input type="hidden" name="step" value="login">
@@ -116,14 +116,9 @@ function makeLoginPage(input: { action: string; failed: boolean }): string {
   )
 }
 
-/** Makes the page that names the application and the data it wants to see (GET /oauth/authorize). */
-function makeConsentPage(input: {
-  action: string
-  application: string
-  username: string
-  csrf: string
-}): string {
-  return makePage(
+/** Returns the page that names the application and the data it wants to see (GET /oauth/authorize). */
+function consentPage(input: { action: string; application: string; username: string; csrf: string }): string {
+  return page(
     `Allow ${input.application}?`,
     `<p><strong>${escapeMarkup(input.application)}</strong> asks for access to the data of ${escapeMarkup(input.username)}:</p>
 <ul><li>Activities</li><li>Workouts</li><li>Performance data</li></ul>
@@ -136,12 +131,12 @@ function makeConsentPage(input: {
   )
 }
 
-/** Makes the page for a request that must not be answered by a redirect. */
-function makeRefusalPage(reason: string): string {
-  return makePage('This request cannot be served', `<p>${escapeMarkup(reason)}</p>`)
+/** Returns the page for a request that must not be answered by a redirect. */
+function refusalPage(reason: string): string {
+  return page('This request cannot be served', `<p>${escapeMarkup(reason)}</p>`)
 }
 
-function makePage(title: string, body: string): string {
+function page(title: string, body: string): string {
   const head = `<meta charset="utf-8"><title>${escapeMarkup(title)}</title>`
   return `<!doctype html>\n<html lang="en"><head>${head}</head><body><h1>${escapeMarkup(title)}</h1>\n${body}\n</body></html>\n`
 }

@@ -29,8 +29,8 @@ const DEMO_APPLICATION: Client = {
 /** A client that only this sandbox has. */
 export type RegisteredClient = { id: string; secret: string; redirectUris?: readonly string[] }
 
-/** Makes the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
-export function makeClients(further: readonly RegisteredClient[]): Client[] {
+/** Returns the clients of a sandbox; a further one may use every grant, and its redirect addresses are compared exactly. */
+export function clientsOf(further: readonly RegisteredClient[]): Client[] {
   const registered = further.map(({ id, secret, redirectUris = [] }) => ({
     ...{ id, secret, name: id },
     grants: ['password', 'refresh_token', 'authorization_code'] as const,

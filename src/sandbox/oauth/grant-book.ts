@@ -17,20 +17,15 @@ type Code = {
 }
 
 /** Every grant, code and token issued. */
-export type GrantBook = ReturnType<typeof makeGrantBook>
+export type GrantBook = {
+  grants: Map<string, Grant>
+  codes: Map<string, Code>
+  access: Map<string, Pick<Code, 'grantId' | 'expiresMs'>>
+  refresh: Map<string, Pick<Code, 'grantId' | 'expiresMs' | 'used'>>
+}
 
 /** A program exchanges a code at once; a minute is enough for a person who pastes it. */
 const CODE_MS = 60_000
-
-/** Makes an empty book. */
-export function makeGrantBook() {
-  return {
-    grants: new Map<string, Grant>(),
-    codes: new Map<string, Code>(),
-    access: new Map<string, Pick<Code, 'grantId' | 'expiresMs'>>(),
-    refresh: new Map<string, Pick<Code, 'grantId' | 'expiresMs' | 'used'>>(),
-  }
-}
 
 /** Records a grant of a rider to a client. */
 export function recordGrant(book: GrantBook, input: Omit<Grant, 'id'>): Grant {
