@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { type Logger, pino, stdSerializers } from 'pino'
 import { nameSourceLines } from './kit/program-folder.ts'
 import { escapeDelete, nameControlsInJson } from './kit/text.ts'
 
@@ -24,9 +24,12 @@ const REDACTED = [
 
 /**
  * Opens the log on standard error, because standard output is for the answer of a verb: JSON lines, or readable lines on a
- * terminal, with secrets redacted by property name.
+ * terminal, with secrets redacted by property name. Control characters are escaped, so that texts of the service cannot control
+ * the terminal; JSON allows some of them, and a terminal may show those lines later.
  */
 export async function openLog(options: { level: string; terminal: boolean }): Promise<Logger> {
+  const lines = options.terminal ? await openReadableLines() : pino.destination({ dest: 2, sync: true })
+  const escapeLine = options.terminal ? nameControlsInJson : escapeDelete
   return pino(
     {
       level: options.level,
@@ -35,33 +38,20 @@ export async function openLog(options: { level: string; terminal: boolean }): Pr
       serializers: { error: stdSerializers.errWithCause },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    options.terminal ? await openTerminalStream() : makeLineStream(),
+    { write: (line: string) => void lines.write(nameSourceLines(escapeLine(line))) },
   )
 }
 
-/**
- * Opens a stream of readable lines on standard error. Control characters are escaped, so that texts of the service cannot
- * control the terminal.
- */
-async function openTerminalStream(): Promise<DestinationStream> {
+/** Opens a stream on standard error that makes readable lines of JSON lines. */
+async function openReadableLines() {
   // Loaded for terminals alone: it is as large as the rest of the log.
   const { default: pretty } = await import('pino-pretty')
-  const readable = pretty({
+  return pretty({
     destination: 2,
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname',
   })
-  return { write: (line) => void readable.write(nameSourceLines(nameControlsInJson(line))) }
-}
-
-/**
- * Makes a stream of JSON lines on standard error. Control characters that JSON allows are escaped, because a terminal may show
- * the lines later.
- */
-function makeLineStream(): DestinationStream {
-  const lines = pino.destination({ dest: 2, sync: true })
-  return { write: (line) => void lines.write(nameSourceLines(escapeDelete(line))) }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -39,11 +39,6 @@ export async function writePasswordFile(dataDir: string, access: Access): Promis
   const line = `127.0.0.1:${access.port}:${DATABASE}:${USER}:${access.password}\n`
   if ((await readFile(path, 'utf8').catch(() => '')) !== line) await writeDurably(path, line)
   return path
-}
-
-/** Makes a random password, 192 bits in hexadecimal. */
-export function makePassword(): string {
-  return randomBytes(24).toString('hex')
 }
 
 /** Chooses a free port on 127.0.0.1 by listening on it for a moment: `preferred` when that is free. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +12,6 @@ import {
   type Access,
   chooseFreePort,
   isPortFree,
-  makePassword,
   readAccess,
   writeAccess,
   writePasswordFile,
@@ -235,7 +235,7 @@ async function prepare(dataDir: string) {
   const runAs = await detectRunAs(binaries, dataDir)
   await stopOrphans(join(dataDir, 'postgres'))
   const kept = await readAccess(dataDir)
-  const password = kept?.password ?? makePassword()
+  const password = kept?.password ?? randomBytes(24).toString('hex')
   const fresh = await prepareCluster({ runAs, binaries }, { dataDir, password })
   if (!kept && !fresh) await setPassword({ runAs, binaries }, { dataDir, password })
   return { binaries, runAs, password, keptPort: kept?.port }

@@ -31,7 +31,14 @@ const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534',
  * Throws ConfigError `embedded_unavailable` when the programs do not run here, `embedded_unreachable` when no way does.
  */
 export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
-  const env = makeEnvironment(binaries)
+  // The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
+  const env: Record<string, string> = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LC_ALL: 'C',
+  }
+  if (binaries.libraries) {
+    env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
+  }
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const plain: RunAs = { prefix: [], switchUser: false, owner: self, env }
   const probe = await tryRun(plain, binaries, dataDir)
@@ -91,18 +98,6 @@ export async function createOwnDirectory(runAs: RunAs, directory: string): Promi
 /** Returns the last line of the output, for an error message. */
 function lastLine(output: string): string {
   return output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
-}
-
-// The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
-function makeEnvironment(binaries: Binaries): Record<string, string> {
-  const env: Record<string, string> = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LC_ALL: 'C',
-  }
-  if (binaries.libraries) {
-    env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
-  }
-  return env
 }
 
 function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Finished> {

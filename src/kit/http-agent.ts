@@ -26,7 +26,7 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
     ...direct,
     proxyTls: limit,
     requestTls: limit,
-    clientFactory: (proxy, options) => makeTunnelPool(proxy, options, connectMs),
+    clientFactory: (proxy, options) => tunnelPool(proxy, options, connectMs),
     // An empty text prevents the library from reading the environment.
     httpProxy: proxies.http ?? '',
     httpsProxy: proxies.https ?? '',
@@ -48,10 +48,10 @@ export function makeAgent(proxies: Proxies | undefined, options: { connectMs: nu
 }
 
 /**
- * Makes the connections to one proxy, each of which becomes a tunnel. Every failure is an error of ours: undici would take a connection
+ * Returns the connections to one proxy, each of which becomes a tunnel. Every failure is an error of ours: undici would take a connection
  * that the proxy closes for one that was idle, and connect again at once, thousands of times.
  */
-function makeTunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
+function tunnelPool(proxy: URL, options: Pool.Options, connectMs: number): Pool {
   const fail = (what: string, cause: unknown): never => {
     const message = `the proxy ${proxy.origin} ${what}; look at HTTPS_PROXY and HTTP_PROXY; run: musette config`
     throw new TransientError('proxy_failed', message, { cause })

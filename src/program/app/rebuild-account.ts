@@ -67,7 +67,7 @@ export async function rebuildAccount(
     /** activities that an earlier rebuild, which was stopped, has done */
     earlier: documents.length - todo.length,
   }
-  const keepProgress = paths ? undefined : makeProgress(store, accountId, stopped)
+  const keepProgress = paths ? undefined : progressRecorder(store, accountId, stopped)
   const vacuum = makeSamplesVacuum({ store, log })
   await store.transaction((tx) =>
     recordRunsAbandoned(tx, { startedBefore: new Date(), accountId, resource: REBUILD }),
@@ -120,8 +120,8 @@ async function findStopped(store: Store, accountId: number): Promise<RebuildProg
   return agoMs >= 0 && agoMs < GOES_ON_WITHIN_MS ? progress : undefined
 }
 
-/** Makes the function that records how far a rebuild has come, after each batch. */
-function makeProgress(store: Store, accountId: number, stopped: RebuildProgress | undefined) {
+/** Returns the function that records how far a rebuild has come, after each batch. */
+function progressRecorder(store: Store, accountId: number, stopped: RebuildProgress | undefined) {
   const startedAt = stopped?.startedAt ?? systemClock()
   const failed = new Set(stopped?.failed)
   let through = stopped?.through ?? 0

@@ -63,12 +63,12 @@ export const completeVerb: Verb = {
   help: undefined,
   add: (program) =>
     program.command('complete [words...]', { hidden: true }).action((words: string[]) => {
-      for (const line of makeCompletions(program, words)) process.stdout.write(`${line}\n`)
+      for (const line of completionsOf(program, words)) process.stdout.write(`${line}\n`)
     }),
 }
 
-/** Makes what may stand in the place of the last word, each with a tab and its description. */
-function makeCompletions(program: Command, words: readonly string[]): string[] {
+/** Returns what may stand in the place of the last word, each with a tab and its description. */
+function completionsOf(program: Command, words: readonly string[]): string[] {
   const help = program.createHelp()
   const current = words.at(-1) ?? ''
   let command = program

@@ -18,7 +18,7 @@ import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import type { Config } from '../config/config.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
-import { loadCatalog, makeFeatureHandlers } from '../frame/feature-jobs.ts'
+import { featureHandlers, loadCatalog } from '../frame/feature-jobs.ts'
 import type { FactsApp } from '../frame/findings/facts.ts'
 import { assertNotExposed, openWeb } from '../web/web.ts'
 import { openAccountWatch } from './account-watch.ts'
@@ -104,7 +104,7 @@ async function openParts(
     const jobs = await openJobs(
       {
         log,
-        handlers: { ...makeHandlers(app, () => jobs), ...makeFeatureHandlers({ ...app, startedAt }) },
+        handlers: { ...makeHandlers(app, () => jobs), ...featureHandlers(app, startedAt) },
         signal: input.signal,
         accounts: async () => {
           const accounts = await app.store.read(findAccounts)

@@ -40,9 +40,7 @@ const NEW_WITHIN_MS = 14 * DAY
 /** Makes the handler of each of core's jobs; `jobs` is a function because the queue needs the handlers first. */
 export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
   const { store, mirror } = app
-  const logProgress = makeProgressLog(app)
-  const prune = makePruning(app)
-  const updateZones = makeZoneUpdates(app)
+  const swept: Swept = { prunedAt: undefined, newestChange: undefined, progressLoggedAt: 0 }
   return {
     'poll-activities': besidePasses(app, async (account, { signal }) => {
       const { inserted, marked } = await pollActivities(mirror, { account, signal })
@@ -87,10 +85,10 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
         (await findPasses(tx)).length > 0 ? [] : findAccountsWithWanted(tx, mirror.now()),
       )
       for (const account of due) wanted += await enqueueWanted(app, jobs(), account)
-      await logProgress(wanted)
-      await updateZones()
+      await logProgress(app, swept, wanted)
+      await updateZones(app, swept)
       if (wanted === 0) await mirror.vacuum.whenIdle()
-      await prune()
+      await prune(app, swept)
       return undefined
     },
     ...makeTrainingHandlers(app),
@@ -194,32 +192,29 @@ function besidePasses<P extends { accountId: number }>(
   })
 }
 
+/** What the earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
+type Swept = { prunedAt: number | undefined; newestChange: number | undefined; progressLoggedAt: number }
+
 /** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
 const PRUNE_EVERY_MS = DAY
 
-/** Makes the function that deletes old bookkeeping rows of all accounts: at each call until none is left, then once a day. */
-function makePruning(app: Pick<App, 'store' | 'mirror'>): () => Promise<void> {
-  let doneAt: number | undefined
-  return async () => {
-    const now = app.mirror.now().getTime()
-    if (doneAt !== undefined && Math.abs(now - doneAt) < PRUNE_EVERY_MS) return
-    let deleted = 0
-    for (const { accountId } of await app.store.read(findAccounts)) {
-      deleted += await pruneBookkeeping(app, accountId)
-    }
-    if (deleted === 0) doneAt = now
+/** Deletes old bookkeeping rows of all accounts: in each sweep until none is left, then once a day. */
+async function prune(app: Pick<App, 'store' | 'mirror'>, swept: Swept): Promise<void> {
+  const now = app.mirror.now().getTime()
+  if (swept.prunedAt !== undefined && Math.abs(now - swept.prunedAt) < PRUNE_EVERY_MS) return
+  let deleted = 0
+  for (const { accountId } of await app.store.read(findAccounts)) {
+    deleted += await pruneBookkeeping(app, accountId)
   }
+  if (deleted === 0) swept.prunedAt = now
 }
 
-/** Makes the function that finds all time zones again when the change feed has grown since its last call. */
-function makeZoneUpdates(app: Pick<App, 'store' | 'log'>): () => Promise<void> {
-  let seen: number | undefined
-  return async () => {
-    const newest = await app.store.read(findNewestChange)
-    if (newest === seen) return
-    await updateAllTimeZones(app)
-    seen = newest
-  }
+/** Finds all time zones again when the change feed has grown since the last sweep. */
+async function updateZones(app: Pick<App, 'store' | 'log'>, swept: Swept): Promise<void> {
+  const newest = await app.store.read(findNewestChange)
+  if (newest === swept.newestChange) return
+  await updateAllTimeZones(app)
+  swept.newestChange = newest
 }
 
 /** How often the progress of a long backfill is logged. */
@@ -227,22 +222,23 @@ const PROGRESS_EVERY_MS = MINUTE
 /** The progress of fewer activities is not logged, because they are fetched within seconds. */
 const PROGRESS_FROM = 20
 
-/** Makes the function that logs, once a minute at most, how many activities of each account are left to fetch. */
-function makeProgressLog(app: Pick<App, 'store' | 'log' | 'mirror'>): (left: number) => Promise<void> {
-  let loggedAt = 0
-  return async (left) => {
-    const now = app.mirror.now().getTime()
-    if (left < PROGRESS_FROM || Math.abs(now - loggedAt) < PROGRESS_EVERY_MS) return
-    loggedAt = now
-    for (const status of await app.store.read(findAccountStatuses)) {
-      const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = status
-      if (wanted < PROGRESS_FROM) continue
-      const pace = rate !== null && { perMinute: Math.round(rate) }
-      const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
-      app.log.info(
-        { account, done: activities - wanted, total: activities, ...pace, ...toGo },
-        'fetching activities',
-      )
-    }
+/** Logs, once a minute at most, how many activities of each account are left to fetch. */
+async function logProgress(
+  app: Pick<App, 'store' | 'log' | 'mirror'>,
+  swept: Swept,
+  left: number,
+): Promise<void> {
+  const now = app.mirror.now().getTime()
+  if (left < PROGRESS_FROM || Math.abs(now - swept.progressLoggedAt) < PROGRESS_EVERY_MS) return
+  swept.progressLoggedAt = now
+  for (const status of await app.store.read(findAccountStatuses)) {
+    const { account, activities, wanted, fetched_per_minute: rate, seconds_to_go: seconds } = status
+    if (wanted < PROGRESS_FROM) continue
+    const pace = rate !== null && { perMinute: Math.round(rate) }
+    const toGo = seconds !== null && { toGo: formatDuration(seconds * SECOND) }
+    app.log.info(
+      { account, done: activities - wanted, total: activities, ...pace, ...toGo },
+      'fetching activities',
+    )
   }
 }

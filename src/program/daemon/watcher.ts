@@ -3,8 +3,7 @@ import { isDroppable } from '../../core/fit/fit-names.ts'
 import type { Jobs } from '../../core/jobs/jobs.ts'
 import { findAccount, findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
-import type { Store } from '../../core/store/store.ts'
-import { recordWaitingFiles, type WaitingReport } from '../../core/store/uploads/waiting-files.ts'
+import { recordWaitingFiles } from '../../core/store/uploads/waiting-files.ts'
 import { importFile } from '../../core/upload/import-file.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { joinSignals, MINUTE, SECOND } from '../../kit/time.ts'
@@ -13,6 +12,9 @@ import { makeUploadDeps } from '../app/files/upload-files.ts'
 
 /** Files that are due at nearly the same moment are imported in one scan. */
 const TOGETHER_MS = 2 * SECOND
+
+/** An unchanged report is written again after this time, to show that the folder is still watched. */
+const SHOWN_AGAIN_MS = 10 * MINUTE
 
 /**
  * Opens the drop folder of this process and imports its files. Each file is sent by the process that watches its folder, because
@@ -28,8 +30,8 @@ export async function openWatcher(
   const deps = makeUploadDeps(app, async (activity) => {
     await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
   })
-  const shown = makeShown(store)
-  const dueUploads = makeDueUploads(() => {
+  let shown = { text: '', at: Number.NEGATIVE_INFINITY }
+  const dueUploads = openDueUploads(() => {
     folder
       .retryWaiting()
       .catch((error: unknown) => log.warn({ reason: errorLine(error) }, 'drop folder: no scan'))
@@ -56,7 +58,15 @@ export async function openWatcher(
         if (outcome.action === 'wait') dueUploads.put(file, outcome)
         return outcome
       },
-      show: (waiting) => shown({ folder: dir, waiting, lookedAt: deps.now() }),
+      async show(waiting) {
+        const lookedAt = deps.now()
+        const [text, at] = [JSON.stringify(waiting), lookedAt.getTime()]
+        if (text === shown.text && at - shown.at < SHOWN_AGAIN_MS) return
+        await store.transaction((tx) =>
+          recordWaitingFiles(tx, { folder: dir, waiting, lookedAt, isFirst: shown.text === '' }),
+        )
+        shown = { text, at }
+      },
     },
     { dir, polling, afterUpload, isDroppable },
   )
@@ -73,7 +83,7 @@ export async function openWatcher(
 type Wait = { action: 'wait'; dueAt?: Date; reason?: string }
 
 /** Remembers the next time of each waiting file, and calls `onDue` then, so that files are not read too early or too late. */
-function makeDueUploads(onDue: () => void) {
+function openDueUploads(onDue: () => void) {
   const waits = new Map<string, Wait & { dueAt: Date }>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -106,20 +116,5 @@ function makeDueUploads(onDue: () => void) {
       closed = true
       clearTimeout(timer)
     },
-  }
-}
-
-/** An unchanged report is written again after this time, to show that the folder is still watched. */
-const SHOWN_AGAIN_MS = 10 * MINUTE
-
-/** Makes the function that records a folder's report in the database when it has changed or its last record is old. */
-function makeShown(store: Store) {
-  let shown = { text: '', at: Number.NEGATIVE_INFINITY }
-  return async (report: WaitingReport): Promise<void> => {
-    const text = JSON.stringify(report.waiting)
-    const at = report.lookedAt.getTime()
-    if (text === shown.text && at - shown.at < SHOWN_AGAIN_MS) return
-    await store.transaction((tx) => recordWaitingFiles(tx, { ...report, isFirst: shown.text === '' }))
-    shown = { text, at }
   }
 }

@@ -21,11 +21,8 @@ export async function loadCatalog(config: Config, features: Features): Promise<C
   return { ...makeCoreCatalog(config), ...Object.fromEntries(ofFeatures) }
 }
 
-/** Makes the handlers of the features' jobs in a daemon that began at `startedAt`. */
-export function makeFeatureHandlers({
-  startedAt,
-  ...app
-}: App & FactsApp & { features: Features; startedAt: Date }): Handlers {
+/** Returns the handlers of the features' jobs in a daemon that began at `startedAt`. */
+export function featureHandlers(app: App & FactsApp & { features: Features }, startedAt: Date): Handlers {
   return Object.fromEntries(
     jobsOf(app.features).map(([name, { run }]) => [
       name,

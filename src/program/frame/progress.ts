@@ -33,10 +33,10 @@ export function makeProgressLine(
   now = Date.now,
   terminal: Terminal = process.stderr,
 ): ProgressLine {
-  return context.terminal ? makeMovingLine(terminal, what, now) : makePlainLines(context, what, now)
+  return context.terminal ? movingLine(terminal, what, now) : plainLines(context, what, now)
 }
 
-function makeMovingLine(terminal: Terminal, what: string, now: () => number): ProgressLine {
+function movingLine(terminal: Terminal, what: string, now: () => number): ProgressLine {
   const startedAt = now()
   let drawnAt: number | undefined
   return {
@@ -67,7 +67,7 @@ function withBar(sentence: string, share: number, width: number): string {
   return `${sentence}  ${'━'.repeat(full)}${'─'.repeat(length - full)}`
 }
 
-function makePlainLines({ note }: Pick<Context, 'note'>, what: string, now: () => number): ProgressLine {
+function plainLines({ note }: Pick<Context, 'note'>, what: string, now: () => number): ProgressLine {
   const startedAt = now()
   let lastAt = startedAt
   return {

@@ -59,7 +59,7 @@ export async function loadStates(features: FactsApp['features']): Promise<Featur
 }
 
 /** The state of the database and of the folders at one moment. Each part is read when it is first used, and once. */
-export type Facts = ReturnType<typeof makeParts> & {
+export type Facts = ReturnType<typeof partsOf> & {
   /** what a feature finds, once for each function */
   once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
 }
@@ -68,7 +68,7 @@ export type Facts = ReturnType<typeof makeParts> & {
 export function makeFacts(app: FactsApp, now: Date): Facts {
   const found = new Map<unknown, Promise<unknown>>()
   const facts: Facts = {
-    ...makeParts(app, now),
+    ...partsOf(app, now),
     once<T>(find: (facts: Facts) => Promise<T>) {
       const known = found.get(find) ?? find(facts)
       found.set(find, known)
@@ -78,7 +78,7 @@ export function makeFacts(app: FactsApp, now: Date): Facts {
   return facts
 }
 
-function makeParts({ config, store, features }: FactsApp, now: Date) {
+function partsOf({ config, store, features }: FactsApp, now: Date) {
   const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
   const identity = part(findIdentity)
   const states = once(() => loadStates(features))
