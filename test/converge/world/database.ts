@@ -27,7 +27,9 @@ export async function openRunDatabase(url: string): Promise<RunDatabase> {
       )
     },
     async reset() {
-      await client.query('truncate training.accounts, training.samples, training.drift, training.fit_records cascade')
+      await client.query(
+        'truncate training.accounts, training.samples, training.drift, training.fit_records cascade',
+      )
     },
     close: () => client.end(),
   }
