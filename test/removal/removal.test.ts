@@ -8,21 +8,16 @@ import { openTempDir } from '../kit/temp-dir.ts'
 import { copyWithout, listDangling } from './remove-feature.ts'
 
 const NAMES = FEATURES.map(({ name }) => name)
-/** One by chance, or REMOVE=name; with WHOLE=1 each is removed. */
+/** One by chance, or REMOVE=name; with WHOLE=1 each is removed, and all of them at once. */
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000))
 const chosen = process.env.REMOVE ?? (NAMES[seed % NAMES.length] as string)
 process.stderr.write(
   `musette tests: removes the feature ${chosen}; again with SEED=${seed} or REMOVE=${chosen}\n`,
 )
 
-/** The tests of core and program, and the kit of all tests: none of them goes with a feature. */
-const KEPT_TESTS = [
-  'test/core/',
-  'test/kit/',
-  'test/program/app/',
-  'test/program/cli/',
-  'test/program/doctor/',
-]
+/** The tests that use no feature: none of them goes with one. */
+const CORE_TESTS = ['test/core/', 'test/kit/']
+const PROGRAM_TESTS = ['test/program/app/', 'test/program/cli/', 'test/program/doctor/']
 /** Those that take seconds and need no server. */
 const QUICK_TESTS = [
   'test/core/normalize/',
@@ -36,43 +31,52 @@ const QUICK_TESTS = [
   'test/program/doctor/commands',
 ]
 
-const LIMIT_MS = whole ? 3_600_000 : 600_000
-
-async function openCopyWithout(feature: string) {
+async function openCopyWithout(features: readonly string[]) {
   const folder = await openTempDir('removal')
   onTestFinished(() => folder.close())
-  return { copy: folder.path, removed: copyWithout(feature, folder.path) }
+  return { copy: folder.path, removed: copyWithout(features, folder.path) }
 }
 
+/** Tells what is wrong with a copy: what does not fit together, is not built, or fails. */
+async function findFaults(copy: string, tests: readonly string[]): Promise<string[]> {
+  const knip = ['--production', '--config', 'config/knip.json']
+  const faults = [
+    ...listDangling(copy, 'src'),
+    await run(copy, 'tsc', '--noEmit', '-p', 'tsconfig.json'),
+    // Libraries that only these features need are no fault of the core.
+    await run(copy, 'knip', ...knip, '--include', 'files,unresolved'),
+    await run(copy, 'node', 'config/setup.mjs', 'build'),
+    await run(copy, 'vitest', 'run', '--config', 'config/vitest.config.ts', ...tests),
+  ]
+  return faults.filter(Boolean)
+}
+
+const isOf = (folders: readonly string[]) => (path: string) =>
+  folders.some((folder) => path.startsWith(folder))
+
 it.each(whole ? NAMES : [chosen])(
-  'without the feature %s the program is built, nothing of it is left over, and core and program pass their tests',
-  { timeout: LIMIT_MS },
+  'without the feature %s the program is built, nothing of it is left over, and core and program pass their quick tests',
+  { timeout: 600_000 },
   async (feature) => {
-    const { copy, removed } = await openCopyWithout(feature)
-    expect(removed.filter((path) => KEPT_TESTS.some((folder) => path.startsWith(folder)))).toEqual([])
-    expect(listDangling(copy, 'src')).toEqual([])
-    expect(await run(copy, 'tsc', '--noEmit', '-p', 'tsconfig.json')).toBe('')
-    // Libraries that only this feature needs are no fault of the core.
-    expect(
-      await run(
-        copy,
-        'knip',
-        '--production',
-        '--config',
-        'config/knip.json',
-        '--include',
-        'files,unresolved',
-      ),
-    ).toBe('')
-    expect(await run(copy, 'node', 'config/setup.mjs', 'build')).toBe('')
-    const tests = whole ? KEPT_TESTS : ['--project', 'plain', ...QUICK_TESTS]
-    expect(await run(copy, 'vitest', 'run', '--config', 'config/vitest.config.ts', ...tests)).toBe('')
+    const { copy, removed } = await openCopyWithout([feature])
+    expect(removed.filter(isOf([...CORE_TESTS, ...PROGRAM_TESTS]))).toEqual([])
+    expect(await findFaults(copy, ['--project', 'plain', ...QUICK_TESTS])).toEqual([])
+  },
+)
+
+it.runIf(whole)(
+  'without any feature the program is built, and the core passes all its tests',
+  { timeout: 3_600_000 },
+  async () => {
+    const { copy, removed } = await openCopyWithout(NAMES)
+    expect(removed.filter(isOf(CORE_TESTS))).toEqual([])
+    expect(await findFaults(copy, CORE_TESTS)).toEqual([])
   },
 )
 
 it('a file of the core that imports a feature is named when that is removed', async () => {
   const planted = 'src/core/fit/planted.ts'
-  const { copy } = await openCopyWithout(chosen)
+  const { copy } = await openCopyWithout([chosen])
   const imported = relative(dirname(planted), `src/features/${chosen}/feature.ts`)
   writeFileSync(join(copy, planted), `import '${imported}'\n`)
   expect(listDangling(copy, 'src')).toEqual([planted])

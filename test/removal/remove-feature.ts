@@ -18,18 +18,20 @@ const SCANNER = 'dist/scan-rows.wasm'
 const LIST = 'src/features/index.ts'
 
 /**
- * Copies this checkout into a folder without a feature: its folder, its import and its name in the list, and the tests that import what
- * is gone, or a test that is. Returns those tests.
+ * Copies this checkout into a folder without some features: their folders, their imports and names in the list, and the tests that import
+ * what is gone, or a test that is. Returns those tests.
  */
-export function copyWithout(feature: string, copy: string): string[] {
+export function copyWithout(features: readonly string[], copy: string): string[] {
   cpSync(root, copy, { recursive: true, filter: (path) => !NOT_COPIED.includes(relative(root, path)) })
   linkLibraries(copy)
   // It takes seconds to compile and belongs to no feature.
   cpSync(join(root, SCANNER), join(copy, SCANNER))
-  rmSync(join(copy, 'src/features', feature), { recursive: true })
-  rmSync(join(copy, 'test/features', feature), { recursive: true, force: true })
   const list = join(copy, LIST)
-  writeFileSync(list, withoutFeature(readFileSync(list, 'utf8'), feature))
+  for (const feature of features) {
+    rmSync(join(copy, 'src/features', feature), { recursive: true })
+    rmSync(join(copy, 'test/features', feature), { recursive: true, force: true })
+    writeFileSync(list, withoutFeature(readFileSync(list, 'utf8'), feature))
+  }
   return removeDanglingTests(copy)
 }
 
