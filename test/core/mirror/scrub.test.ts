@@ -69,6 +69,23 @@ describe('comparing activities with the service', () => {
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
   })
 
+  it('asks for the list of a month again after a request that failed', async () => {
+    const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
+    const [path = ''] = paths
+    const startedAt = new Date(
+      String((await one(`select started_at from training.activities where path = '${path}'`))?.started_at),
+    )
+    await rig.steer('POST', 'faults', {
+      method: 'GET',
+      path: '/oauth/activity',
+      kind: 'status',
+      status: 400,
+      times: 1,
+    })
+    await expect(entryOf({ path, startedAt })).rejects.toMatchObject({ name: 'RejectedError' })
+    expect(await entryOf({ path, startedAt })).toMatchObject({ activity: { path } })
+  })
+
   it('finds an edit of samples alone, and records it with revision and feed row', async () => {
     const [path = ''] = paths
     await rig.edit(path, { sample: { hr: 77 } })
