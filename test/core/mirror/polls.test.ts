@@ -40,11 +40,15 @@ async function open() {
   }
   const cursor = async () =>
     (await rowsOf(store, 'select updated_from from training.sync_cursors'))[0]?.updated_from
-  return { at, url, lines, poll, cursor }
+  const changes = async () =>
+    (await rowsOf(store, 'select changed from training.sync_runs order by run_id')).map(
+      ({ changed }) => changed,
+    )
+  return { at, url, lines, poll, cursor, changes }
 }
 
 it('a poll lists what changed since the last one and an hour before, and what of it is new where there is something', async () => {
-  const { at, poll, cursor, lines } = await open()
+  const { at, poll, cursor, lines, changes } = await open()
   expect(new Set((await poll()).queries)).toEqual(new Set([undefined]))
   expect(await cursor()).toEqual(START)
   Object.assign(at, { ours: later(MINUTE), service: later(MINUTE + SECOND) })
@@ -54,6 +58,7 @@ it('a poll lists what changed since the last one and an hour before, and what of
   const { queries, ...counts } = await poll()
   expect(counts).toEqual({ listed: 1, inserted: 1, marked: 0, bad: 0 })
   expect(queries).toEqual([later(MINUTE + SECOND - HOUR), later(MINUTE - SECOND)])
+  expect(await changes()).toEqual([0, 0, 1])
   expect(lines.filter(({ level }) => level === 'warn')).toEqual([])
 })
 
