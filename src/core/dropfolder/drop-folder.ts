@@ -7,7 +7,7 @@ import { type Clock, MINUTE, SECOND } from '../../kit/time.ts'
 import { claimFile, finishFile, type ImportFile } from './claim-file.ts'
 import { type FolderReport, makeProblems, makeReporter } from './folder-report.ts'
 import { moveRecovery } from './move-to-folder.ts'
-import { makeMovedFiles } from './moved-files.ts'
+import { movedFiles } from './moved-files.ts'
 import { makeWriterReader, type ReadWriter } from './open-writers.ts'
 import { makeSeenFiles, type WaitReason } from './seen-files.ts'
 import { type Found, unfinishedBy, type WalkResult, walkFolder } from './walk-folder.ts'
@@ -71,7 +71,7 @@ export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOp
   const problems = makeProblems(log, now)
   const reporter = makeReporter({ log, seen, problems, ...(deps.show && { show: deps.show }) }, dir)
   const recoverMoves = moveRecovery(log)
-  const moved = makeMovedFiles({ log, now })
+  const moved = movedFiles({ log, now })
   const imports = makeSemaphore(options.concurrency ?? CONCURRENCY)
   const working = new Set<Promise<void>>()
   const every = options.scanEveryMs ?? SCAN_EVERY_MS

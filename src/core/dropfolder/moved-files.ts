@@ -10,10 +10,10 @@ const WATCHED_MS = 1 * HOUR
 /** The most remembered files; a large import forgets its first ones. */
 const MAX_WATCHED = 2_000
 
-export type MovedFiles = ReturnType<typeof makeMovedFiles>
+export type MovedFiles = ReturnType<typeof movedFiles>
 
-/** Makes an empty memory of the files that were moved within the last hour. */
-export function makeMovedFiles({ log, now }: { log: Logger; now: Clock }) {
+/** Returns an empty memory of the files that were moved within the last hour. */
+export function movedFiles({ log, now }: { log: Logger; now: Clock }) {
   const watched = new Map<string, { found: Found; path: Buffer; inode: number; untilMs: number }>()
   return {
     async add(found: Found, path: Buffer) {

@@ -29,8 +29,22 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
  * that leaves it is a TransientError (`database_unreachable`, `database_busy`), a ConfigError (`database_unmigrated`,
  * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
-export function openStore(deps: { log: Logger }, options: StoreOptions) {
-  const pool = makeStorePool(deps, options)
+export function openStore({ log }: { log: Logger }, options: StoreOptions) {
+  const settings = [
+    `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  ].join('; ')
+  const pool = makePool({
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? 10,
+    application_name: 'musette',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    silentMs: options.silentMs,
+    // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
+    onConnect: (client) => client.query(settings),
+  })
+  pool.on('error', (error) => log.warn({ reason: errorLine(error) }, 'lost an idle database connection'))
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect(pool)
     let broken = false
@@ -92,27 +106,6 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   } catch (error) {
     throw mapDatabaseError(error, 'connect')
   }
-}
-
-function makeStorePool(deps: { log: Logger }, options: StoreOptions): pg.Pool {
-  const settings = [
-    `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
-    `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
-  ].join('; ')
-  const pool = makePool({
-    connectionString: options.connectionString,
-    max: options.maxConnections ?? 10,
-    application_name: 'musette',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    silentMs: options.silentMs,
-    // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
-    onConnect: (client) => client.query(settings),
-  })
-  pool.on('error', (error) => {
-    deps.log.warn({ reason: errorLine(error) }, 'lost an idle database connection')
-  })
-  return pool
 }
 
 /** Work that one transaction at a time may do for one account, one service or one folder. */

@@ -51,21 +51,21 @@ export function encodeSamples(activities: readonly ActivitySamples[], { everyCol
   const known = (field: SampleField) =>
     everyColumn || activities.some(({ samples }) => hasValue(samples.columns[field], samples.count))
   const [doubles, reals] = [DOUBLES.filter(known), REALS.filter(known)]
-  const ordinals = activities.map(({ samples }) => makeOrdinals(samples.t, samples.count))
+  const ordinals = activities.map(({ samples }) => ordinalsOf(samples.t, samples.count))
   const numbered = everyColumn || ordinals.some((one) => one !== undefined)
-  function* makeChunks(): Generator<Buffer> {
+  function* chunks(): Generator<Buffer> {
     for (const [index, { activityId, samples }] of activities.entries()) {
       const { count, t, columns } = samples
       // Array.from, because `map` gives arrays of two kinds, and V8 would compile the loops below for both.
       const valuesOf = (fields: readonly SampleField[]) => Array.from(fields, (field) => columns[field])
       const ofActivity = numbered ? (ordinals[index] ?? new Int32Array(count)) : undefined
       const rows = { activityId, t, doubles: valuesOf(doubles), reals: valuesOf(reals), ordinals: ofActivity }
-      yield* makeRowChunks(rows, count)
+      yield* encodeRows(rows, count)
     }
   }
   return {
     columns: ['activity_id', 't', ...doubles, ...reals, ...(numbered ? ['ordinal'] : [])],
-    chunks: makeChunks(),
+    chunks: chunks(),
   }
 }
 
@@ -78,7 +78,7 @@ type Rows = {
   ordinals: Int32Array | undefined
 }
 
-function* makeRowChunks(rows: Rows, count: number): Generator<Buffer> {
+function* encodeRows(rows: Rows, count: number): Generator<Buffer> {
   const ordinalBytes = rows.ordinals ? INTEGER_BYTES : 0
   const rowBytes =
     FIXED_BYTES + rows.doubles.length * DOUBLE_BYTES + rows.reals.length * REAL_BYTES + ordinalBytes
@@ -143,7 +143,7 @@ function writeReal(view: DataView, at: number, value: number): number {
  * time of its own. Undefined when no time repeats, as in nearly every activity. Times are ms since 1970 in ascending order;
  * those that become NULL count as equal.
  */
-function makeOrdinals(t: Float64Array, count: number): Int32Array | undefined {
+function ordinalsOf(t: Float64Array, count: number): Int32Array | undefined {
   let ordinals: Int32Array | undefined
   for (let index = 1; index < count; index++) {
     if (!isSameTime(t[index - 1] as number, t[index] as number)) continue
