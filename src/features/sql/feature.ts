@@ -56,11 +56,11 @@ const sqlVerb = defineVerb({
 
 async function printerFor(form: { csv?: boolean; json?: boolean; expanded?: boolean }): Promise<Printer> {
   const { csv, json, expanded } = form
-  const { makeCsvPrinter, makeJsonPrinter, makeTablePrinter } = await import('./sql-formats.ts')
-  if (csv) return makeCsvPrinter()
-  if (json) return makeJsonPrinter()
+  const { csvPrinter, jsonPrinter, tablePrinter } = await import('./sql-formats.ts')
+  if (csv) return csvPrinter
+  if (json) return jsonPrinter()
   const columns = process.stdout.isTTY ? process.stdout.columns : undefined
-  return makeTablePrinter({ columns, expanded })
+  return tablePrinter({ columns, expanded })
 }
 
 async function printAnswers(

@@ -27,8 +27,8 @@ const FIRST_ROWS = 1_000
 /** The same limit in characters, for rows with long values: about 10 MB of memory. */
 const FIRST_CHARACTERS = 4_000_000
 
-/** Makes a printer of aligned columns, numbers aligned to the right, or of one value a line; NULL is empty. */
-export function makeTablePrinter(options: TableOptions): Printer {
+/** Returns a printer of aligned columns, numbers aligned to the right, or of one value a line; NULL is empty. */
+export function tablePrinter(options: TableOptions): Printer {
   let fields: readonly Field[] | undefined
   let first: Row[] = []
   let characters = 0
@@ -125,11 +125,11 @@ function expandedRowsWriter(fields: readonly string[], columns?: number): (rows:
 }
 
 /**
- * Makes a printer of one JSON array for each statement, one row a line. Nothing is lost: repeated names are numbered, JSON
+ * Returns a printer of one JSON array for each statement, one row a line. Nothing is lost: repeated names are numbered, JSON
  * values stay unchanged, and values that JavaScript would round (bigint, numeric) or JSON lacks (infinity) are strings. Its
  * `copied` throws ConfigError `bad_usage`.
  */
-export function makeJsonPrinter(): Printer {
+export function jsonPrinter(): Printer {
   let fields: readonly Field[] = []
   let names: string[] = []
   let before = '['
@@ -184,14 +184,12 @@ function stringOf(text: string): string {
   return escapeDelete(JSON.stringify(text))
 }
 
-/** Makes a printer of CSV in the format of `psql --csv`: a line of names, then the rows; nothing for a statement without rows. */
-export function makeCsvPrinter(): Printer {
-  return {
-    begin: (fields) => csvLineOf(fields.map(({ name }) => name)),
-    rows: (rows) => rows.map(csvLineOf).join(''),
-    copied: (bytes) => bytes,
-    end: () => '',
-  }
+/** The printer of CSV in the format of `psql --csv`: a line of names, then the rows; nothing for a statement without rows. */
+export const csvPrinter: Printer = {
+  begin: (fields) => csvLineOf(fields.map(({ name }) => name)),
+  rows: (rows) => rows.map(csvLineOf).join(''),
+  copied: (bytes) => bytes,
+  end: () => '',
 }
 
 function csvLineOf(values: ReadonlyArray<string | null>): string {

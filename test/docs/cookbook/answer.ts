@@ -1,5 +1,5 @@
 import { collectResults, openQueries, type QueryResult } from '../../../src/features/sql/raw-query.ts'
-import { makeTablePrinter } from '../../../src/features/sql/sql-formats.ts'
+import { tablePrinter } from '../../../src/features/sql/sql-formats.ts'
 
 /**
  * Asks the questions one after the other and writes each answer as `musette sql` prints it. Throws at a text that is not
@@ -22,6 +22,6 @@ export async function answerAll(databaseUrl: string, questions: readonly string[
 
 /** Returns a whole result as a table in full width, without a line break at its end. */
 export function tableOf({ fields, rows, command }: QueryResult): string {
-  const printer = makeTablePrinter({})
+  const printer = tablePrinter({})
   return (printer.begin(fields) + printer.rows(rows) + printer.end(command)).trimEnd()
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeTablePrinter, type TableOptions, uniqueNames } from '../../../src/features/sql/sql-formats.ts'
+import { type TableOptions, tablePrinter, uniqueNames } from '../../../src/features/sql/sql-formats.ts'
 import { cutTo, escapeControls, widthOf, wrapTo } from '../../../src/program/frame/output.ts'
 import type { Field, Row } from '../../../src/program/query/statement.ts'
 
@@ -8,7 +8,7 @@ const text = (name: string): Field => ({ name, form: 'text' })
 const number = (name: string): Field => ({ name, form: 'digits' })
 
 function printed(options: TableOptions, fields: readonly Field[], ...batches: Row[][]): string[] {
-  const printer = makeTablePrinter(options)
+  const printer = tablePrinter(options)
   const parts = [printer.begin(fields), ...batches.map(printer.rows), printer.end('SELECT 1')]
   return parts.join('').split('\n').slice(0, -1)
 }

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { collectResults, openQueries, type Queries } from '../../../src/features/sql/raw-query.ts'
-import { makeCsvPrinter } from '../../../src/features/sql/sql-formats.ts'
+import { csvPrinter } from '../../../src/features/sql/sql-formats.ts'
 import { tableOf } from '../../docs/cookbook/answer.ts'
 import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
 
@@ -55,11 +55,10 @@ describe.runIf(hasPsql)('musette sql beside psql', () => {
 })
 
 async function csvOf(queries: Queries, select: string): Promise<string> {
-  const printer = makeCsvPrinter()
   let text = ''
   for await (const part of queries.run(select)) {
-    if (part.kind === 'fields') text += printer.begin(part.fields)
-    if (part.kind === 'rows') text += printer.rows(part.rows)
+    if (part.kind === 'fields') text += csvPrinter.begin(part.fields)
+    if (part.kind === 'rows') text += csvPrinter.rows(part.rows)
   }
   return text
 }
