@@ -35,7 +35,7 @@ type Props = {
 
 /** The calendar of a year: a square for each day, darker with more load, which selects the day; and a table of the months. */
 export function Calendar({ year, sums, chosen, onDay }: Props) {
-  const weeks = useMemo(() => makeWeeks(year, sums.days), [year, sums])
+  const weeks = useMemo(() => weeksOf(year, sums.days), [year, sums])
   const bounds = useMemo(() => boundsOf(sums.days), [sums])
   const grid = useRef<HTMLDivElement>(null)
   const scroll = useRef<HTMLDivElement>(null)
@@ -102,8 +102,8 @@ export function Calendar({ year, sums, chosen, onDay }: Props) {
   )
 }
 
-/** Makes the weeks of a year, Monday first; days of other years are undefined. */
-function makeWeeks(year: number, days: readonly Day[]): Week[] {
+/** Returns the weeks of a year, Monday first; days of other years are undefined. */
+function weeksOf(year: number, days: readonly Day[]): Week[] {
   const known = new Map(days.map((one) => [one.day, one]))
   // Date.UTC reads the years 0 to 99 as 1900 to 1999; no activity is that old.
   const [begin, end] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)]

@@ -13,10 +13,10 @@ const PAGE_LINES = 100
 const MAX_PAGES = 20
 
 /** The lines of one filtered list, fetched in pages when they are needed. */
-export type ListPages = ReturnType<typeof makeListPages>
+export type ListPages = ReturnType<typeof pagesOfList>
 
-/** Makes the pages of a list without fetching any. */
-export function makeListPages(state: ListState) {
+/** Returns the pages of a list without fetching any. */
+export function pagesOfList(state: ListState) {
   const pages = new Map<number, readonly Line[]>()
   const fetching = new Set<number>()
   let sums: string | undefined

@@ -11,8 +11,7 @@ import { changeState, KEYS, type ListState, sortBy } from './address.ts'
 import { Calendar } from './calendar.tsx'
 import { Filters, type OnChange, Seasons, SetFilters } from './filters.tsx'
 import { List } from './list.tsx'
-import { type ListPages, makeListPages, type Page } from './list-pages.tsx'
-import { keepPlace, placeKept } from './place.tsx'
+import { type ListPages, type Page, pagesOfList } from './list-pages.tsx'
 import type { findActivityCalendar } from './queries.ts'
 
 type CalendarView = Sent<typeof findActivityCalendar>
@@ -21,6 +20,11 @@ type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: Calenda
 
 /** New activities come with polls; an upload shows within seconds. */
 const POLL_EVERY_MS = 5_000
+/** The interval of saves of the position, ms: a browser allows a hundred history changes in half a minute. */
+const REST_MS = 250
+
+/** Returns the first visible row of the newest list. */
+let firstRow: (() => number) | undefined
 
 showPage(<Activities />)
 
@@ -77,7 +81,7 @@ function useList(state: ListState) {
 
   useEffect(() => {
     const left = new AbortController()
-    const pages = makeListPages(state)
+    const pages = pagesOfList(state)
     const fetchCalendar = () => fetchJson<CalendarView>(`/api/activities/calendar${address}`)
     // Fetched together with the first page.
     let calendar: ReturnType<typeof fetchCalendar> | undefined = fetchCalendar()
@@ -135,6 +139,39 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
         document.querySelector<HTMLElement>(`[href="${place.activity}"]`)?.focus({ preventScroll: true }),
       )
   }, [shown?.pages])
+}
+
+/** The position in a list: the scroll height in px, the first visible row, and the address of the opened activity. */
+type Place = { y: number; first: number; activity: string | undefined }
+
+/** Keeps the position in the browser's history, so that Back returns there. `firstShown` returns the first visible row. */
+function keepPlace(firstShown: () => number): void {
+  const begun = firstRow !== undefined
+  firstRow = firstShown
+  if (begun) return
+  // The browser would scroll before the rows are there.
+  history.scrollRestoration = 'manual'
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const record = () => {
+    const activity = document.activeElement?.getAttribute('href')?.match(/^\/activities\/\d+$/)?.[0]
+    const place: Place = { y: scrollY, first: firstRow?.() ?? 0, activity }
+    history.replaceState(place, '')
+  }
+  addEventListener('scroll', () => {
+    clearTimeout(timer)
+    timer = setTimeout(record, REST_MS)
+  })
+  // Saves before the page is left, because a link may be followed before scrolling rests.
+  addEventListener('click', record, { capture: true })
+  addEventListener('pagehide', record)
+}
+
+/** Parses the position in the history; undefined when the list is opened anew. */
+function placeKept(): Place | undefined {
+  const kept: unknown = history.state
+  if (typeof kept !== 'object' || kept === null || !('y' in kept) || !('first' in kept)) return undefined
+  const activity = 'activity' in kept && typeof kept.activity === 'string' ? kept.activity : undefined
+  return { y: Number(kept.y), first: Number(kept.first), activity }
 }
 
 type SumsProps = { sums: Page; state: ListState; onChange: OnChange }

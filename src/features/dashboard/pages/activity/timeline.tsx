@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { makeElapsedAxis } from '../../shared/charts/axes.ts'
+import { elapsedAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, type Line, makeLane, makeLine, type Range } from '../../shared/charts/lanes.ts'
 import { formatNumber, formatPace, formatStopwatch, UNITS } from '../../shared/format.ts'
@@ -74,7 +74,7 @@ export function Timeline({ facts, samples, path, pointed, range, onPoint, onRang
       .filter((lane) => lane.lines.length > 0)
     const clock = makeLocalClock({ started_at, started_at_local, timezone })
     return {
-      spec: { label: 'The activity over time', x: makeElapsedAxis(clock), lanes },
+      spec: { label: 'The activity over time', x: elapsedAxis(clock), lanes },
       columns: plotted,
       places: samplePlaces,
     }

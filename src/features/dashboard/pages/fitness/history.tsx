@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { makeDayAxis } from '../../shared/charts/axes.ts'
+import { dayAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, makeLane, makeLine } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, lastOfMonths } from '../../shared/format.ts'
@@ -73,7 +73,7 @@ type Props = {
 
 /** A section with a plot by days and a table of each month's last values. */
 function History({ id, title, label, lanes, caption, columns: { at, ...lines }, range }: Props) {
-  const spec = useMemo(() => ({ label, x: makeDayAxis(), lanes }), [label, lanes])
+  const spec = useMemo(() => ({ label, x: dayAxis(), lanes }), [label, lanes])
   const columns = useMemo(() => ({ x: at, lines }), [at])
   const shown = useMemo(() => rangeOfDays(range, at.at(-1) ?? 0), [range, at])
   if (at.length === 0) return null

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { makeDayAxis } from '../../shared/charts/axes.ts'
+import { dayAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber } from '../../shared/format.ts'
@@ -41,7 +41,7 @@ const WEEKS: readonly Column<Week>[] = [
   { title: 'Ramp', number: true, cell: ({ ramp }) => formatNumber(ramp, '', 1) },
 ]
 
-const SPEC: Spec = { label: 'Training load score of each week', x: makeDayAxis(), lanes: WEEK_LANES }
+const SPEC: Spec = { label: 'Training load score of each week', x: dayAxis(), lanes: WEEK_LANES }
 
 const PLOTTED = ['low', 'high', 'peak', 'xss', 'recommended', 'ramp'] as const
 

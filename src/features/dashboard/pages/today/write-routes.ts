@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tx } from '../../../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
@@ -5,8 +6,8 @@ import { isTimeZone, SECOND } from '../../../../kit/time.ts'
 import { dropFile } from '../../../../program/app/files/drop-file.ts'
 import { setHomeTimezone } from '../../../../program/app/sign-in.ts'
 import type { PagesApp } from '../page-frame.ts'
-import { makePageTokens } from '../page-token.ts'
 
+const TOKEN_HEADER = 'x-musette-page'
 const MIB = 1_024 * 1_024
 /** The largest file that the page accepts. */
 const MAX_BYTES = 200 * MIB
@@ -39,7 +40,7 @@ export async function registerWrites(
   app: PagesApp,
   { isWatched }: { isWatched: boolean },
 ): Promise<void> {
-  const tokens = makePageTokens()
+  const tokens = pageTokens()
   // Without a watcher in this process the files would never be sent.
   const closed = isWatched ? undefined : NOT_WATCHED
   let arriving = 0
@@ -102,6 +103,32 @@ export async function registerWrites(
     },
     { prefix: '/api' },
   )
+}
+
+/**
+ * Returns the tokens of this process, one for the pages of each session, which pages of other sites cannot read or send; after a restart a
+ * page fetches its token anew.
+ */
+function pageTokens() {
+  const key = randomBytes(32)
+  const tokenOf = ({ headers }: FastifyRequest) =>
+    createHmac('sha256', key)
+      .update(`${headers.cookie ?? ''}\n${headers.authorization ?? ''}`)
+      .digest()
+  const isOwn = (request: FastifyRequest) => {
+    const given = Buffer.from(String(request.headers[TOKEN_HEADER] ?? ''), 'base64url')
+    const expected = tokenOf(request)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  }
+  return {
+    of: (request: FastifyRequest) => tokenOf(request).toString('base64url'),
+    /** refuses a request without the token, before its body is read */
+    async require(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      if (isOwn(request)) return
+      const error = `send the page's own token as ${TOKEN_HEADER}; a page that was opened before a restart fetches it anew`
+      await reply.code(403).send({ error, code: 'page_token' })
+    },
+  }
 }
 
 class TooLarge extends Error {}

@@ -32,10 +32,8 @@ export function baseAxis(): uPlot.Axis {
 /** The width of a value, px; a narrow chart shows at least two. */
 const SPACE: NonNullable<uPlot.Axis['space']> = (_chart, _axis, _min, _max, width) => Math.min(60, width / 4)
 
-/** Makes an axis of the time since the start, and one of the local time above the chart if the zone is known. */
-export function makeElapsedAxis(
-  clock: { of: (elapsedS: number) => string; zone: string } | undefined,
-): XAxis {
+/** Returns an axis of the time since the start, and one of the local time above the chart if the zone is known. */
+export function elapsedAxis(clock: { of: (elapsedS: number) => string; zone: string } | undefined): XAxis {
   const shared = { ...baseAxis(), incrs: ELAPSED_STEPS_S, space: SPACE }
   const writeAll = (write: (x: number) => string) => (_chart: unknown, splits: number[]) => splits.map(write)
   const below = (last: boolean): uPlot.Axis => ({
@@ -67,8 +65,8 @@ function onceEach(names: readonly string[]): string[] {
   return names.map((name, index) => (index > 0 && lead(index) === lead(index - 1) ? '' : name))
 }
 
-/** Makes an axis of days, months and years; `x` is seconds since 1970. */
-export function makeDayAxis(): XAxis {
+/** Returns an axis of days, months and years; `x` is seconds since 1970. */
+export function dayAxis(): XAxis {
   const yearOf = (x: number | undefined) =>
     x === undefined ? undefined : new Date(x * 1_000).getUTCFullYear()
   // The year is below the first label of the axis and of each year.
@@ -99,8 +97,8 @@ export function makeDayAxis(): XAxis {
   }
 }
 
-/** Makes a logarithmic axis of durations from a second to hours. */
-export function makeDurationAxis(): XAxis {
+/** Returns a logarithmic axis of durations from a second to hours. */
+export function durationAxis(): XAxis {
   return {
     scale: { time: false, distr: 3 },
     axes: () => [

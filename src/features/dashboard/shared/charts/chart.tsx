@@ -4,7 +4,7 @@ import type uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatNumber } from '../format.ts'
 import { Toggle } from '../parts.tsx'
-import { type Columns, type Lanes, type Line, makeLanes, type Range, type Spec } from './lanes.ts'
+import { type Columns, type Lanes, type Line, openLanes, type Range, type Spec } from './lanes.ts'
 
 const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
 
@@ -48,7 +48,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
 
   useLayoutEffect(() => {
     const hosts = [...(stage.current?.children ?? [])] as HTMLElement[]
-    const made = makeLanes(hosts, spec, columns, {
+    const opened = openLanes(hosts, spec, columns, {
       point(index) {
         setPlace(index)
         events.current.onPoint?.(index)
@@ -58,15 +58,15 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
         events.current.onZoom?.(shown)
       },
     })
-    lanes.current = made
-    made.hide(hidden)
-    made.zoom(range)
-    made.fit()
-    const sized = new ResizeObserver(() => made.fit())
+    lanes.current = opened
+    opened.hide(hidden)
+    opened.zoom(range)
+    opened.fit()
+    const sized = new ResizeObserver(() => opened.fit())
     if (stage.current) sized.observe(stage.current)
     return () => {
       sized.disconnect()
-      made.remove()
+      opened.remove()
     }
   }, [spec, columns])
   useEffect(() => lanes.current?.hide(hidden), [hidden])

@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
 import { formatNumber } from '../format.ts'
-import { baseAxis, colour, makeDurationAxis, type XAxis } from './axes.ts'
+import { baseAxis, colour, durationAxis, type XAxis } from './axes.ts'
 
 /** A quantity of a chart. `colour` is a custom property of the style sheet, which follows light and dark. */
 export type Line = {
@@ -45,7 +45,7 @@ export type Spec = { label: string; x: XAxis; lanes: readonly Lane[] }
 
 /** Makes a chart of powers by their duration. */
 export function makePowerSpec(label: string, lines: readonly Line[]): Spec {
-  return { label, x: makeDurationAxis(), lanes: [makeLane(280, lines, { fromZero: true, spanGaps: true })] }
+  return { label, x: durationAxis(), lanes: [makeLane(280, lines, { fromZero: true, spanGaps: true })] }
 }
 
 /** A chart's numbers: `x` ascends, and each line has as many values. */
@@ -58,14 +58,14 @@ export type Columns = {
 export type Range = { min: number; max: number }
 
 /** The lanes of one chart, which zoom together. */
-export type Lanes = ReturnType<typeof makeLanes>
+export type Lanes = ReturnType<typeof openLanes>
 type Listeners = { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void }
 
 /**
- * Makes the lanes of a chart, each in its element of `hosts`, which `fit` draws once the width is known. `on` is called with the pointed
+ * Opens the lanes of a chart, each in its element of `hosts`, which `fit` draws once the width is known. `on` is called with the pointed
  * index, and with the shown part of x (undefined: all).
  */
-export function makeLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
+export function openLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   let hidden: ReadonlySet<string> = new Set()
