@@ -4,7 +4,7 @@ import type uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatNumber } from '../format.ts'
 import { Toggle } from '../parts.tsx'
-import { type Columns, type Lanes, type Line, openLanes, type Range, type Spec } from './lanes.ts'
+import { type Columns, drawLanes, type Lanes, type Line, type Range, type Spec } from './lanes.ts'
 
 const HINT = 'Point at the chart or touch it, or focus it and use the arrow keys, to read it. Drag to zoom.'
 
@@ -48,7 +48,7 @@ function Plot(props: Omit<Props, 'class' | 'children'>) {
 
   useLayoutEffect(() => {
     const hosts = [...(stage.current?.children ?? [])] as HTMLElement[]
-    const opened = openLanes(hosts, spec, columns, {
+    const opened = drawLanes(hosts, spec, columns, {
       point(index) {
         setPlace(index)
         events.current.onPoint?.(index)

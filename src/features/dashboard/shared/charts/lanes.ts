@@ -58,14 +58,14 @@ export type Columns = {
 export type Range = { min: number; max: number }
 
 /** The lanes of one chart, which zoom together. */
-export type Lanes = ReturnType<typeof openLanes>
+export type Lanes = ReturnType<typeof drawLanes>
 type Listeners = { point: (index: number | undefined) => void; zoom: (range: Range | undefined) => void }
 
 /**
- * Opens the lanes of a chart, each in its element of `hosts`, which `fit` draws once the width is known. `on` is called with the pointed
+ * Draws the lanes of a chart, each in its element of `hosts`, once `fit` knows the width. `on` is called with the pointed
  * index, and with the shown part of x (undefined: all).
  */
-export function openLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
+export function drawLanes(hosts: readonly HTMLElement[], spec: Spec, columns: Columns, on: Listeners) {
   const charts: uPlot[] = []
   const whole = { min: columns.x[0] ?? 0, max: columns.x.at(-1) ?? 1 }
   let hidden: ReadonlySet<string> = new Set()
