@@ -141,15 +141,21 @@ function joinStart(builder) {
   const sources = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('.ts'))
   const listImports = (path, pattern) =>
     [...readFileSync(path, 'utf8').matchAll(pattern)].map(([, to]) => join(dirname(path), to))
-  const start = new Set([`${root}src/main.ts`])
-  for (const path of start)
-    for (const to of listImports(path, /^(?:import|export|\}) (?!type ).*from '(\..+)'$/gm)) start.add(to)
+  const reach = (entries) => {
+    const reached = new Set(entries.map((path) => `${root}${path}`))
+    for (const path of reached)
+      for (const to of listImports(path, /^(?:import|export|\}) (?!type ).*from '(\..+)'$/gm)) reached.add(to)
+    return reached
+  }
+  const start = reach(['src/main.ts'])
+  const inThreads = reach(Object.values(listThreads()))
   const late = new Set(sources.flatMap((path) => listImports(`${root}src/${path}`, /\bimport\('(\..+?)'\)/g)))
   const settings = [...late].filter((path) => /\/(?:settings|config\/config|src\/log)\.ts$/.test(path))
   const states = [...late].filter((path) => path.endsWith('/state.ts'))
   const first = [`${root}src/program/cli/cli.ts`, ...settings]
   builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
-    if (!late.has(path) || start.has(path)) return undefined
+    // A thread begins with a file of its own, and needs no verbs.
+    if (!late.has(path) || start.has(path) || inThreads.has(path)) return undefined
     const loaded = states.includes(path) ? [...first, ...states] : first
     const imports = loaded.map((each) => `import '${each}';`).join('')
     return { contents: imports + readFileSync(path, 'utf8'), loader: 'ts' }
