@@ -242,16 +242,14 @@ function countPower(samples: Samples, heldS: Uint16Array, ftp: number | null) {
   const counted = known && ftp !== null
   const [z1 = null, z2 = null, z3 = null, z4 = null, z5 = null, z6 = null, z7 = null] = counted ? zonesS : []
   return {
-    ...{
-      ftp,
-      powerZ1S: z1,
-      powerZ2S: z2,
-      powerZ3S: z3,
-      powerZ4S: z4,
-      powerZ5S: z5,
-      powerZ6S: z6,
-      powerZ7S: z7,
-    },
+    ftp,
+    powerZ1S: z1,
+    powerZ2S: z2,
+    powerZ3S: z3,
+    powerZ4S: z4,
+    powerZ5S: z5,
+    powerZ6S: z6,
+    powerZ7S: z7,
     aboveFtpS: counted ? aboveFtpS : null,
     nearMpaS: mpaKnown ? nearMpaS : null,
   }
