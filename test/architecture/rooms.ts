@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A source file and what it imports: `target` is a path below src/, or a package's name. */
-export type SourceFile = { path: string; text: string; imports: Array<{ target: string; typeOnly: boolean }> }
+/** What a file imports: `target` is a path from where that of the file begins, or a package's name. `late`: by import(). */
+type Import = { target: string; typeOnly: boolean; late: boolean }
+/** A source file and what it imports. */
+export type SourceFile = { path: string; text: string; imports: Import[] }
 
 /** The rooms from the top down: a type may come from any room below, so that no shape is typed twice. */
 export const ROOMS = [
@@ -128,10 +130,10 @@ export function parseSource(path: string, text: string): SourceFile {
         .split(',')
         .every((name) => /^\s*(type\s|$)/.test(name))
     const target = targetOf(path, match[3] as string)
-    imports.push({ target, typeOnly: match[1] !== undefined || inlineTypes })
+    imports.push({ target, typeOnly: match[1] !== undefined || inlineTypes, late: false })
   }
   for (const [, specifier = ''] of text.matchAll(/\bimport\('([^']+)'\)/g))
-    imports.push({ target: targetOf(path, specifier), typeOnly: false })
+    imports.push({ target: targetOf(path, specifier), typeOnly: false, late: true })
   return { path, text, imports }
 }
 

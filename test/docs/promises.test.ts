@@ -5,9 +5,8 @@ import { parseDuration } from '../../src/kit/time.ts'
 import { loadCatalog } from '../../src/program/frame/feature-jobs.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { readConfig } from '../kit/config.ts'
+import { ROW, readPromises } from '../promises/promises.ts'
 
-/** The last cell of a line: a test file and the title of a test in it. */
-const TEST = /^\| .* \| `(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
 const PAGES = [
   { page: 'docs/security.md', least: 30 },
   { page: 'docs/guarantees.md', least: 45 },
@@ -15,11 +14,11 @@ const PAGES = [
 
 describe.each(PAGES)('$page', ({ page, least }) => {
   it('names a test behind each promise, by its whole title', () => {
-    const lines = [...readTop(page).matchAll(TEST)]
-    expect(lines.length).toBeGreaterThan(least)
-    for (const [line, file = '', title = ''] of lines) {
-      expect(existsSync(file), line).toBe(true)
-      expect(titlesOf(file), line).toContain(title.trim())
+    const promises = readPromises().filter((promised) => promised.page === page)
+    expect(promises.length).toBeGreaterThan(least)
+    for (const { promise, file, title } of promises) {
+      expect(existsSync(file), promise).toBe(true)
+      expect(titlesOf(file), promise).toContain(title)
     }
   })
 
@@ -27,7 +26,7 @@ describe.each(PAGES)('$page', ({ page, least }) => {
     const tables = readTop(page).matchAll(/^\| .* \| test \|\n\|[ -|]+\|\n((?:\|.*\|\n)+)/gm)
     const lines = [...tables].flatMap(([, rows = '']) => rows.trim().split('\n'))
     expect(lines.length).toBeGreaterThan(least)
-    expect(lines.filter((line) => !new RegExp(TEST.source).test(line))).toEqual([])
+    expect(lines.filter((line) => !new RegExp(ROW.source).test(line))).toEqual([])
     const tablesOfPage = readTop(page).match(/^\|.*(?:\n\|.*)+/gm) ?? []
     const uneven = tablesOfPage.flatMap((table) => {
       const [head = '', ...rows] = table.split('\n')

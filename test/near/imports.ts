@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, posix } from 'node:path'
+import { join } from 'node:path'
+import { parseSource } from '../architecture/rooms.ts'
 
 /** The texts of all files of src/ and test/, by path. */
 export type Checkout = ReadonlyMap<string, string>
-
-const AT_THE_START = /^(?:import|export)\s(?!type\b)(?:[^'"]*?\bfrom\s+)?'(\.[^']+)'/gm
-const LATER = /\bimport\('(\.[^']+)'\)/g
 
 export function readCheckout(root: string): Checkout {
   const paths = ['src', 'test'].flatMap((folder) =>
@@ -24,10 +22,10 @@ export function listImports(
   path: string,
   which: 'all' | 'at the start' = 'all',
 ): string[] {
-  const text = checkout.get(path) ?? ''
-  return [AT_THE_START, ...(which === 'all' ? [LATER] : [])].flatMap((form) =>
-    [...text.matchAll(form)].map(([, target = '']) => posix.join(dirname(path), target)),
-  )
+  return parseSource(path, checkout.get(path) ?? '')
+    .imports.filter(({ typeOnly, late }) => !typeOnly && (which === 'all' || !late))
+    .map(({ target }) => target)
+    .filter((target) => checkout.has(target))
 }
 
 /** Lists the files that load each file. Pure. */

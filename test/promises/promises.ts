@@ -10,7 +10,8 @@ export type Break = Promised & { in: string; from: string; to: string }
 /** The pages whose rows name a test each. */
 const PAGES = ['docs/guarantees.md', 'docs/security.md']
 
-const ROW = /^\| (.*?) \| (?:.* \| )?`(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
+/** A row: the promise, the test file, and the title of a test in it. */
+export const ROW = /^\| (.*?) \| (?:.* \| )?`(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
 const BREAK = /^(.+?) \| (\S+) \| (.+) ⇒ (.*)$/
 
 /** Reads the rows of these pages that name a test. */
