@@ -41,7 +41,7 @@ it('docs/guarantees.md has the interval of every job that mirrors', async () => 
   const written = Object.fromEntries(
     rows.map(([, duration = '', name = '']) => [name, parseDuration(duration)]),
   )
-  const jobs = Object.entries(await loadCatalog(readConfig({}), FEATURES))
+  const jobs = Object.entries(await loadCatalog(readConfig({ MUSETTE_BACKUP_DIR: 'off' }), FEATURES))
   const wanted = jobs.flatMap(([name, { schedule }]) =>
     schedule?.everyMs === undefined ? [] : [[name, schedule.everyMs]],
   )

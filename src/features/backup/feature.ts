@@ -1,6 +1,8 @@
 import { addAbortSignal } from 'node:stream'
+import { errorCode, errorLine } from '../../kit/errors.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
 import { DAY, formatDuration } from '../../kit/time.ts'
+import type { Config } from '../../program/config/config.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
@@ -101,31 +103,44 @@ async function contentOf(manifest: Manifest): Promise<string> {
   return `${manifest.tables.length} tables with ${formatCount(countManifestRows(manifest))} rows`
 }
 
-const settings = async () => (await import('./settings.ts')).backupSettings
+const scheduleOf = async (config: Config) => (await import('./settings.ts')).scheduleOf(config)
 
 export const backup = defineFeature({
   name: 'backup',
   verbs: { after: 'migrate', all: [backupVerb, restoreVerb] },
   settingsOf: { start: ['MUSETTE_BACKUP_DIR', 'MUSETTE_BACKUP_EVERY', 'MUSETTE_BACKUP_KEEP'] },
-  settings,
+  settings: async () => (await import('./settings.ts')).backupSettings,
   jobs: {
     'back-up': {
       attempts: 10, // about an hour and a half: the next scheduled one may be a day away
       atStart: true, // it reads when the newest one was made
       every: async (config) => {
-        const { dir, everyMs } = (await settings()).of(config)
-        return dir === undefined ? undefined : everyMs
+        const { dir, lookEveryMs } = await scheduleOf(config)
+        return dir === undefined ? undefined : lookEveryMs
       },
       run: async (app, { signal }) => {
-        const { writeScheduledBackup } = await import('./scheduled-backup.ts')
-        return writeScheduledBackup(app, { now: app.mirror.now, signal })
+        const input = { now: app.mirror.now, signal }
+        const { verifyScheduledBackup, writeScheduledBackup } = await import('./scheduled-backup.ts')
+        try {
+          const made = await writeScheduledBackup(app, input)
+          if ((await scheduleOf(app.config)).isDefault) await verifyScheduledBackup(app, input)
+          return made
+        } catch (error) {
+          // Nobody makes room within the hour, and the next day looks again.
+          if (errorCode(error) !== 'backup_no_room') throw error
+          app.log.warn(errorLine(error))
+          return undefined
+        }
       },
     },
     'verify-backup': {
       attempts: 2, // the next scheduled one comes a day later
       atStart: true, // it reads when one was last compared
-      // A week goes by between two that succeed.
-      every: async (config) => ((await settings()).of(config).dir === undefined ? undefined : DAY),
+      // A week goes by between two that succeed; by default each backup is compared when it is made.
+      every: async (config) => {
+        const { dir, isDefault } = await scheduleOf(config)
+        return dir === undefined || isDefault ? undefined : DAY
+      },
       run: async (app, { signal }) => {
         const { verifyScheduledBackup } = await import('./scheduled-backup.ts')
         return verifyScheduledBackup(app, { now: app.mirror.now, signal })

@@ -1,9 +1,11 @@
+import { mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findAccounts } from '../../core/store/account-rows.ts'
-import { findIdentity } from '../../core/store/database-facts.ts'
+import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState, withRun } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine, TransientError } from '../../kit/errors.ts'
+import { formatBytes } from '../../kit/text.ts'
 import { type Clock, DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
 import { countManifestRows } from './archive/manifest.ts'
@@ -20,33 +22,44 @@ import {
   VERIFY_EVERY_MS,
 } from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
-import { backupSettings } from './settings.ts'
+import { scheduleOf } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
+/** How long the first backup by default waits for the first sync of a new database, ms: whoever only looks around gets none. */
+const FIRST_AFTER_MS = DAY / 2
+
+/** Beyond the sizes of a backup and of the database that it is restored into: a new server, and the log of its changes. */
+const SPARE_BYTES = 200_000_000
+
 /**
  * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line
- * beyond the number to keep. A failure removes none. Returns undefined when there is nothing to do: the newest one is younger
- * than half of the interval, which is so after each restart of the daemon; there is no account; or another process does it at
- * this moment. Throws as writeBackupFile does, and TransientError `backup_no_folder`.
+ * beyond the number to keep; by default none after one that could not be restored. A failure removes none. Returns undefined when there is
+ * nothing to do: the next one is not due, which is so after each restart of the daemon; there is no account, or by default only a new one; or
+ * another process does it at this moment. Throws as writeBackupFile does, and TransientError `backup_no_folder`, and by default `backup_no_room`.
  */
 export async function writeScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
   input: { now: Clock; signal: AbortSignal },
 ): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config, log } = app
-  const { dir, everyMs, keep } = backupSettings.of(config)
+  const { dir, everyMs, lookEveryMs, keep, isDefault } = scheduleOf(config)
   if (dir === undefined) throw noBackupFolder()
   return withExclusiveWork(store, 'backup', async () => {
     if ((await store.read(findAccounts)).length === 0) return undefined
     const now = input.now()
+    const { line, lineBeganAt } = await store.read(findIdentity)
+    if (isDefault && now.getTime() - lineBeganAt.getTime() < FIRST_AFTER_MS) return undefined
     const isRecent = (madeAt: Date) => {
       const ageMs = now.getTime() - madeAt.getTime()
       // A time in the future was written while the clock was wrong.
-      return ageMs >= 0 && ageMs < everyMs / 2
+      return ageMs >= 0 && ageMs < everyMs - lookEveryMs / 2
     }
     // A folder that cannot be read is the failure of a run.
-    const schedule = { dir, line: (await store.read(findIdentity)).line }
+    const schedule = { dir, line }
+    const isFirst = (await store.read((tx) => findWholeWorkState(tx, 'backup'))).doneAt === null
+    const verified = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
+    const isProved = !isDefault || verified.outcome !== 'failed'
     const isDue = await readScheduled(schedule).then(
       (files) => !files.some(({ madeAt }) => isRecent(madeAt)),
       () => true,
@@ -54,6 +67,7 @@ export async function writeScheduledBackup(
     if (!isDue) return undefined
     return withRun(store, RUN, async (tally) => {
       await removeUnfinished(schedule)
+      if (isDefault) await assertRoom(store, dir)
       const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
         { store, now: input.now },
@@ -61,7 +75,12 @@ export async function writeScheduledBackup(
       )
       tally.bytes = bytes
       if (leftOut.length > 0) log.warn({ leftOut }, 'what musette did not make is not in the backup')
-      const ahead = await removeOldBackups(schedule, { keep, madeAt: now })
+      if (isDefault && isFirst)
+        log.info(
+          { path, size: formatBytes(bytes) },
+          `made the first backup beside the database; one is made and compared every week, and the newest ${keep} stay; MUSETTE_BACKUP_DIR=off ends it`,
+        )
+      const ahead = await removeOldBackups(schedule, { keep: isProved ? keep : Infinity, madeAt: now })
       if (ahead.length > 0)
         log.warn(
           { dir, files: ahead },
@@ -78,16 +97,29 @@ export async function writeScheduledBackup(
   })
 }
 
+/** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
+async function assertRoom(store: App['store'], dir: string): Promise<void> {
+  const { size_bytes: size } = await store.read(findDatabaseFacts)
+  const needed = 2 * size + SPARE_BYTES
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const { blocks, bavail, bsize } = await statfs(dir)
+  // Some network shares do not tell their size.
+  if (blocks === 0 || bavail * bsize >= needed) return
+  const message = `${formatBytes(bavail * bsize)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
+  throw new TransientError('backup_no_room', message)
+}
+
 /**
  * Restores the newest scheduled backup into a temporary database, and compares all rows, as verifyBackup does. Returns
- * undefined when there is nothing to do: there is no backup, or one was compared in this week. Throws as verifyBackup does.
+ * undefined when there is nothing to do: there is no backup, or one was compared in this week, by default the newest one. Throws as
+ * verifyBackup does.
  */
 export async function verifyScheduledBackup(
   app: Pick<App, 'store' | 'config' | 'log'>,
   input: { now: Clock; signal: AbortSignal },
 ): Promise<{ counts: { rows: number; bytes: number } } | undefined> {
   const { store, config } = app
-  const { dir } = backupSettings.of(config)
+  const { dir, isDefault } = scheduleOf(config)
   if (dir === undefined) throw noBackupFolder()
   const { line } = await store.read(findIdentity)
   const newest = await readNewestBackup({ dir, line })
@@ -95,7 +127,8 @@ export async function verifyScheduledBackup(
   const { doneAt, outcome } = await store.read((tx) => findWholeWorkState(tx, 'backup-verify'))
   const ageMs = doneAt ? input.now().getTime() - doneAt.getTime() : Number.POSITIVE_INFINITY
   // The job of a week later may come some hours early.
-  if (outcome === 'done' && ageMs >= 0 && ageMs < VERIFY_EVERY_MS - DAY / 2) return undefined
+  const isOfNewest = !isDefault || (doneAt !== null && doneAt >= newest.doneAt)
+  if (outcome === 'done' && ageMs >= 0 && ageMs < VERIFY_EVERY_MS - DAY / 2 && isOfNewest) return undefined
   return withRun(store, { ...RUN, resource: 'backup-verify' }, async (tally) => {
     const manifest = await verifyBackup(app, { from: newest, signal: input.signal })
     tally.bytes = newest.bytes

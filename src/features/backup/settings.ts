@@ -1,12 +1,26 @@
-import { duration, folder, wholeNumber } from '../../program/config/checks.ts'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { DAY } from '../../kit/time.ts'
+import { anyDuration, folder, numberWithin } from '../../program/config/checks.ts'
+import type { Config } from '../../program/config/config.ts'
 import { defineSettings } from '../../program/config/define-settings.ts'
 
-/** `dir` undefined: backups are made by hand only; `keep` is the number of files that stay in it. */
+const WITHOUT = 'off'
+
+/** What is set; scheduleOf has what holds. */
 export const backupSettings = defineSettings({
   variables: {
-    MUSETTE_BACKUP_DIR: folder.describe('the folder for scheduled backups; unset: made by hand only'),
-    MUSETTE_BACKUP_EVERY: duration('1d').describe('how often the daemon makes a backup'),
-    MUSETTE_BACKUP_KEEP: wholeNumber(7, 1, 100_000).describe('how many scheduled backups stay'),
+    MUSETTE_BACKUP_DIR: z
+      .union([z.literal(WITHOUT), folder])
+      .describe(
+        'the folder for scheduled backups, off for none; unset: backups in the data directory for the embedded Postgres, none for DATABASE_URL',
+      ),
+    MUSETTE_BACKUP_EVERY: anyDuration
+      .optional()
+      .describe('how often the daemon makes a backup; unset: 1d, in the data directory 7d'),
+    MUSETTE_BACKUP_KEEP: numberWithin(1, 100_000)
+      .optional()
+      .describe('how many scheduled backups stay; unset: 7, in the data directory 2'),
   },
   read: (value) => ({
     dir: value.MUSETTE_BACKUP_DIR,
@@ -14,3 +28,21 @@ export const backupSettings = defineSettings({
     keep: value.MUSETTE_BACKUP_KEEP,
   }),
 })
+
+/**
+ * Returns which backups the daemon makes; `dir` is undefined for none, `keep` the number of files that stay. By default
+ * (`isDefault`) they are weekly ones of the embedded Postgres, beside it, which nobody asked for: each is compared, and the mirror goes before.
+ */
+export function scheduleOf(config: Config) {
+  const { dir, everyMs, keep } = backupSettings.of(config)
+  const isDefault = dir === undefined && config.databaseUrl === undefined
+  const interval = everyMs ?? (isDefault ? 7 * DAY : DAY)
+  return {
+    isDefault,
+    dir: isDefault ? join(config.dataDir, 'backups') : dir === WITHOUT ? undefined : dir,
+    everyMs: interval,
+    /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
+    lookEveryMs: Math.min(interval, DAY),
+    keep: keep ?? (isDefault ? 2 : 7),
+  }
+}

@@ -4,7 +4,7 @@ import { findWholeWorkState } from '../../core/store/runs.ts'
 import { errorLine } from '../../kit/errors.ts'
 import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
 import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
-import { formatAge, formatDuration } from '../../kit/time.ts'
+import { DAY, formatAge, formatDuration } from '../../kit/time.ts'
 import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
 import {
   type CheckContext,
@@ -22,7 +22,7 @@ import {
   warning,
 } from '../../program/frame/findings/finding.ts'
 import { defineGauges } from '../../program/frame/gauges.ts'
-import { backupSettings } from './settings.ts'
+import { scheduleOf } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'
 const BACK_UP = 'musette backup DIR/by-hand.tar'
@@ -32,6 +32,7 @@ const RULES = {
   ...makeRules(
     {
       backup_missing: ['warning', 'doctor status', 'musette start'],
+      backup_no_room: ['warning', 'doctor status page', 'df -h DIR'],
       backup_failed: ['unexpected', SAID, BACK_UP],
       backup_disk_full: ['unexpected', SAID, 'df -h DIR'],
       backup_gone: ['unexpected', SAID, BACK_UP],
@@ -51,12 +52,12 @@ export const backupState: FeatureState = {
   status: { name: 'backup', find: findStatus },
   folder: {
     variable: 'MUSETTE_BACKUP_DIR',
-    dirOf: (config) => backupSettings.of(config).dir,
+    dirOf: (config) => scheduleOf(config).dir,
     readForeign: readForeignBackups,
     rule: RULES.backups_of_others,
   },
   async findCopy(facts) {
-    if (backupSettings.of(facts.config).dir === undefined) return null
+    if (scheduleOf(facts.config).dir === undefined) return null
     const { newest } = await facts.once(readNewest)
     return { done_at: newest?.doneAt ?? null, bytes: newest?.bytes ?? null }
   },
@@ -64,7 +65,7 @@ export const backupState: FeatureState = {
 
 /** Finds the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read. */
 async function readNewest({ config, identity }: Facts) {
-  const { dir } = backupSettings.of(config)
+  const { dir } = scheduleOf(config)
   if (dir === undefined) return { newest: undefined, unreadable: undefined }
   const { line } = await identity()
   const { readNewestBackup } = await import('./backup-folder.ts')
@@ -76,22 +77,25 @@ async function readNewest({ config, identity }: Facts) {
 
 /** Finds the same with the runs that make and verify backups. */
 async function findBackups(facts: Facts) {
-  const { dir } = backupSettings.of(facts.config)
+  const { dir, isDefault } = scheduleOf(facts.config)
   if (dir === undefined) return undefined
   const { VERIFY_EVERY_MS: verifyEveryMs } = await import('./backup-folder.ts')
   const { lineBeganAt } = await facts.identity()
   const { newest, unreadable } = await facts.once(readNewest)
   const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
   const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
-  return { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs }
+  return { dir, isDefault, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs }
 }
+
+/** The daemon looks once a day whether the first one is due, half a day after the tables were made. */
+const FIRST_WITHIN_MS = 2 * DAY
 
 /** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
 async function judgeBackups(facts: Facts): Promise<Finding[]> {
   const backups = await facts.once(findBackups)
   if (!backups) return []
   const { now, config } = facts
-  const { dir, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs } = backups
+  const { dir, isDefault, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs } = backups
   const since = newest?.doneAt ?? null
   const of = (rule: Rule, found: string) => [
     makeFinding(rule, found, { since, DIR: dir, ...(newest && { FILE: newest.path }) }),
@@ -102,6 +106,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
     ? `the last one was made ${formatAge(newest.doneAt, now)} ago, ${formatBytes(newest.bytes)}`
     : 'there is none yet'
   if (made.outcome === 'failed' || made.outcome === 'abandoned') {
+    if (made.errorCode === 'backup_no_room') return of(RULES.backup_no_room, `${made.error}; ${last}`)
     const found = `the last backup failed (${made.error ?? made.outcome}); ${last}`
     // Where a disk is full, another backup on it helps nobody.
     return made.errorCode === 'backup_disk_full'
@@ -114,8 +119,11 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
     const found = `the folder holds no backup of this database, although one was made at ${made.doneAt.toISOString()}`
     return of(RULES.backup_gone, `${found}: ${why}`)
   }
+  const isNew = now.getTime() - lineBeganAt.getTime() < FIRST_WITHIN_MS
+  if (!newest && isDefault && (isNew || (await facts.statuses()).length === 0))
+    return [ok(`${dir}: ${last}; a daemon makes the first one when the mirror is a day old`)]
   if (!newest) return of(RULES.backup_missing, 'there is no backup yet; a daemon that runs makes one')
-  const { everyMs } = backupSettings.of(config)
+  const { everyMs } = scheduleOf(config)
   if (ageOf(since) > 2 * everyMs) {
     const due = `one is due every ${formatDuration(everyMs)}`
     return of(RULES.backup_late, `the last backup is ${formatAge(newest.doneAt, now)} old, and ${due}`)
@@ -138,8 +146,9 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
 /** Checks that scheduled backups can be written, that the last one was made lately and did not fail, and that its file can be read. */
 async function diagnose({ config, mirror, listed: list }: CheckContext): Promise<readonly Finding[]> {
   const { dataDir, databaseUrl } = config
-  const { dir } = backupSettings.of(config)
-  if (dir === undefined) return [ok('MUSETTE_BACKUP_DIR is not set: backups are made by musette backup only')]
+  const { dir, isDefault } = scheduleOf(config)
+  if (dir === undefined)
+    return [ok('MUSETTE_BACKUP_DIR names no folder: backups are made by musette backup only')]
   const folder = await readWritableFolder(dir, 'MUSETTE_BACKUP_DIR', 'no backup is made')
   if ('wrong' in folder) return [folder.wrong]
   const listed = await list()
@@ -151,7 +160,8 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   if (fault !== undefined)
     return [problem('unexpected', fault, `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`)]
   // A backup on the disk of the embedded database is lost together with it.
-  const isBeside = databaseUrl === undefined && (await stat(dir)).dev === (await stat(dataDir)).dev
+  const isBeside =
+    databaseUrl === undefined && !isDefault && (await stat(dir)).dev === (await stat(dataDir)).dev
   const found = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
   return isBeside ? [...listed, warning(found, `df ${quoteShell(dir)}`)] : listed
 }
@@ -163,7 +173,7 @@ async function findStatus(facts: Facts, finding: Finding | undefined) {
   const { dir, newest, unreadable, made, verified } = backups
   const failure = unreadable === undefined ? made.errorCode : 'backup_file'
   const rule = finding?.rule
-  const isFailed = rule === RULES.backup_failed || rule === RULES.backup_disk_full
+  const isFailed = rule && [RULES.backup_failed, RULES.backup_disk_full, RULES.backup_no_room].includes(rule)
   const unproved = rule === RULES.backup_unproved ? RULES.backup_unproved.code : null
   return {
     ...{ dir, done_at: newest?.doneAt ?? null, bytes: newest?.bytes ?? null, file: newest?.path ?? null },

@@ -77,6 +77,7 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
     // Its file is moved into the folder whole, so nobody waits for more of it.
     MUSETTE_SETTLE: '1s',
     MUSETTE_HTTP: '127.0.0.1:0',
+    MUSETTE_BACKUP_DIR: 'off',
   })
 }
 

@@ -4,28 +4,26 @@ import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
 import { parseDuration, SECOND } from '../../kit/time.ts'
 
 /** A duration of a second or more, such as 90s or 15m, in ms. */
-export const duration = (fallback: string) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, context) => {
-      const ms = parseDuration(text)
-      if (ms !== undefined && ms >= SECOND) return ms
-      context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
-      return z.NEVER
-    })
+export const anyDuration = z.string().transform((text, context) => {
+  const ms = parseDuration(text)
+  if (ms !== undefined && ms >= SECOND) return ms
+  context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
+  return z.NEVER
+})
+
+export const duration = (fallback: string) => anyDuration.prefault(fallback)
 
 /** A whole number from `least` to `most`. */
+export const numberWithin = (least: number, most: number) =>
+  z.string().transform((text, context) => {
+    const number = Number(text)
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number
+    context.addIssue(`is not a whole number from ${least} to ${most}`)
+    return z.NEVER
+  })
+
 export const wholeNumber = (fallback: number, least: number, most: number) =>
-  z
-    .string()
-    .default(String(fallback))
-    .transform((text, context) => {
-      const number = Number(text)
-      if (/^\d+$/.test(text) && number >= least && number <= most) return number
-      context.addIssue(`is not a whole number from ${least} to ${most}`)
-      return z.NEVER
-    })
+  numberWithin(least, most).prefault(String(fallback))
 
 /** true, 1 or yes; false, 0 or no. */
 export const yesNo = (fallback: boolean) =>

@@ -36,6 +36,7 @@ export const ROWS: FeatureRows = {
 backup_missing | in an empty folder ${without('backup')} | there is no backup yet | musette start
 backup_failed | ${run('backup', '1 second', 'failed')} | the last backup failed (failed); the last one was made | ${byHand}
 backup_disk_full | ${run('backup', '1 second', 'failed')}; update training.sync_runs set error_code = 'backup_disk_full' where outcome = 'failed' | make room | df -h ${folder}
+backup_no_room | ${run('backup', '1 second', 'failed')}; update training.sync_runs set error_code = 'backup_no_room' where outcome = 'failed' | the last one was made | df -h ${folder}
 backup_gone | in an empty folder ${run('backup', '0 seconds', 'done')} | the folder holds no backup of this database | musette backup ${folder}/none/by-hand.tar
 backup_late | every moment | and one is due every 0.0 s | ${byHand}
 backup_unproved | ${run('backup-verify', '1 second', 'failed')} | could not be (failed) | ${verify}

@@ -1,11 +1,12 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/core/store/store.ts'
 import { readNewestBackup } from '../../../src/features/backup/backup-folder.ts'
+import { backup } from '../../../src/features/backup/feature.ts'
 import { verifyScheduledBackup, writeScheduledBackup } from '../../../src/features/backup/scheduled-backup.ts'
-import { backupSettings } from '../../../src/features/backup/settings.ts'
+import { backupSettings, scheduleOf } from '../../../src/features/backup/settings.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
 import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { collectFindings } from '../../../src/program/frame/findings/collect-findings.ts'
@@ -15,6 +16,7 @@ import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { readConfig, withSettings } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
+import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
@@ -238,7 +240,7 @@ describe('scheduled backups', () => {
   })
 
   it('leave the job to another worker when this one has no folder', async () => {
-    const config = readConfig({})
+    const config = readConfig({ MUSETTE_BACKUP_DIR: 'off' })
     const signal = new AbortController().signal
     await expect(
       writeScheduledBackup({ ...rig.app, config }, { now: () => new Date(), signal }),
@@ -265,5 +267,95 @@ describe('scheduled backups', () => {
     expect(seen.get('musette_backup_seconds')).toBeGreaterThan(0)
     const overview = await (await fetch(`${daemon.url}/api/today`)).json()
     expect(overview).toMatchObject({ backup: { problem: null, bytes: seen.get('musette_backup_bytes') } })
+  })
+})
+
+describe('backups by default', () => {
+  let rig: Rig
+  let dir: string
+  let beganAt: number
+  const signal = new AbortController().signal
+  const embedded = (env: Record<string, string> = {}) => ({
+    ...rig.app,
+    config: readConfig({ MUSETTE_DATA_DIR: rig.dataDir, ...env }),
+  })
+  const at = (days: number) => ({ now: () => new Date(beganAt + days * DAY), signal })
+  const names = () => readdir(dir).then((all) => all.sort())
+  beforeAll(async () => {
+    rig = await openRig({ activities: 1 })
+    dir = join(rig.dataDir, 'backups')
+    beganAt = (await rig.app.store.read(findIdentity)).lineBeganAt.getTime()
+  })
+  afterAll(() => rig?.close())
+
+  it.each([
+    [{}, { dir: 'backups', everyMs: 7 * DAY, keep: 2, looks: DAY, compares: undefined }],
+    [{ MUSETTE_BACKUP_EVERY: '1d' }, { dir: 'backups', everyMs: DAY, keep: 2, looks: DAY }],
+    [{ MUSETTE_BACKUP_DIR: 'off' }, { dir: undefined, looks: undefined, compares: undefined }],
+    [{ MUSETTE_BACKUP_DIR: 'own' }, { dir: 'own', everyMs: DAY, keep: 7, looks: DAY, compares: DAY }],
+    [{ DATABASE_URL: 'postgres://u@h/d' }, { dir: undefined, looks: undefined, compares: undefined }],
+    [
+      { DATABASE_URL: 'postgres://u@h/d', MUSETTE_BACKUP_DIR: 'own', MUSETTE_BACKUP_EVERY: '30d' },
+      { dir: 'own', everyMs: 30 * DAY, keep: 7, looks: DAY, compares: DAY },
+    ],
+  ])('with %o are %o', async (env, expected) => {
+    const { config } = embedded(env)
+    const found = scheduleOf(config)
+    const looks = await backup.jobs?.['back-up']?.every(config)
+    const compares = await backup.jobs?.['verify-backup']?.every(config)
+    expect({ ...found, dir: found.dir && basename(found.dir), looks, compares }).toMatchObject(expected)
+  })
+
+  it('are made once a week when the mirror is half a day old, compared at once, and told once; two stay', async () => {
+    const app = embedded()
+    const run = async (days: number) =>
+      backup.jobs?.['back-up']?.run({ ...app, mirror: { ...app.mirror, now: at(days).now } }, {
+        signal,
+        startedAt: new Date(),
+      } as never)
+    const told = () => rig.log.lines.filter(({ msg }) => String(msg).startsWith('made the first backup'))
+    expect(await run(0.4)).toBeUndefined()
+    expect(await diagnose('backups', app)).toMatchObject([
+      { state: 'ok', found: expect.stringContaining('when the mirror is a day old') },
+    ])
+    expect(await run(0.6)).toMatchObject({ counts: { rows: expect.any(Number) } })
+    expect(told()).toMatchObject([
+      { path: join(dir, (await names())[0] ?? ''), size: expect.stringMatching(/B$/) },
+    ])
+    expect(told()[0]?.msg).toContain('MUSETTE_BACKUP_DIR=off')
+    const verified = () => rig.rows("select outcome from training.sync_runs where resource = 'backup-verify'")
+    expect(await verified()).toEqual([{ outcome: 'done' }])
+    expect(await diagnose('backups', app)).toMatchObject([{ state: 'ok' }])
+    for (const days of [1, 6, 7.5]) await run(days)
+    expect(await names()).toHaveLength(2)
+    expect(await verified()).toHaveLength(2)
+    const kept = await names()
+    await rig.rows("update training.sync_runs set outcome = 'failed' where resource = 'backup-verify'")
+    await writeScheduledBackup(app, at(15))
+    expect(await names()).toEqual([...kept, expect.any(String)])
+    await verifyScheduledBackup(app, at(15))
+    await writeScheduledBackup(app, at(23))
+    expect(await names()).toHaveLength(2)
+    expect(told()).toHaveLength(1)
+  }, 120_000)
+
+  it.runIf(canMount())('need room for the file and for its comparison, else a warning is all', async () => {
+    const small = await openSmallDisk(100)
+    const app = embedded({ MUSETTE_DATA_DIR: small })
+    const run = () =>
+      backup.jobs?.['back-up']?.run({ ...app, mirror: { ...app.mirror, now: at(40).now } }, {
+        signal,
+        startedAt: new Date(),
+      } as never)
+    expect(await run()).toBeUndefined()
+    expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', msg: expect.stringContaining('are free at') })
+    expect(await diagnose('backups', app)).toMatchObject([
+      {
+        state: 'warning',
+        found: expect.stringContaining('a verified backup needs up to'),
+        run: `df -h ${small}/backups`,
+      },
+    ])
+    expect(await readdir(join(small, 'backups'))).toEqual([])
   })
 })
