@@ -163,6 +163,7 @@ describe('reconcile', () => {
       const [path = ''] = await rig.paths()
       if ('status' in fault === false) await remove(path)
       await rig.steer('POST', 'faults', { ...fault, times: 'always' })
+      expect(await verify(path, false)).toMatchObject({ different: 0, failed: 1 })
       expect(await resync(path)).toMatchObject({ fetched: 0, absent: 0, failed: 1 })
       expect(await verify(path, true).catch((error) => error)).toMatchObject({ code: 'unknown_activity' })
       expect(await rowOf(path)).toMatchObject({

@@ -40,6 +40,8 @@ describe('values are derived from the main run of a recording:', () => {
     ],
     ['some in the middle are', strayed(600, (n) => n >= 300 && n < 310, YEAR_2100), 600, 599, 10],
     ['some are four days off', strayed(600, (n) => n < 5, -4 * DAY_S), 594, 594, 5],
+    ['one behind is 30 hours off', [...ride(600), ...ride(1, 1.25 * DAY_S)], 600, 599, 1],
+    ['one is a day off, as after a night', [...ride(1, -DAY_S), ...ride(600)], 600, DAY_S + 599, 0],
     ['every tenth one is', strayed(600, (n) => n % 10 === 5, YEAR_1989), 600, 599, 60],
     [
       'the clock is set once in the middle, the later half counts',
@@ -154,6 +156,21 @@ describe('a measure', () => {
     const { ascentM } = derive(samples).measures ?? {}
     expect(ascentM).toBeGreaterThanOrEqual(least)
     expect(ascentM).toBeLessThanOrEqual(most)
+  })
+
+  it.each([
+    ['30 m in 300 m is one', 30, 300, 300],
+    ['more height is one', 100, 300, 300],
+    ['a longer one is one', 30, 600, 600],
+    ['less height is a bump', 29.9, 300, null],
+    ['less way is a wall', 30, 299.9, null],
+  ])('a climb begins at 30 m of height and 300 m of way: %s', (_, gain, length, found) => {
+    const steps = Array.from({ length: 31 }, (_, at) => ({
+      at,
+      alt: (at * gain) / 30,
+      dist: (at * length) / 30,
+    }))
+    expect(derive(steps).measures?.longestClimbLengthM).toBe(found)
   })
 
   it.each([

@@ -304,6 +304,7 @@ test('details recorded together equal details recorded separately', async () => 
   }
   const ends = await together.transaction((tx) => writeActivities(tx, then))
   expect(ends.map(({ result }) => result)).toEqual(outcomes)
+  expect(ends[2]).toEqual({ result: 'older', written: 0, replaced: 0 })
   const each: unknown[] = []
   for (const input of then) each.push(await alone.transaction((tx) => recordDetail(tx, input)))
   expect(each).toEqual(outcomes)
