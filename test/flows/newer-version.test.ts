@@ -18,7 +18,7 @@ const start = () => {
   return openDaemon(rig.app.config, rig.log.log, {
     roles: ['scheduler', 'worker'],
     signal,
-    schemaEveryMs: 50,
+    watchEveryMs: 50,
   })
 }
 

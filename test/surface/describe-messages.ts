@@ -47,7 +47,10 @@ export function describeWebhooks(): string {
   const scores = { activities: 40, xss_change: 12.6, ftp_before: 250, ftp_after: 255 }
   const days = { first_day: '2026-01-01', last_day: '2026-05-03' }
   const file = { files: 1, file_name: 'a.fit', content_id: '01ab', reason: 'no record in it' }
-  const restored = { up_to: 41, backup_made_at: '2026-05-01T00:00:00Z', identity: 'an id', line: 'a line' }
+  const restored = {
+    ...{ up_to: 41, cause: 'backup', backup_made_at: '2026-05-01T00:00:00Z' },
+    ...{ identity: 'an id', line: 'a line' },
+  }
   const mirror = { kind: 'mirror', account, state: 'unknown', sentence, run: 'musette sync' } as const
   const backup = { kind: 'backup', account: null, state: 'unknown', sentence, run: 'musette sync' } as const
   const contents = [

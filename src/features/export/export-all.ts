@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { HandlerResult } from '../../core/jobs/catalog.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
+import { followDatabase } from '../../core/store/feed/follow-database.ts'
 import { withRun } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { ConfigError, errorLine, isDiskFull, MusetteError, TransientError } from '../../kit/errors.ts'
@@ -73,7 +74,8 @@ export async function exportAll(app: Pick<App, 'store' | 'log'>, input: ExportIn
 async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
   const { dir } = input
   try {
-    const database = await app.store.read(findIdentity)
+    // A database that has moved may have written no change since, and so have no new line yet.
+    const { database } = await app.store.transaction((tx) => followDatabase(tx))
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
     const before = last?.files ?? {}

@@ -71,13 +71,16 @@ export function openPublisher(
   const stop = new AbortController()
   const { signal } = stop
   const problems = makeLogOnce(log)
+  // A promoted replica may have lost how far they came, and what they were about.
+  const published = new Set<string>()
   const run = async () => {
     let failures = 0
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
         const onGood = () => problems.over('mqtt')
-        const work = (held: AbortSignal) => publishUntilLost(deps, { broker, pauses, signal, held, onGood })
+        const work = (held: AbortSignal) =>
+          publishUntilLost(deps, { broker, pauses, signal, held, onGood, published })
         const done = await withExclusiveWork(store, 'mqtt', work)
         if (done === undefined) await sleep(pauses.lockRetryMs, signal)
       } catch (error) {
@@ -113,6 +116,8 @@ type SessionInput = {
   /** aborts when another process may publish */
   held: AbortSignal
   onGood: () => void
+  /** the events that this process has published, by what they are about */
+  published: Set<string>
 }
 
 /** Publishes by one connection until the signal aborts, and then returns true; throws the reason when the connection is lost. */
@@ -149,7 +154,10 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
     log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
     while (!over.signal.aborted) {
       const isNew = await publishChanged(deps, broker, { publisherId, sent, commands })
-      const { events, waiting } = await publishEvents(deps, broker, publisherId)
+      const { events, waiting } = await publishEvents(deps, broker, {
+        publisherId,
+        published: input.published,
+      })
       await store.transaction((tx) =>
         recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
       )
@@ -209,7 +217,11 @@ async function publishChanged(
 }
 
 /** Publishes the events of the next changes, and records how far the broker has taken them. */
-async function publishEvents({ store }: PublisherDeps, broker: Broker, publisherId: string) {
+async function publishEvents(
+  { store }: PublisherDeps,
+  broker: Broker,
+  { publisherId, published }: { publisherId: string; published: Set<string> },
+) {
   const { changes, waiting, activities } = await store.read(async (tx) => {
     const page = await findChanges(tx, { after: await findPublishedUpTo(tx), limit: PAGE })
     return { ...page, activities: await findNewActivities(tx, page.changes) }
@@ -221,11 +233,14 @@ async function publishEvents({ store }: PublisherDeps, broker: Broker, publisher
     const isEvent = accountId !== null && EVENT_KINDS.some((one) => one === kind)
     if (!isEvent && !activity) return []
     const facts = activity ? { ...activity, event_type: NEW_ACTIVITY } : { ...detail, event_type: kind }
-    return [{ accountId: accountId ?? 0, payload: { ...facts, at, path } }]
+    const about = [facts.event_type, accountId, path ?? changeId, detail.content_id].join(' ')
+    return [{ accountId: accountId ?? 0, about, payload: { ...facts, at, path } }]
   })
-  for (const { accountId, payload } of events) {
+  for (const { accountId, about, payload } of events) {
+    if (published.has(about)) continue
     const { event } = topicsOf(publisherId, accountId)
     await broker.publish(event, JSON.stringify(payload), { retain: false })
+    published.add(about)
   }
   await store.transaction((tx) => recordPublishedUpTo(tx, last.changeId))
   return { events: changes.length, waiting }

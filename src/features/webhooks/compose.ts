@@ -37,13 +37,17 @@ const MAX_SINGLE = 5
 /** Changes that one transaction reads, in a fraction of a second. */
 const BATCH = 1_000
 
-/** The content of a message, for each webhook that wants the event; `changeId` is undefined without a single cause in the change feed. */
+/**
+ * The content of a message, for each webhook that wants the event. `changeId` is undefined without a single cause in the change feed; `about`
+ * then names what it is about, unless that may happen again.
+ */
 type News = Readonly<{
   event: WebhookEvent
   accountId: number | null
   at: Date
   data: MessageData
   changeId?: number
+  about?: string
 }>
 type NewsOfChange = News & { readonly changeId: number }
 
@@ -99,11 +103,11 @@ function subjectOf({ kind, account }: Condition): string {
 }
 
 async function recordNews(tx: Tx, webhooks: readonly Webhook[], news: readonly News[]): Promise<void> {
-  const messages = news.flatMap(({ event, accountId, at, data, changeId }) =>
+  const messages = news.flatMap(({ event, accountId, at, data, changeId, about }) =>
     webhooks
       .filter((webhook) => webhook.events.includes(event))
       .map(({ name: webhook }) => ({
-        ...{ webhook, account_id: accountId, event, occurred_at: at, change_id: changeId },
+        ...{ webhook, account_id: accountId, event, occurred_at: at, change_id: changeId, about },
         data: cleanJson(data) as { readonly [key: string]: Json },
       })),
   )
@@ -151,6 +155,7 @@ function newsOfRestores(changes: readonly Change[]): NewsOfChange[] {
             ...{ accountId: null, changeId },
             ...formatRestored(new Date(at), {
               up_to: typeof detail.up_to === 'number' ? detail.up_to : null,
+              cause: textOf(detail.cause),
               backup_made_at: textOf(detail.backup_made_at),
               identity: textOf(detail.identity),
               line: textOf(detail.line),
@@ -203,7 +208,7 @@ async function newsOfActivities(tx: Tx): Promise<News[]> {
   return ready.filter(isSingle).flatMap((activity) => {
     const breakthrough = formatBreakthrough(activity)
     const all = [formatActivity(activity), ...(breakthrough ? [breakthrough] : [])]
-    return all.map((content) => ({ accountId: activity.account_id, ...content }))
+    return all.map((content) => ({ accountId: activity.account_id, about: activity.path, ...content }))
   })
 }
 
@@ -214,7 +219,7 @@ async function newsOfDigests(tx: Tx, restMs: number): Promise<News[]> {
     const recalculation =
       event === 'history.recalculated' ? await findRecalculation(tx, { accountId, since }) : undefined
     const content = formatDigest(digest, recalculation)
-    if (content) news.push({ accountId, ...content })
+    if (content) news.push({ accountId, about: since.toISOString(), ...content })
   }
   return news
 }

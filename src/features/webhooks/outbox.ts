@@ -3,7 +3,10 @@ import type { Json } from '../../core/store/schema/schemas.ts'
 import type { Tx } from '../../core/store/store.ts'
 import type { Message } from './message-request.ts'
 
-/** A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. */
+/**
+ * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. One with that
+ * or with `about` has the same id whenever it is made, also by a database that has lost it.
+ */
 type NewMessage = Readonly<{
   webhook: string
   account_id: number | null
@@ -11,18 +14,21 @@ type NewMessage = Readonly<{
   occurred_at: Date
   data: { readonly [key: string]: Json }
   change_id?: number | undefined
+  about?: string | undefined
 }>
 
 /** Records messages to be sent, in this order, but none about a change before the addition of its webhook, or to one that is gone. */
 export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return
   await tx.client.query(
-    `insert into musette.webhook_messages (webhook, account_id, event, occurred_at, data)
-     select m.webhook, m.account_id, m.event, m.occurred_at, m.data
-     from rows from (jsonb_to_recordset($1::jsonb) as
-       (webhook text, account_id integer, event text, occurred_at timestamptz, data jsonb, change_id bigint)) with ordinality m
+    `insert into musette.webhook_messages (webhook, account_id, event, occurred_at, data, message_id)
+     select m.webhook, m.account_id, m.event, m.occurred_at, m.data, case
+       when coalesce(m.about, m.change_id::text) is null then gen_random_uuid()
+       else md5(jsonb_build_array(d.identity, m.webhook, m.account_id, m.event, coalesce(m.about, m.change_id::text))::text)::uuid end
+     from training.database d, rows from (jsonb_to_recordset($1::jsonb) as (webhook text, account_id integer, event text,
+       occurred_at timestamptz, data jsonb, change_id bigint, about text)) with ordinality m
      join musette.webhooks w on w.name = m.webhook and w.gone_at is null and (m.change_id is null or m.change_id > w.change_id)
-     order by m.ordinality`,
+     order by m.ordinality on conflict (message_id) do nothing`,
     [JSON.stringify(messages)],
   )
 }

@@ -69,18 +69,23 @@ export function formatLoginLost(account: string, at: Date, reason: string | null
   return { event: 'login.lost', at, data: makeData(account, 'The login is lost', text, { reason, command }) }
 }
 
-/** Says that the database was restored from a backup, with the last number of the change feed that is unchanged, and the new line. */
+/** Says that the database has a new line, with the last number of the change feed that is unchanged. */
 export function formatRestored(
   at: Date,
   facts: {
     up_to: number | null
+    cause: string | null
     backup_made_at: string | null
     identity: string | null
     line: string | null
   },
 ): Content {
   const of = facts.backup_made_at === null ? '' : ` of ${facts.backup_made_at}`
-  const text = `The database is restored from the backup${of}; what the service has since is mirrored again by itself`
+  const isBackup = facts.cause === null || facts.cause === 'backup'
+  const what = isBackup
+    ? `is restored from the backup${of}`
+    : 'goes on on another server or from an earlier moment'
+  const text = `The database ${what}; what the service has since is mirrored again by itself`
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }
 

@@ -6,13 +6,11 @@ import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
 import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
-import { findIdentity } from '../../core/store/database-facts.ts'
-import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { recordRunsAbandoned } from '../../core/store/runs.ts'
 import { FEATURES } from '../../features/index.ts'
-import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
+import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
-import { MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
@@ -22,6 +20,7 @@ import { featureHandlers, loadCatalog } from '../frame/feature-jobs.ts'
 import type { FactsApp } from '../frame/findings/facts.ts'
 import { assertNotExposed, openWeb } from '../web/web.ts'
 import { openAccountWatch } from './account-watch.ts'
+import { openDatabaseWatch } from './database-watch.ts'
 import { makeHandlers } from './handlers.ts'
 import { makeReadiness } from './probes.ts'
 import type { Role } from './roles.ts'
@@ -39,12 +38,12 @@ export type Daemon = {
   jobs: Jobs
   /** the URL of the dashboard; undefined when it is off */
   url: string | undefined
-  /** resolves with the error when the daemon must stop: another version has migrated the database */
+  /** resolves with the error when the daemon must stop, or open again, see openDatabaseWatch */
   failed: Promise<Error>
   close(): Promise<void>
 }
 
-type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; schemaEveryMs?: number }
+type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; watchEveryMs?: number }
 
 /** Codes of a server that went away while the daemon opened, as one that starts twice does. */
 const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'database_full', 'queue_unreachable'])
@@ -70,7 +69,7 @@ export async function openDaemon(config: Config, log: Logger, input: DaemonInput
 
 /**
  * Opens every part of the daemon that the roles need. `close` stops them in reverse order: web server, watcher, the parts of
- * features, schedules and workers, queues, schema watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
+ * features, schedules and workers, queues, database watch, service client, Postgres. The `signal` cancels the opening and the running jobs. Throws the
  * errors of every part, and UnreadableLoginError when the secret key is the wrong one.
  */
 async function openParts(
@@ -89,6 +88,9 @@ async function openParts(
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
     })
     release.defer('app', () => app.close())
+    // First, because every write takes a number of the line.
+    const watch = await openDatabaseWatch(app, input.watchEveryMs)
+    release.defer('database watch', () => watch.close())
     const wrongKey = await parkUnreadableLogins(app)
     if (wrongKey) throw wrongKey
     for (const { prepare } of FEATURES) await prepare?.(app)
@@ -97,9 +99,6 @@ async function openParts(
       log.info(
         'MUSETTE_KEEP_RAW is false: answers are not kept, and musette rebuild has nothing to rebuild from',
       )
-    const schema = openSchemaWatch(app, input.schemaEveryMs)
-    release.defer('schema watch', () => schema.close())
-    const database = await app.store.read(findIdentity)
     const startedAt = new Date()
     const jobs = await openJobs(
       {
@@ -112,7 +111,7 @@ async function openParts(
         },
       },
       {
-        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, database),
+        backend: makeBackendChoice(config.redisUrl, app.databaseUrl, watch.database),
         roles: { worker: input.roles.includes('worker') },
         catalog: await loadCatalog(config, FEATURES),
         concurrency: config.service.concurrency,
@@ -128,8 +127,8 @@ async function openParts(
       }
     }
     if (input.roles.includes('scheduler')) {
-      const watch = await openAccountWatch(app, jobs)
-      release.defer('account watch', () => watch.close())
+      const accounts = await openAccountWatch(app, jobs)
+      release.defer('account watch', () => accounts.close())
       await jobs.keepSchedules()
     }
     let dropFolder: DropFolder | undefined
@@ -160,7 +159,7 @@ async function openParts(
     log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
     // Last, because jobs and the opening of everything else would wait for each other.
     jobs.work()
-    return { app, jobs, url: web?.url, failed: schema.changed, close: () => release.release() }
+    return { app, jobs, url: web?.url, failed: watch.changed, close: () => release.release() }
   } catch (error) {
     await release.release().catch(() => undefined)
     throw error
@@ -175,41 +174,6 @@ function joinObservers(observers: readonly ServiceObserver[]): ServiceObserver {
     },
     onPause(ms) {
       for (const observer of observers) observer.onPause(ms)
-    },
-  }
-}
-
-/** How often the schema's version is compared, ms: a query of two small tables. */
-const SCHEMA_EVERY_MS = 1 * MINUTE
-
-/**
- * Opens a watch that checks the version of the database every minute: after a migration by a newer musette an older
- * process would write rows without the newer version's derived columns. An unreachable database is ignored.
- */
-function openSchemaWatch({ store, log }: Pick<App, 'store' | 'log'>, everyMs = SCHEMA_EVERY_MS) {
-  const closed = new AbortController()
-  let onChanged: (error: ConfigError) => void = () => undefined
-  const changed = new Promise<ConfigError>((resolve) => {
-    onChanged = resolve
-  })
-  const watch = async () => {
-    for (;;) {
-      await sleep(everyMs, closed.signal)
-      try {
-        await store.read(checkSchema)
-      } catch (error) {
-        if (error instanceof ConfigError) return onChanged(error)
-        log.debug({ reason: errorLine(error) }, 'the version of the database cannot be read now')
-      }
-    }
-  }
-  const watching = watch().catch(() => undefined)
-  return {
-    /** resolves with the ConfigError when the database is at another version than this process; else stays pending */
-    changed,
-    async close() {
-      closed.abort()
-      await watching
     },
   }
 }

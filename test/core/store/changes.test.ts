@@ -11,7 +11,7 @@ import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.t
 import { recordWorkoutsAbsent, upsertWorkouts } from '../../../src/core/store/workout-rows.ts'
 import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { WAITING_FOR_LOCK } from '../../kit/postgres.ts'
+import { queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { detailInput, openAccount, openActivity, recordDetail } from './detail.ts'
 import { listed, makeActivity, openTestStore, rowsOf } from './open.ts'
 
@@ -342,5 +342,46 @@ describe('two transactions at the same time', () => {
     })
     await eventually(() => heard.length > 0)
     expect(heard).toEqual(['musette_changes '])
+  })
+})
+
+describe('a database that has moved', () => {
+  const moved: ReadonlyArray<[cause: string, statement: string]> = [
+    ['server', 'update training.database set system_identifier = system_identifier + 1'],
+    ['timeline', 'update training.database set timeline = timeline + 1'],
+    ['copy', 'update training.database set database_oid = database_oid + 1'],
+  ]
+  it.each(moved)(
+    'begins one line before its next number, by what Postgres tells: %s',
+    async (cause, statement) => {
+      const { accountId, url, sql } = await openAccount()
+      const insert = `insert into training.changes (account_id, kind) values (${accountId}, 'a')`
+      await queryOnce(url, insert)
+      const [before] =
+        await sql`select identity, line, max(change_id)::int as last from training.database, training.changes group by 1, 2`
+      await queryOnce(url, statement)
+      const clients = Array.from({ length: 4 }, () => new pg.Client(url))
+      for (const client of clients) await client.connect()
+      onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))))
+      await Promise.all(clients.map((client) => client.query(insert)))
+      const feed =
+        await sql`select change_id::float8 as number, kind, detail from training.changes order by change_id`
+      expect(feed.slice(1).map(({ kind }) => kind)).toEqual(['restored', 'a', 'a', 'a', 'a'])
+      expect(feed[1]?.number).toBeGreaterThan(1e15)
+      const [after] = await sql`select identity, line, earlier_lines from training.database`
+      expect(after).toMatchObject({ identity: before?.identity, earlier_lines: [before?.line] })
+      const { identity, line } = after ?? {}
+      expect(feed[1]?.detail).toEqual({ cause, up_to: before?.last, identity, line })
+    },
+  )
+
+  it('begins no line where the row says nothing yet, as after an upgrade', async () => {
+    const { accountId, url, sql } = await openAccount()
+    const [before] = await sql`select line, system_identifier from training.database`
+    await queryOnce(url, `insert into training.changes (account_id, kind) values (${accountId}, 'a')`)
+    const [after] = await sql`select line, system_identifier, timeline, database_oid from training.database`
+    expect(before).toEqual({ line: after?.line, system_identifier: null })
+    const here = { system_identifier: expect.any(String), timeline: 1, database_oid: expect.any(String) }
+    expect(after).toMatchObject(here)
   })
 })

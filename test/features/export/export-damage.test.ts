@@ -2,7 +2,6 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
-import { BEGIN_LINE } from '../../../src/features/backup/database/load-tables.ts'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
@@ -114,7 +113,7 @@ describe('an export and damage', () => {
   it('is rewritten after a restore, and the old line is refused', async () => {
     const total = (await run())?.files
     const [before] = await rig.rows('select line from training.database')
-    await rig.rows(BEGIN_LINE)
+    await rig.rows(`select musette.begin_line('server')`)
     const { faults } = await checkExport(rig.app, { dir, signal: new AbortController().signal })
     expect(faults).toHaveLength(total ?? 0)
     expect(await run()).toMatchObject({ files: total, written: total, anew: true })

@@ -81,7 +81,7 @@ it('the message about a lost login has the reason if known', () => {
 })
 
 it('the message about a restore has no account, and names the backup if known', () => {
-  const facts = { up_to: 41, backup_made_at: null, identity: null, line: null }
+  const facts = { up_to: 41, cause: null, backup_made_at: null, identity: null, line: null }
   const end = 'what the service has since is mirrored again by itself'
   expect(formatRestored(AT, facts)).toEqual({
     ...{ event: 'mirror.restored', at: AT },
@@ -91,6 +91,8 @@ it('the message about a restore has no account, and names the backup if known', 
       text: `The database is restored from the backup; ${end}`,
     },
   })
+  const moved = 'The database goes on on another server or from an earlier moment'
+  expect(formatRestored(AT, { ...facts, cause: 'timeline' }).data.text).toBe(`${moved}; ${end}`)
 })
 
 describe('the message of a digest', () => {

@@ -36,7 +36,7 @@ describe('a database that a daemon of the version before writes', () => {
     }
     const { signal } = new AbortController()
     const roles = ['scheduler', 'worker'] as const
-    daemon = await openDaemon(rig.app.config, rig.log.log, { roles, signal, schemaEveryMs: 100 })
+    daemon = await openDaemon(rig.app.config, rig.log.log, { roles, signal, watchEveryMs: 100 })
   })
   afterEach(async () => {
     await daemon.close()

@@ -174,6 +174,9 @@ export const database = training.table(
     line: uuid('line').notNull().defaultRandom(),
     lineBeganAt: instant('line_began_at').notNull().default(sql`clock_timestamp()`),
     earlierLines: uuid('earlier_lines').array().notNull().default(sql`'{}'`),
+    systemIdentifier: bigint('system_identifier', { mode: 'bigint' }),
+    timeline: integer('timeline'),
+    databaseOid: bigint('database_oid', { mode: 'number' }),
   },
   () => [check('database_one', sql`id = 1`)],
 )

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Tx } from '../../../core/store/store.ts'
-import { BEGIN_LINE } from '../database/load-tables.ts'
+import { makeBeginLine } from '../database/load-tables.ts'
 import { quoteColumns, quoteName } from '../database/tables.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -51,15 +51,22 @@ const COMPLETE = `SELECT line FROM (
       LEFT JOIN pg_attribute ON attrelid = objoid AND attnum = objsubid AND objsubid > 0
   ) made ORDER BY place, kind, rank, name`
 
+/** What gives the plain database its line; it goes away afterwards. */
+const LINE_FUNCTIONS = ['begin_line', 'cluster', 'lock_feed']
+
+/** Functions of ours by name ($1). */
+const FUNCTIONS = `SELECT pg_get_functiondef(oid) || ';' AS line FROM pg_proc
+  WHERE pronamespace = 'musette'::regnamespace AND proname = ANY ($1::text[])`
+
 /**
  * Finds the statements for psql, in the folder into which the archive was unpacked, that make these tables in a plain Postgres: their
  * columns with types, keys, checks, indexes and comments. Defaults, triggers, views, and what needs a function of ours are left out: a
  * reader of the rows needs none of them.
  */
-export async function findPlainSql(tx: Tx, { tables, sequences }: Manifest): Promise<string> {
+export async function findPlainSql(tx: Tx, { tables, sequences, made_at }: Manifest): Promise<string> {
   const names = tables.map(({ name }) => quoteName(name))
-  const findLines = async (text: string) =>
-    (await tx.client.query<{ line: string }>(text, [names])).rows.map(({ line }) => line)
+  const findLines = async (text: string, of: readonly string[] = names) =>
+    (await tx.client.query<{ line: string }>(text, [of])).rows.map(({ line }) => line)
   const loads = tables.map(
     (table) =>
       `\\copy ${quoteColumns(table)} from program 'cat ${table.name}/*.copy.gz | gunzip' with (format binary)`,
@@ -71,8 +78,11 @@ export async function findPlainSql(tx: Tx, { tables, sequences }: Manifest): Pro
   return [
     ...['CREATE SCHEMA IF NOT EXISTS training;', 'CREATE SCHEMA IF NOT EXISTS musette;'],
     ...(await findLines(CREATE)),
-    ...[...loads, ...numbers, `${BEGIN_LINE};`],
+    ...loads,
+    ...numbers,
     ...(await findLines(COMPLETE)),
+    ...(await findLines(FUNCTIONS, LINE_FUNCTIONS)),
+    ...[`${makeBeginLine(made_at)};`, ...LINE_FUNCTIONS.map((name) => `DROP FUNCTION musette.${name};`)],
     '',
   ].join('\n')
 }

@@ -13,8 +13,8 @@ import {
   digestTable,
   dropEmptyTables,
   lockEmptyTables,
+  makeBeginLine,
   prepareTables,
-  recordRestored,
   setSequences,
 } from '../database/load-tables.ts'
 import { findColumns, quoteColumns } from '../database/tables.ts'
@@ -59,7 +59,7 @@ export async function restoreBackup(
     await archive.verify()
     await compareTables(client, archive.manifest, digests)
     await applyMigrations(client, options)
-    await recordRestored(client, archive.manifest.made_at)
+    await client.query(makeBeginLine(archive.manifest.made_at))
     await analyzeTables(client)
   })
 }

@@ -94,33 +94,11 @@ export async function setSequences(client: pg.ClientBase, sequences: readonly Se
   }
 }
 
-/** The statement that gives a restored database another line. */
-export const BEGIN_LINE =
-  'UPDATE training.database SET earlier_lines = earlier_lines || line, line = gen_random_uuid(), line_began_at = clock_timestamp()'
-
-/**
- * Gives the database another line, begins the numbers of the change feed far above every number that was ever given out, and
- * records the change `restored` with identity and line. The numbers count microseconds since 1970 from now on: no database
- * gives out as many as pass, so that two restores of one backup never give the same number to two changes. `up_to` is the
- * number up to which the feed is as it was before.
- */
-export async function recordRestored(client: pg.ClientBase, madeAt: string): Promise<void> {
-  await client.query(
-    `WITH begun AS (${BEGIN_LINE} RETURNING identity, line),
-     before AS (SELECT last_value FROM training.changes_change_id_seq),
-     moved AS (
-       SELECT last_value, setval('training.changes_change_id_seq', greatest(last_value + $1::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)) AS number
-       FROM before)
-     INSERT INTO training.changes (change_id, kind, detail) OVERRIDING SYSTEM VALUE
-     SELECT number, 'restored',
-       jsonb_build_object('up_to', last_value, 'backup_made_at', $2::text, 'identity', identity, 'line', line)
-     FROM moved, begun`,
-    [FAR, madeAt],
-  )
+/** The statement that gives a restored database another line, see musette.begin_line in the database; `madeAt` is the moment of the backup. */
+export function makeBeginLine(madeAt: string): string {
+  const about = pg.escapeLiteral(JSON.stringify({ backup_made_at: madeAt }))
+  return `SELECT musette.begin_line('backup', ${about})`
 }
-
-/** Where the clock is far behind: more changes than a database records in its life. */
-const FAR = 1_000_000_000_000
 
 /** Gathers the planner's statistics of every table and makes the summaries of BRIN indexes, which a COPY does not. */
 export async function analyzeTables(client: pg.ClientBase): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { ConfigError, isAbort } from '../../../kit/errors.ts'
+import { ConfigError, errorCode, isAbort } from '../../../kit/errors.ts'
 import { SECOND } from '../../../kit/time.ts'
 import { ROLES, type Role } from '../../daemon/roles.ts'
 import { EXIT } from '../../frame/context.ts'
@@ -49,29 +49,35 @@ export const startVerb = defineVerb({
     // Before anything is opened: without a listener this signal ends the process.
     process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
     const { openDaemon } = await import('../../daemon/daemon.ts')
-    const daemon = await openDaemon(config, log, { roles, signal }).catch((error: unknown) => {
-      if (isAbort(error, signal)) return undefined
-      throw error
-    })
-    // A stop during the opening is not a failure of a daemon.
-    if (!daemon) return
-    const stopped = signal.aborted || once(signal, 'abort')
-    const failure = await Promise.race([daemon.failed, stopped])
-    log.info('stopping')
-    const deadline = setTimeout(() => {
-      log.fatal('could not stop in time; the next start continues the interrupted work')
-      // An exit would wait for a thread that waits for a file.
-      process.kill(process.pid, 'SIGKILL')
-    }, STOP_WITHIN_MS)
-    try {
-      await daemon.close()
-    } finally {
-      clearTimeout(deadline)
-      // A Redis client may still try to reconnect and keep the process alive; nothing else is left to do.
-      setTimeout(() => process.exit(), END_WITHIN_MS).unref()
+    const { NEW_LINE } = await import('../../daemon/database-watch.ts')
+    for (;;) {
+      const daemon = await openDaemon(config, log, { roles, signal }).catch((error: unknown) => {
+        if (isAbort(error, signal)) return undefined
+        throw error
+      })
+      // A stop during the opening is not a failure of a daemon.
+      if (!daemon) return
+      const stopped = signal.aborted || once(signal, 'abort')
+      const failure = await Promise.race([daemon.failed, stopped])
+      const opensAgain = errorCode(failure) === NEW_LINE && !signal.aborted
+      log.info(opensAgain ? 'opening again' : 'stopping')
+      const deadline = setTimeout(() => {
+        log.fatal('could not stop in time; the next start continues the interrupted work')
+        // An exit would wait for a thread that waits for a file.
+        process.kill(process.pid, 'SIGKILL')
+      }, STOP_WITHIN_MS)
+      try {
+        await daemon.close()
+      } finally {
+        clearTimeout(deadline)
+        // A Redis client may still try to reconnect and keep the process alive; nothing else is left to do.
+        if (!opensAgain) setTimeout(() => process.exit(), END_WITHIN_MS).unref()
+      }
+      if (opensAgain) continue
+      if (failure instanceof Error) throw failure
+      log.info('stopped')
+      return
     }
-    if (failure instanceof Error) throw failure
-    log.info('stopped')
   },
 })
 

@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { findIdentity } from '../../core/store/database-facts.ts'
+import { followDatabase, type SeenChange } from '../../core/store/feed/follow-database.ts'
+import { checkSchema } from '../../core/store/migration/schema-version.ts'
+import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
+import { readPlainFile, writeDurably } from '../../kit/files.ts'
+import { MINUTE, sleep } from '../../kit/time.ts'
+import type { App } from '../app/app.ts'
+
+/** How often it looks, ms: a few queries of small tables. */
+const LOOK_EVERY_MS = 1 * MINUTE
+
+/** The code of the error after which the daemon opens its parts again. */
+export const NEW_LINE = 'database_new_line'
+
+/**
+ * Opens a watch that looks at the database now and every minute. It begins a new line as followDatabase does; a file in the data directory
+ * has the newest change that it saw. It compares the schema's version: after a migration by a newer musette an older process would write
+ * rows without the newer version's derived columns. Later it ignores an unreachable database. Throws the errors of the store.
+ */
+export async function openDatabaseWatch(
+  { store, log, config }: Pick<App, 'store' | 'log' | 'config'>,
+  everyMs = LOOK_EVERY_MS,
+) {
+  const closed = new AbortController()
+  let onChanged: (error: Error) => void = () => undefined
+  const changed = new Promise<Error>((resolve) => {
+    onChanged = resolve
+  })
+  const { identity } = await store.read(findIdentity)
+  const path = join(config.dataDir, `newest-change-${identity}.json`)
+  let seen: SeenChange | undefined = await readPlainFile(path)
+    .then((text) => JSON.parse(String(text)))
+    .catch(() => undefined)
+  const look = async () => {
+    const { newest, database } = await store.transaction((tx) => followDatabase(tx, seen))
+    if (newest && newest.changeId !== seen?.changeId)
+      await writeDurably(path, JSON.stringify(newest)).catch((error: unknown) =>
+        log.debug({ reason: errorLine(error) }, 'the newest change cannot be kept in the data directory'),
+      )
+    seen = newest
+    return database
+  }
+  const database = await look()
+  const watch = async () => {
+    for (let { line } = database; ; ) {
+      await sleep(everyMs, closed.signal)
+      try {
+        await store.read(checkSchema)
+        const now = await look()
+        if (now.line === line) continue
+        const error = new TransientError(
+          NEW_LINE,
+          'the database has moved or was put back; it has a new line',
+        )
+        log.warn({ line: now.line }, error.message)
+        // The queue in Redis is that of a line.
+        if (config.redisUrl) return onChanged(error)
+        line = now.line
+      } catch (error) {
+        if (error instanceof ConfigError) return onChanged(error)
+        log.debug({ reason: errorLine(error) }, 'the database cannot be looked at now')
+      }
+    }
+  }
+  const watching = watch().catch(() => undefined)
+  return {
+    database,
+    /**
+     * resolves with the ConfigError when the database is at another version than this process, and with TransientError
+     * `database_new_line` when the daemon must open again; else stays pending
+     */
+    changed,
+    async close() {
+      closed.abort()
+      await watching
+    },
+  }
+}
