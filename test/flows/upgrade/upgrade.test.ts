@@ -5,7 +5,7 @@ import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { openHold, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { whole } from '../../kit/sampling.ts'
+import { sample } from '../../kit/sampling.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { type Content, contentOf, schemaOf } from './database-state.ts'
 import { type NextVersion, openNextVersion, type Stop } from './next-version.ts'
@@ -14,6 +14,8 @@ const SLOW = 480_000
 const ACTIVITIES = 12
 /** The statements of both migrations, with those of the journal; more serve the triggers. */
 const CHANGES = 11
+/** At so many queries a migration is stopped where not every case is tried. */
+const SOME = 6
 
 type Daemon = Awaited<ReturnType<typeof openDaemon>>
 
@@ -234,8 +236,8 @@ async function untilQuiet(rig: Rig): Promise<void> {
 }
 
 /**
- * Stops `migrate` at its COMMIT and at its queries before that, or at every fifth of them where not every case is tried; `look` sees
- * the database after each. Returns how many queries there are.
+ * Stops `migrate` at its COMMIT and at its queries before that, or at some of them by chance where not every case is tried; `look`
+ * sees the database after each. Returns how many queries there are.
  */
 async function stopAtQueries(
   next: NextVersion,
@@ -255,8 +257,9 @@ async function stopAtQueries(
   // In an empty database the first one makes the schema and the lock of migrations, which stay.
   await stopAt('COMMIT', 'terminated')
   const last = await stopAt('COMMIT', 'terminated')
-  // A killed one has a different fifth than a terminated one, and its COMMIT, which may be done, comes at the end.
-  for (let query = how === 'killed' ? 3 : 1; query < last; query += whole ? 1 : 5) await stopAt(query, how)
+  const queries = Array.from({ length: last - 1 }, (_, index) => index + 1)
+  for (const query of sample(queries, SOME)) await stopAt(query, how)
+  // The COMMIT of a killed one may be done, so it comes at the end.
   if (how === 'killed') await stopAt('COMMIT', how)
   return last
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
-import { whole } from '../../../kit/sampling.ts'
+import { sample } from '../../../kit/sampling.ts'
 import { listViolations } from './axe.ts'
 import { LIST_FAULTS, SETTLED, WATCH } from './layout.ts'
 import { type Scene, useScene } from './scene.ts'
@@ -77,16 +77,6 @@ const KINDS: ReadonlyArray<[name: string, make: (scene: Scene) => Promise<unknow
   ['a database that is away', async ({ line }) => line.become('cut')],
 ]
 
-/** Of long families of cases `npm test` takes some by chance. */
-function chosen<T>(cases: readonly T[], count: number): readonly T[] {
-  if (whole) return cases
-  return cases
-    .map((one) => ({ one, at: Math.random() }))
-    .sort((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ one }) => one)
-}
-
 describeWithBrowser('every page, as wide as its window', () => {
   const scene = useScene({ activities: 3 })
 
@@ -100,10 +90,10 @@ describeWithBrowser('every page, as wide as its window', () => {
       const id = await scene.activityId(`path not like 'copy%'`)
       const paths = ['/', '/activities', '/fitness', '/runs', ...(id ? [`/activities/${id}`] : [])]
       const faults: string[] = []
-      for (const path of chosen(paths, 2)) {
+      for (const path of sample(paths, 2)) {
         const add = (width: number, found: readonly string[]) =>
           faults.push(...found.map((fault) => `${path} ${width}: ${fault}`))
-        for (const { width, colorScheme } of chosen(LOADED, 1)) {
+        for (const { width, colorScheme } of sample(LOADED, 1)) {
           await page.emulateMedia({ colorScheme })
           await page.setViewportSize({ width, height: HEIGHT })
           await page.goto(`${scene.url}${path}`)
@@ -113,7 +103,7 @@ describeWithBrowser('every page, as wide as its window', () => {
           await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
           add(width, await listViolations(page))
         }
-        for (const width of chosen(WIDTHS, 3)) {
+        for (const width of sample(WIDTHS, 3)) {
           await page.setViewportSize({ width, height: HEIGHT })
           add(width, (await page.evaluate(LIST_FAULTS)) as string[])
         }

