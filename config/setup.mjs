@@ -57,19 +57,21 @@ function services() {
   const missing = Object.keys(packages).filter((command) => !has(command))
   const allowed = process.platform === 'linux' && process.getuid?.() === 0 && has('apt-get')
   if (missing.length === 0 || !allowed) return
-  const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env: quiet })
-  for (const command of missing) {
-    for (const name of [packages[command]].flat()) {
-      if (has(command)) break
-      say(`installing ${name} for the tests`)
-      // Only the program is wanted; a package's own service is kept from starting by RUNLEVEL.
-      spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], {
-        stdio: 'ignore',
-        env: quiet,
-      })
-    }
-  }
+  // Only the programs are wanted: a package's own service is kept from starting by RUNLEVEL.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const get = (names) =>
+    spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], {
+      stdio: 'ignore',
+      env,
+    })
+  const choices = missing.map((command) => [packages[command]].flat())
+  say(`installing ${choices.map(([first]) => first).join(', ')} for the tests`)
+  spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env })
+  get(choices.map(([first]) => first))
+  // A package that cannot be had keeps the others from being installed with it.
+  missing.forEach((command, index) => {
+    for (const name of choices[index]) if (!has(command)) get([name])
+  })
 }
 
 function build() {
