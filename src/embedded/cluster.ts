@@ -1,14 +1,17 @@
-import { readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { flushDirectory, orMissing } from '../kit/files.ts'
-import type { Binaries } from './binaries.ts'
+import { orMissing, renameDurably } from '../kit/files.ts'
+import { type Binaries, findEarlierPackage } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
-type Tools = { runAs: RunAs; binaries: Binaries }
+export type Tools = { runAs: RunAs; binaries: Binaries }
+
+/** The complete files of this major during a change of it, until they get their name; see change-major.ts. */
+export const READY = 'postgres.ready'
 
 /** The Postgres version of data directories that the packages can read. */
-const MAJOR_VERSION = '18'
+export const MAJOR_VERSION = '18'
 
 /**
  * Prepares the database's files in `<dataDir>/postgres`: creates them by initdb unless they exist, under another name first,
@@ -23,6 +26,10 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     await writeSettings(cluster)
     return false
   }
+  if (version !== undefined && findEarlierPackage(input.dataDir, version)) {
+    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION}, to which it brings them; run: musette migrate`
+    throw new ConfigError('embedded_older', message)
+  }
   if (version !== undefined) {
     const message = `the files in ${cluster} are from Postgres ${version}, and this musette reads those of ${MAJOR_VERSION}; keep them`
     const mend = `install the musette that made them, or let a Postgres ${version} of your own run on a copy of that folder and name it in DATABASE_URL`
@@ -33,7 +40,11 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
   }
   const scratch = `${cluster}.new`
   try {
-    await createCluster(tools, { ...input, cluster, scratch })
+    await createCluster(tools, { directory: scratch, password: input.password })
+    await renameDurably(scratch, cluster).catch((error: unknown) => {
+      const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
+      throw new ConfigError('embedded_damaged', message, { cause: error })
+    })
   } catch (error) {
     const full = await readDiskFull(input.dataDir)
     await rm(scratch, { recursive: true, force: true })
@@ -44,25 +55,22 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
 
 /** Tells whether the files of a database are in `dataDir`, of whatever version. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
-  return (await stat(join(dataDir, 'postgres')).catch(orMissing)) !== undefined
+  for (const name of ['postgres', READY])
+    if ((await stat(join(dataDir, name)).catch(orMissing)) !== undefined) return true
+  return false
 }
 
-async function createCluster(
+/** Creates the files of an empty database in `directory`, in place of what is there. Throws ConfigError. */
+export async function createCluster(
   tools: Tools,
-  input: { dataDir: string; password: string; cluster: string; scratch: string },
+  { directory, password }: { directory: string; password: string },
 ): Promise<void> {
-  const { cluster, scratch } = input
-  await rm(scratch, { recursive: true, force: true })
-  await createOwnDirectory(tools.runAs, scratch)
-  const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(scratch)], { cwd: '/' })
-  if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${cluster}`, made)
-  await writeSettings(scratch)
-  await runSingleUser(tools, scratch, [passwordStatement(input.password), `CREATE DATABASE ${DATABASE}`])
-  await rename(scratch, cluster).catch((error: unknown) => {
-    const message = `${cluster} is not a database (${errorLine(error, 200)}); move it away, then start again`
-    throw new ConfigError('embedded_damaged', message, { cause: error })
-  })
-  await flushDirectory(input.dataDir)
+  await rm(directory, { recursive: true, force: true })
+  await createOwnDirectory(tools.runAs, directory)
+  const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { cwd: '/' })
+  if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${directory}`, made)
+  await writeSettings(directory)
+  await runSingleUser(tools, directory, [passwordStatement(password), `CREATE DATABASE ${DATABASE}`])
 }
 
 /** Sets the superuser's password while no server runs. */
@@ -92,7 +100,7 @@ async function writeSettings(cluster: string): Promise<void> {
 }
 
 /** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
-async function changeOwner(runAs: RunAs, cluster: string): Promise<void> {
+export async function changeOwner(runAs: RunAs, cluster: string): Promise<void> {
   const { uid } = await stat(cluster)
   if (uid === runAs.owner.uid) return
   const self: RunAs = { ...runAs, prefix: [], switchUser: false }
@@ -118,7 +126,8 @@ async function runSingleUser(tools: Tools, cluster: string, statements: string[]
     throw failed('embedded_setup_failed', `cannot set up the database in ${cluster}`, finished)
 }
 
-async function readVersion(cluster: string): Promise<string | undefined> {
+/** Reads the major of the Postgres that a data directory is from; undefined when there is none. */
+export async function readVersion(cluster: string): Promise<string | undefined> {
   try {
     return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
   } catch (error) {

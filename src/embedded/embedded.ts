@@ -17,6 +17,7 @@ import {
   writePasswordFile,
 } from './access.ts'
 import { openBinaries, resolveBinaryPackage } from './binaries.ts'
+import { readChanging, settleChange } from './change-major.ts'
 import { hasCluster, makeSharedUrl, makeUrl, prepareCluster, readDiskFull, setPassword } from './cluster.ts'
 import { acquireLock, isLocked, type Lock } from './lock.ts'
 import { type Server, startServer, tryConnect, waitUntilReady } from './postgres-server.ts'
@@ -90,7 +91,8 @@ async function openOrJoin(
     begun ??= Date.now()
     const waitedMs = Date.now() - begun
     const full = waitedMs > START_MS ? await readDiskFull(dataDir) : undefined
-    if (full) throw full
+    const changing = waitedMs > SECOND ? await readChanging(dataDir) : undefined
+    if (full || changing) throw full ?? changing
     if (waitedMs > JOIN_WITHIN_MS) {
       throw new TransientError(
         'embedded_not_ready',
@@ -231,6 +233,7 @@ async function openSupervisedServer(
 
 /** Prepares the start of the server: programs, user, files, password. */
 async function prepare(dataDir: string) {
+  await settleChange(dataDir)
   const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
   const runAs = await detectRunAs(binaries, dataDir)
   await stopOrphans(join(dataDir, 'postgres'))

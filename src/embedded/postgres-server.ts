@@ -12,7 +12,15 @@ import { type RunAs, spawnAs } from './run-as.ts'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
-type Launch = { runAs: RunAs; binaries: Binaries; dataDir: string; port: number }
+/** `name`: the folder of its files in the data directory, and settings that win over those of its file; undefined: `postgres`, none */
+type Launch = {
+  runAs: RunAs
+  binaries: Binaries
+  dataDir: string
+  port: number
+  name?: string
+  settings?: string[]
+}
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
 /** Each failed login of any user of the machine writes two lines, a hundred times a second and more. */
@@ -23,7 +31,7 @@ const IMMEDIATE_MS = 5 * SECOND
 
 /** Starts the server in its own process group, with a watchdog. It is not ready yet. */
 export async function startServer(launch: Launch) {
-  const cluster = join(launch.dataDir, 'postgres')
+  const cluster = join(launch.dataDir, launch.name ?? 'postgres')
   const logPath = join(launch.dataDir, 'postgres.log')
   await rotateLog(logPath)
   const logFile = await open(logPath, 'a', 0o600)
@@ -33,6 +41,7 @@ export async function startServer(launch: Launch) {
   let ended: Promise<string>
   try {
     const settings = [`port=${launch.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    settings.push(...(launch.settings ?? []))
     const options = settings.flatMap((setting) => ['-c', setting])
     child = spawnAs(launch.runAs, [launch.binaries.postgres, '-D', cluster, ...options], {
       cwd: '/',

@@ -176,12 +176,12 @@ describe('openEmbeddedPostgres', () => {
     await expect(open()).rejects.toMatchObject({ name: 'ConfigError', code: 'embedded_damaged' })
     expect(await readFile(join(folder.path, 'postgres/notes.txt'), 'utf8')).toBe('mine')
     await rm(join(folder.path, 'postgres/notes.txt'))
-    await writeFile(join(folder.path, 'postgres/PG_VERSION'), '15\n')
+    await writeFile(join(folder.path, 'postgres/PG_VERSION'), '19\n')
     await expect(open()).rejects.toMatchObject({
       name: 'ConfigError',
       code: 'embedded_version',
       message: expect.stringMatching(
-        /from Postgres 15, and this musette reads those of 18; keep them.*a Postgres 15/,
+        /from Postgres 19, and this musette reads those of 18; keep them.*a Postgres 19/,
       ),
     })
   })

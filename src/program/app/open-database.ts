@@ -13,6 +13,7 @@ import {
   readMigrations,
 } from '../../core/store/migration/schema-version.ts'
 import type { Store } from '../../core/store/store.ts'
+import type { MajorChange, Servers } from '../../embedded/change-major.ts'
 import { ConfigError, errorCode, errorLine } from '../../kit/errors.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { quoteShell } from '../../kit/text.ts'
@@ -71,6 +72,39 @@ export async function openUnmigrated(config: Config, log: Logger, signal?: Abort
   return { url: embedded.url, isRunHere: () => embedded.owned, close: () => embedded.close() }
 }
 
+type Deps = { config: Config; log: Logger; signal: AbortSignal }
+type OnProgress = (now: { done: number; total: number }) => void
+type Copied = { copied: string[]; leftOut: string[] }
+
+/** Copies what a feature has in one server to another, and names it and what it leaves out for a person; without `to` only that. */
+export type ServerCopy = (deps: Deps, input: Servers & { onProgress?: OnProgress }) => Promise<Copied>
+export type CopyFeature = Readonly<{ copyServer?: () => Promise<ServerCopy> }>
+
+/**
+ * Brings the files of an embedded Postgres of an earlier major to this one, see changeMajor; undefined when there is nothing to change.
+ * With `plan` it changes nothing, and runs that with the address of the old server.
+ */
+export async function bringToMajor<P = undefined>(
+  deps: Deps,
+  features: readonly CopyFeature[],
+  { onProgress, plan }: { onProgress?: OnProgress; plan?: (url: string) => Promise<P> },
+) {
+  const { databaseUrl, dataDir } = deps.config
+  if (databaseUrl) return undefined
+  const { changeMajor } = await import('../../embedded/change-major.ts')
+  const copy = async (servers: Servers) => {
+    const done: Copied & { plan?: P } = { copied: [], leftOut: [] }
+    if (plan) done.plan = await plan(servers.from)
+    for (const { copyServer } of features) {
+      const part = await (await copyServer?.())?.(deps, { ...servers, ...(onProgress && { onProgress }) })
+      done.copied.push(...(part?.copied ?? []))
+      done.leftOut.push(...(part?.leftOut ?? []))
+    }
+    return done
+  }
+  return changeMajor(deps, { dataDir, copy, isPlan: plan !== undefined })
+}
+
 /** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
   return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {
@@ -82,28 +116,38 @@ export async function migrateDatabase(config: Config, log: Logger, signal: Abort
 /** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
 export type DatabasePlan = MigrationPlan & { queue: QueueVersions | null }
 
+/** What happens to an embedded Postgres of an earlier major, and to its tables when its programs are here. */
+export type MajorPlan = Partial<DatabasePlan> & { postgres: MajorChange & { left_out: readonly string[] } }
+
 /**
- * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` when
- * there is no database yet.
+ * Finds what `migrate` would do to the database, and changes nothing. Throws ConfigError as migrateDatabase does, and `no_data` when there is no database yet.
  */
 export async function findDatabasePlan(
-  config: Config,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<DatabasePlan> {
+  deps: Deps,
+  features: readonly CopyFeature[],
+): Promise<MajorPlan | (DatabasePlan & { postgres: null })> {
+  const { config, log, signal } = deps
   await assertDatabase(config)
+  const older = await bringToMajor(deps, features, { plan: (url) => findPlanOf(deps, url) })
+  if (older)
+    return { ...older.copied?.plan, postgres: { ...older.change, left_out: older.copied?.leftOut ?? [] } }
+  return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => ({
+    ...(await findPlanOf(deps, url)),
+    postgres: null,
+  }))
+}
+
+async function findPlanOf({ config, log }: Deps, url: string): Promise<DatabasePlan> {
   const { findMigrationPlan } = await import('../../core/store/migration/migration-plan.ts')
   const { openStore } = await import('../../core/store/store.ts')
   const { findQueueVersions } = await import('../../core/jobs/backend.ts')
-  return closeAfter(await openUnmigrated(config, log, signal), ({ url }) =>
-    closeAfter(openStore({ log }, { connectionString: url }), async (store) => {
-      const plan = await store.read(async ({ client }) => {
-        await checkServer(client, url)
-        return findMigrationPlan(client)
-      })
-      return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
-    }),
-  )
+  return closeAfter(openStore({ log }, { connectionString: url }), async (store) => {
+    const plan = await store.read(async ({ client }) => {
+      await checkServer(client, url)
+      return findMigrationPlan(client)
+    })
+    return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
+  })
 }
 
 /** What a verb does to a database that is not at this version: only check it, set up an empty one, or also migrate an older one. */

@@ -14,10 +14,12 @@ import { SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
 import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
+import { bringToMajor } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import { makeCachedProbe } from '../frame/cached-probe.ts'
 import { featureHandlers, loadCatalog } from '../frame/feature-jobs.ts'
 import type { FactsApp } from '../frame/findings/facts.ts'
+import { makeProgressLine } from '../frame/progress.ts'
 import { assertNotExposed, openWeb } from '../web/web.ts'
 import { openAccountWatch } from './account-watch.ts'
 import { openDatabaseWatch } from './database-watch.ts'
@@ -54,6 +56,9 @@ const AGAIN_AFTER_MS = 1 * SECOND
 export async function openDaemon(config: Config, log: Logger, input: DaemonInput): Promise<Daemon> {
   const http = input.roles.includes('web') ? config.http : undefined
   if (http) assertNotExposed(http)
+  const { show } = makeProgressLine({ terminal: false, note: (line) => log.info(line) }, 'copying rows')
+  const changed = await bringToMajor({ config, log, signal: input.signal }, FEATURES, { onProgress: show })
+  if (changed) log.warn(changed, 'the embedded Postgres is of this major now')
   for (let attempt = 1; ; attempt++) {
     await waitForServers({ log }, { config, http, signal: input.signal })
     try {

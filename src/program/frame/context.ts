@@ -15,6 +15,7 @@ import { escapeDelete } from '../../kit/text.ts'
 import { MINUTE } from '../../kit/time.ts'
 import type { App, WorkoutsFeature } from '../app/app.ts'
 import type { LocalApp } from '../app/local-app.ts'
+import type { CopyFeature } from '../app/open-database.ts'
 import { fitCommand, type RemedyConfig, remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config, Settings } from '../config/config.ts'
 import type { SettingsGroup } from '../config/define-settings.ts'
@@ -40,7 +41,7 @@ export type Context = {
   log: Logger
   signal: AbortSignal
   /** every feature; they stand above the frame */
-  features: ReadonlyArray<WorkoutsFeature & FactsApp['features'][number]>
+  features: ReadonlyArray<WorkoutsFeature & FactsApp['features'][number] & CopyFeature>
   /** whether standard error is a terminal: progress is redrawn in place, and verbs may ask questions */
   terminal: boolean
   /** writes one line of the answer to standard output; control characters are escaped as psql does */

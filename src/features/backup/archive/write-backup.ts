@@ -89,19 +89,25 @@ export type BackupReport = {
 
 /**
  * Writes all tables of schemas `training` and `musette` as they are at one moment, while others read and write, and what loads them
- * without musette; `write` gets the archive in pieces, the next one when it has resolved. `onProgress` takes a second connection of the store. Throws
+ * without musette; `write` gets the archive in pieces, the next one when it has resolved. `older` are the tables of a database of an older
+ * version. `onProgress` takes a second connection of the store. Throws
  * ConfigError as checkSchema does, the store's errors, those of `write`, and the signal's reason.
  */
 export async function writeBackup(
   deps: { store: Store; now: Clock },
-  { write, signal, onProgress }: { write: (bytes: Buffer) => Promise<void> } & BackupOptions,
+  {
+    write,
+    signal,
+    onProgress,
+    older,
+  }: { write: (bytes: Buffer) => Promise<void>; older?: BackupTable[] } & BackupOptions,
 ): Promise<BackupReport> {
-  const tables = tablesInOrder()
+  const tables = older ?? tablesInOrder()
   let watch: CopyWatch | undefined
   try {
     return await deps.store.read(async (tx) => {
       await lockForReading(tx, tables)
-      await checkSchema(tx)
+      if (!older) await checkSchema(tx)
       const manifest = await findManifest(tx, tables, deps.now())
       const archive = archiveWriter(write, deps.now())
       await archive.add(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`))

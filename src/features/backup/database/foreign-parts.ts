@@ -39,6 +39,25 @@ export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): 
   return [...columns, ...rows.filter((row) => !isOwn(row)).map(({ part }) => part)]
 }
 
+/** Finds what others have made on a server of ours outside of our schemas, each named for a person: tables, logins, settings, databases. */
+export async function findServerParts(tx: Tx): Promise<string[]> {
+  const { rows } = await tx.client.query<{ part: string }>(
+    `SELECT o.type || ' ' || o.identity AS part
+     FROM (SELECT 'pg_class'::regclass AS classid, oid, relnamespace AS schema FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+       UNION ALL SELECT 'pg_proc'::regclass, oid, pronamespace FROM pg_proc) AS j
+       JOIN pg_namespace n ON n.oid = j.schema, pg_identify_object(j.classid, j.oid, 0) o
+     WHERE n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'training', 'musette', 'bullmq') AND NOT EXISTS (
+       SELECT FROM pg_depend d WHERE d.classid = j.classid AND d.objid = j.oid AND d.deptype = 'e')
+     UNION ALL SELECT 'extension ' || extname FROM pg_extension WHERE extname <> 'plpgsql'
+     UNION ALL SELECT 'login ' || rolname FROM pg_roles WHERE oid >= 16384 AND rolcanlogin
+     UNION ALL SELECT 'database ' || datname FROM pg_database
+       WHERE oid >= 16384 AND datname <> current_database() AND datname !~ '^musette_verify_'
+     UNION ALL SELECT 'setting ' || name FROM pg_file_settings WHERE sourcefile LIKE '%postgresql.auto.conf'
+     ORDER BY 1`,
+  )
+  return rows.map(({ part }) => part)
+}
+
 const MADE = /CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(INDEX|VIEW|FUNCTION|TRIGGER) "?([\w.]+)/g
 const CONSTRAINT = /CONSTRAINT "?(\w+)/g
 const COMMENT = /COMMENT ON [^']+ IS '((?:[^']|'')*)'/g

@@ -2,7 +2,7 @@ import type { Migrated } from '../../../core/store/migrate.ts'
 import { ConfigError } from '../../../kit/errors.ts'
 import { countOf, formatBytes } from '../../../kit/text.ts'
 import { formatDuration, SECOND } from '../../../kit/time.ts'
-import type { DatabasePlan } from '../../app/open-database.ts'
+import type { DatabasePlan, MajorPlan } from '../../app/open-database.ts'
 import type { Context } from '../../frame/context.ts'
 import { ASKS, DATABASE } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
@@ -14,35 +14,71 @@ export const migrateVerb = defineVerb({
   options: {
     plan: flag('--plan', 'say what that would do, what waits meanwhile and for how long, and change nothing'),
     json: flag('--json', 'the plan as one JSON object'),
+    forgetOld: flag(
+      '--forget-old',
+      'then remove the files of an earlier Postgres, which a change of its major keeps',
+    ),
   },
   help: {
     notes: [
       'Each plan names the tables of which reads or writes wait, their sizes, and about how long that takes. docs/installing.md tells how to upgrade.',
+      'An embedded Postgres of an earlier major is brought to the one of this version, and its old files are kept until --forget-old; docs/backup.md tells how.',
     ],
     settings: [...DATABASE, 'REDIS_URL'],
     exits: ASKS,
-    examples: ['musette migrate --plan', 'musette migrate'],
+    examples: ['musette migrate --plan', 'musette migrate', 'musette migrate --forget-old'],
   },
   needs: 'nothing',
-  async run(tools, { plan, json }): Promise<undefined> {
+  async run(tools, { plan, json, forgetOld }): Promise<undefined> {
     if (json && !plan)
       throw new ConfigError('bad_usage', '--json goes with --plan; run: musette migrate --help')
-    const { findDatabasePlan, migrateDatabase } = await import('../../app/open-database.ts')
-    const { config, log, signal, print } = tools
+    const { bringToMajor, findDatabasePlan, migrateDatabase } = await import('../../app/open-database.ts')
+    const { config, features, log, signal, print } = tools
     if (plan) {
-      const found = await findDatabasePlan(config, log, signal)
+      const found = await findDatabasePlan(tools, features)
       if (json) tools.printJson(found)
+      else if (found.postgres) for (const line of linesOfMajor(found)) print(line)
       else printMigrationPlan(tools, found)
       return
     }
+    const line = tools.beginProgress('copying rows')
+    const changed = await bringToMajor(tools, features, { onProgress: line.show })
+    line.close()
     const migrated = await migrateDatabase(config, log, signal)
-    if (migrated.applied > 0 && migrated.from !== undefined) {
+    if (changed || (migrated.applied > 0 && migrated.from !== undefined)) {
       const { completeMigrated } = await import('../../app/rebuild-account.ts')
       await completeMigrated(config, log, signal)
     }
-    print(sentenceOf(migrated))
+    print(changed ? `brought Postgres ${changed.change.from} to ${changed.change.to}` : sentenceOf(migrated))
+    for (const what of changed?.copied?.copied ?? []) print(`copied: ${what}`)
+    for (const part of changed?.copied?.leftOut ?? []) print(`not copied, stays in the old files: ${part}`)
+    const { readKept } = await import('../../../embedded/change-major.ts')
+    for (const { path, bytes, remove } of await readKept(config.dataDir)) {
+      if (forgetOld) await remove()
+      const how = forgetOld ? 'removed' : 'kept until you run musette migrate --forget-old'
+      print(`${path}, ${formatBytes(bytes)}: ${how}`)
+    }
   },
 })
+
+function linesOfMajor({ postgres, migrations = [], to }: MajorPlan): string[] {
+  const { from, bytes, needed_bytes: needed, free_bytes: free, programs } = postgres
+  const room = free < needed ? '; make room first' : ''
+  return [
+    `migrate would bring the embedded Postgres from ${from} to ${postgres.to}: a Postgres ${from} runs on its files, all rows are copied into new ones beside them and compared, then both change names; a kill at any moment leaves the old files or the new ones, whole`,
+    ...(migrations.length > 0
+      ? [`on the way the tables come to ${to}: ${countMigrations(migrations.length)}`]
+      : []),
+    `that takes about ${formatDuration(Math.max(1, postgres.estimated_s) * SECOND)}, estimated from ${formatBytes(bytes)} as on two busy cores; other commands end with exit code 4 meanwhile`,
+    `it needs ${formatBytes(needed)} more on the disk, which has ${formatBytes(free)}${room}`,
+    'it begins a new line of the database, as a restore does',
+    ...postgres.left_out.map((part) => `not copied, stays in the old files: ${part}`),
+    `the old files stay in ${postgres.kept} until: musette migrate --forget-old`,
+    programs === null
+      ? `the programs of Postgres ${from} are not here, which it needs to read them; first run: ${postgres.command}`
+      : 'nothing is changed yet; run: musette migrate',
+  ]
+}
 
 function sentenceOf({ from, to, applied }: Migrated): string {
   if (applied === 0) return nothingToDo(to)

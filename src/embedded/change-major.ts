@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import { lstat, readdir, readFile, realpath, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
+import { orMissing, orNone, renameDurably, writeFlushed } from '../kit/files.ts'
+import { formatBytes, quoteShell } from '../kit/text.ts'
+import { chooseFreePort, readAccess } from './access.ts'
+import { findEarlierPackage, openBinaries, resolveBinaryPackage } from './binaries.ts'
+import {
+  changeOwner,
+  createCluster,
+  MAJOR_VERSION,
+  makeUrl,
+  READY,
+  readDiskFull,
+  readVersion,
+  setPassword,
+  type Tools,
+} from './cluster.ts'
+import { acquireLock } from './lock.ts'
+import { startServer, waitUntilReady } from './postgres-server.ts'
+import { stopOrphans } from './processes.ts'
+import { detectRunAs } from './run-as.ts'
+
+/** The new files while they are filled. Under this name they may be removed at any time, under `READY` they are complete. */
+const NEXT = 'postgres.next'
+/** A copy of the control file that the old server left, in the new files: it changes when a server runs on the old files again. */
+const SOURCE = 'musette.source'
+const CONTROL = 'global/pg_control'
+const KEPT = /^postgres\.old-\d+$/
+const PROGRAMS = /^postgres-\d+(\.lib)?$/
+
+/** For the write-ahead log of the new server, and tables that are written anew. */
+const ROOM_BYTES = 256 * 1024 * 1024
+/** Of the files of the old server: copied, compared and brought to this version, on two busy cores of a virtual machine. */
+const BYTES_A_SECOND = 5_000_000
+
+/** What it takes to bring the files of an earlier major to this one. */
+export type MajorChange = {
+  from: string
+  to: string
+  bytes: number
+  needed_bytes: number
+  free_bytes: number
+  estimated_s: number
+  /** the folder with the programs of the earlier major; null when they are nowhere, and `command` fetches them */
+  programs: string | null
+  command: string
+  /** where the old files stay */
+  kept: string
+}
+
+/** The addresses of both servers: the old one writes nothing, and the new one is not there for a plan. */
+export type Servers = { from: string; to?: string }
+
+async function readMajorChange(dataDir: string): Promise<MajorChange | undefined> {
+  const cluster = join(dataDir, 'postgres')
+  const from = (await readVersion(cluster)) ?? MAJOR_VERSION
+  const earlier = findEarlierPackage(dataDir, from)
+  if (!earlier) return undefined
+  const [bytes, { bavail, bsize }] = [await readSize(cluster), await statfs(dataDir)]
+  const estimates = { needed_bytes: bytes + ROOM_BYTES, estimated_s: bytes / BYTES_A_SECOND }
+  const kept = join(dataDir, `postgres.old-${from}`)
+  return { from, to: MAJOR_VERSION, bytes, ...estimates, free_bytes: bavail * bsize, ...earlier, kept }
+}
+
+/**
+ * Brings the files of an earlier major in `dataDir` to this one: runs the old server on them, `copy` fills a new one beside it, and then
+ * they change names. A kill at any moment leaves the old files or the new ones, whole; see settleChange. A plan only runs `copy` with
+ * the old server, where its programs are there. Returns undefined when there is nothing to change. Throws ConfigError `embedded_programs`, `embedded_kept`, TransientError `embedded_room`, `embedded_in_use`,
+ * and the errors of the servers and of `copy`, after which the old files are as before.
+ */
+export async function changeMajor<T>(
+  deps: { log: Logger; signal: AbortSignal },
+  input: { dataDir: string; copy: (servers: Servers) => Promise<T>; isPlan?: boolean },
+): Promise<{ change: MajorChange; copied?: T } | undefined> {
+  // Without the lock, because each start asks.
+  if (!(await readMajorChange(input.dataDir))) return undefined
+  const dataDir = await realpath(input.dataDir)
+  const lock = await acquireLock(dataDir)
+  if (!lock) {
+    const message = `another process runs the embedded Postgres in ${dataDir}, which is of an earlier major; stop that, such as musette start, then run it again`
+    throw (await readChanging(dataDir)) ?? new TransientError('embedded_in_use', message)
+  }
+  try {
+    await settleChange(dataDir)
+    const change = await readMajorChange(dataDir)
+    if (!change) return undefined
+    if (input.isPlan && change.programs === null) return { change }
+    if (input.isPlan)
+      return { change, copied: await withOldServer(deps, dataDir, change, (from) => input.copy({ from })) }
+    await assertPossible(dataDir, change)
+    const next = join(dataDir, NEXT)
+    try {
+      const copied = await withOldServer(deps, dataDir, change, async (from, password) => {
+        const binaries = await openBinaries(resolveBinaryPackage(), join(dataDir, 'postgres.lib'))
+        const tools = { binaries, runAs: await detectRunAs(binaries, dataDir) }
+        await createCluster(tools, { directory: next, password })
+        return withServer(deps, { ...tools, dataDir, password, name: NEXT }, (to) => input.copy({ from, to }))
+      })
+      // Both servers have ended and have written all to the disk.
+      await writeFlushed(join(next, SOURCE), await readFile(join(dataDir, 'postgres', CONTROL)), 0o600)
+      await renameDurably(next, join(dataDir, READY))
+      await settleChange(dataDir)
+      return { change, copied }
+    } catch (error) {
+      deps.signal.throwIfAborted()
+      const full = await readDiskFull(dataDir)
+      deps.log.error({ reason: errorLine(error) }, `the files of Postgres ${change.from} stay as they are`)
+      throw full ?? error
+    } finally {
+      await rm(next, { recursive: true, force: true })
+    }
+  } finally {
+    await lock.release()
+  }
+}
+
+/**
+ * Completes a change of major that was decided before its process was killed, and removes the files of one that was not. The new files
+ * are `READY` from one rename on: that decides. When a server has run on the old files since, these are newer, and stay. To be called by
+ * the holder of the lock before the files are used.
+ */
+export async function settleChange(dataDir: string): Promise<void> {
+  const at = (name: string) => join(dataDir, name)
+  const source = await readFile(at(join(READY, SOURCE))).catch(orMissing)
+  if (source) {
+    await stopOrphans(at('postgres'))
+    const control = await readFile(at(join('postgres', CONTROL))).catch(orMissing)
+    if (control?.equals(source))
+      await renameDurably(at('postgres'), at(`postgres.old-${await readVersion(at('postgres'))}`))
+    if (!control || control.equals(source)) await renameDurably(at(READY), at('postgres'))
+  }
+  for (const name of [NEXT, READY]) {
+    if (!(await stat(at(name)).catch(orMissing))) continue
+    await stopOrphans(at(name))
+    await rm(at(name), { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** Returns the error for those who wait for a change of major by another process; undefined when there is none. */
+export async function readChanging(dataDir: string): Promise<TransientError | undefined> {
+  if (!(await stat(join(dataDir, NEXT)).catch(orMissing))) return undefined
+  const message = `another process brings the embedded Postgres in ${dataDir} to Postgres ${MAJOR_VERSION}, which may take long; run it again when that has ended`
+  return new TransientError('embedded_changing', message)
+}
+
+/** Finds the files that earlier changes of major have kept, with the programs of those majors. */
+export async function readKept(dataDir: string) {
+  const names = await readdir(dataDir).catch(orNone)
+  const kept = names.some((name) => KEPT.test(name)) ? names : []
+  const paths = kept
+    .filter((name) => KEPT.test(name) || PROGRAMS.test(name))
+    .map((name) => join(dataDir, name))
+  const remove = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 })
+  return Promise.all(
+    paths.map(async (path) => ({ path, bytes: await readSize(path), remove: () => remove(path) })),
+  )
+}
+
+/** Throws when the change cannot be made, before anything is written. */
+async function assertPossible(dataDir: string, change: MajorChange): Promise<void> {
+  const { from, programs, command, kept } = change
+  const what = `the files in ${join(dataDir, 'postgres')} are from Postgres ${from}`
+  if (programs === null) {
+    const message = `${what}, and only its programs can read them, which are not here; first run: ${command}`
+    throw new ConfigError('embedded_programs', message)
+  }
+  const cluster = await lstat(join(dataDir, 'postgres'))
+  const isMounted = !cluster.isSymbolicLink() && cluster.dev !== (await stat(dataDir)).dev
+  const isThere = (await stat(kept).catch(orMissing)) !== undefined
+  const mend = isMounted
+    ? `the folder is a disk of its own, which cannot get another name; mount that disk at ${dataDir}, with the files in its folder postgres`
+    : isThere && `an earlier change has left ${kept}; move that away`
+  if (mend) throw new ConfigError('embedded_kept', `${what}, and ${mend}, then run: musette migrate`)
+  if (change.free_bytes >= change.needed_bytes) return
+  const message = `${what}; the new files need ${formatBytes(change.needed_bytes)} beside them, and the disk has ${formatBytes(change.free_bytes)}; make room, then run it again; what uses it: du -xh ${quoteShell(dataDir)}`
+  throw new TransientError('embedded_room', message)
+}
+
+/** Runs `work` with the server of an earlier major on its files; no statement can write there, and no vacuum. */
+async function withOldServer<T>(
+  deps: { log: Logger; signal: AbortSignal },
+  dataDir: string,
+  { from, programs }: MajorChange,
+  work: (url: string, password: string) => Promise<T>,
+): Promise<T> {
+  const name = 'postgres'
+  const binaries = await openBinaries(programs ?? '', join(dataDir, `postgres-${from}.lib`))
+  const tools = { binaries, runAs: await detectRunAs(binaries, dataDir) }
+  await stopOrphans(join(dataDir, name))
+  await changeOwner(tools.runAs, join(dataDir, name))
+  const access = await readAccess(dataDir)
+  const password = access?.password ?? randomBytes(24).toString('hex')
+  if (!access) await setPassword(tools, { dataDir, password })
+  const settings = ['autovacuum=off', 'default_transaction_read_only=on']
+  return withServer(deps, { ...tools, dataDir, password, name, settings }, (url) => work(url, password))
+}
+
+async function withServer<T>(
+  deps: { log: Logger; signal: AbortSignal },
+  input: Tools & { dataDir: string; password: string; name: string; settings?: string[] },
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  // Another port than the one that programs know: they must not write to either server.
+  const port = await chooseFreePort()
+  const server = await startServer({ ...input, port })
+  try {
+    const url = makeUrl({ port, password: input.password })
+    await waitUntilReady(server, { ...input, url }, deps.log, deps.signal)
+    return await work(url)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function readSize(path: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+    // A file that a server removes meanwhile counts for nothing.
+    if (entry.isFile()) bytes += (await lstat(join(entry.parentPath, entry.name)).catch(orMissing))?.size ?? 0
+  }
+  return bytes
+}

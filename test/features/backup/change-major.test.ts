@@ -1,0 +1,225 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
+import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
+import { copyServer } from '../../../src/features/backup/copy-server.ts'
+import { closeAfter } from '../../../src/kit/release-stack.ts'
+import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-database.ts'
+import { type Content, contentOf } from '../../flows/upgrade/database-state.ts'
+import { readConfig } from '../../kit/config.ts'
+import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { addPrograms, hasPostgres17, makeOlderCluster } from '../../kit/older-cluster.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { distPath, runNode, startNode } from '../../kit/processes.ts'
+import { whole } from '../../kit/sampling.ts'
+import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { restoreInto } from './rig.ts'
+
+const log = makeSilentLog()
+const BACKUP = 'test/flows/upgrade/made-by/1.0.0.backup'
+const SLOW = 240_000
+/** Rows that this version derives anew, and those that say that the database has another line. */
+const DERIVED = ['content_versions', 'activities', 'changes', 'database', 'power_curves', 'ride_measures']
+const KILL_AT = fileURLToPath(new URL('./kill-at.mjs', import.meta.url))
+
+describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () => {
+  /** The files of a Postgres 17 with the tables and rows of 1.0.0. */
+  let made: TempDir
+  let before: Content
+  let folder: TempDir
+  let dataDir: string
+  beforeAll(async () => {
+    made = await openTempDir('major')
+    const bytes = await readFile(BACKUP)
+    const { migrations } = (await openArchive(Readable.from([bytes]))).manifest
+    const older = await openTempDir('migrations')
+    await writeEarlierMigrations(older.path, migrations)
+    await makeOlderCluster(made.path, async (url) => {
+      await restoreInto(url, bytes, { folder: older.path })
+      await queryOnce(url, 'delete from musette.credentials')
+      before = await contentOf(url)
+      await queryOnce(url, 'create table public.notes (text text); create role grafana login')
+    })
+    await older.close()
+  })
+  afterAll(() => made?.close())
+  beforeEach(async () => {
+    folder = await openTempDir('major')
+    dataDir = join(folder.path, 'my data')
+    await copyMade()
+  })
+  afterEach(() => folder.close())
+
+  const copyMade = () => promisify(execFile)('cp', ['-a', `${made.path}/.`, dataDir])
+  const settings = (env: Record<string, string> = {}) => ({
+    env: { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...env },
+    timeoutMs: 120_000,
+  })
+  const musette = (verb: string, env?: Record<string, string>) =>
+    runNode([distPath('main.js'), ...verb.split(' ')], settings(env))
+  const foldersOf = async () =>
+    (await readdir(dataDir)).filter((name) => /^postgres(\.(next|ready|old-.*))?$/.test(name))
+  const majorOf = async (name = 'postgres') =>
+    (await readFile(join(dataDir, name, 'PG_VERSION'), 'utf8')).trim()
+  const expectOld = async () => expect([await foldersOf(), await majorOf()]).toEqual([['postgres'], '17'])
+
+  /** Expects every row of before: those that this version derives anew by their number. */
+  async function expectNew(): Promise<void> {
+    const now = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), ({ url }) =>
+      contentOf(url, before),
+    )
+    expect([await foldersOf(), await majorOf(), await majorOf('postgres.old-17')]).toEqual([
+      ['postgres', 'postgres.old-17'],
+      '18',
+      '17',
+    ])
+    const rowsOf = ({ rows }: Content) =>
+      Object.entries(rows).map(([name, text]) =>
+        DERIVED.includes(name.split('.')[1] ?? '')
+          ? [name, name.endsWith('changes') || String(text).split(',')[0]]
+          : [name, text],
+      )
+    expect(rowsOf(now)).toEqual(rowsOf(before))
+  }
+
+  const bring = (copy: ServerCopy, signal = new AbortController().signal) =>
+    bringToMajor(
+      { config: readConfig({ MUSETTE_DATA_DIR: dataDir }), log, signal },
+      [{ copyServer: async () => copy }],
+      {},
+    )
+
+  it(
+    'names the command that fetches its programs, then goes to this major with every row',
+    async () => {
+      const refused = await musette('migrate')
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      const plan = await musette('migrate --plan')
+      const [, command = ''] = /first run: (npm install .*)\n/.exec(plan.stdout) ?? []
+      expect(refused.stderr).toContain(`not here; first run: ${command}\n`)
+      expect((await musette('status')).stderr).toContain('musette migrate')
+      await expectOld()
+      await promisify(execFile)('sh', ['-c', command], {
+        env: { ...process.env, npm_config_prefer_offline: 'true' },
+      })
+
+      const whole17 = await musette('migrate --plan --json')
+      expect(JSON.parse(whole17.stdout)).toMatchObject({
+        from: '0017_ride_measures',
+        postgres: { from: '17', to: '18', left_out: ['login grafana', 'table public.notes'] },
+      })
+      await expectOld()
+      const migrated = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}` })
+      expect(migrated.stdout).toMatch(
+        /^brought Postgres 17 to 18\ncopied: 41 tables with 1,267 rows, each compared\n/,
+      )
+      expect(migrated.stdout).toContain('not copied, stays in the old files: login grafana')
+      await expectNew()
+      expect((await musette('migrate --forget-old')).stdout).toMatch(/postgres\.old-17, \d+ MB: removed/)
+      expect(await foldersOf()).toEqual(['postgres'])
+    },
+    SLOW,
+  )
+
+  /** Moments by their number or name: queries, and the renames that decide; see kill-at.mjs. */
+  const KILLS = ['200', 'before rename postgres.next', 'after rename postgres']
+
+  it(
+    'has the old files or the new ones, whole, when it is killed at any moment',
+    async () => {
+      await addPrograms(dataDir)
+      let moments = KILLS
+      if (whole) {
+        const { stderr } = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}` })
+        const total = stderr.match(/^moment \d+/gm)?.length ?? 0
+        // Every moment from the first rename on, and others before it at equal distances.
+        const spread = Array.from({ length: 40 - KILLS.length }, (_, n) =>
+          String(1 + Math.floor((n * total) / (40 - KILLS.length))),
+        )
+        moments = [...spread, ...KILLS]
+        await renewFiles()
+      }
+      let decided = 0
+      for (const moment of moments) {
+        const killed = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}`, KILL_AT: moment })
+        expect(killed, moment).toMatchObject({ signal: 'SIGKILL' })
+        const left = await foldersOf()
+        if (left.includes('postgres.ready') || left.includes('postgres.old-17')) {
+          decided += 1
+          await expectNew()
+          await renewFiles()
+        } else {
+          expect([left.includes('postgres'), await majorOf()], moment).toEqual([true, '17'])
+        }
+      }
+      expect(decided).toBeGreaterThanOrEqual(1)
+      const daemon = startNode([distPath('main.js'), 'start'], settings())
+      await daemon.waitForLine(/"msg":"started"/, 90_000)
+      await daemon.kill('SIGTERM')
+      await expectNew()
+    },
+    whole ? 600_000 : SLOW,
+  )
+
+  async function renewFiles(): Promise<void> {
+    await rm(dataDir, { recursive: true })
+    await copyMade()
+    await addPrograms(dataDir)
+  }
+
+  it(
+    'leaves the old files as they are when the copy fails or has no room, and is done by one process at a time',
+    async () => {
+      // Mounting a small disk takes the rights of root, and Linux.
+      const disk = canMount() ? await openSmallDisk(450) : undefined
+      if (disk) dataDir = join(disk, 'data')
+      const fill = async (leaveMb: number) => {
+        const { bavail, bsize } = await statfs(dataDir)
+        await writeFile(join(dataDir, 'filler'), Buffer.alloc(bavail * bsize - leaveMb * 1_000_000))
+      }
+      const empty = () => rm(join(dataDir, 'filler'))
+      await copyMade()
+      await addPrograms(dataDir)
+      const stop = new AbortController()
+      const late = bring(async (deps, servers) => {
+        await expect(bring(copyServer)).rejects.toMatchObject({ code: 'embedded_changing' })
+        await expect(openEmbeddedPostgres({ log }, { dataDir })).rejects.toMatchObject({
+          code: 'embedded_changing',
+        })
+        const copied = copyServer(deps, servers)
+        stop.abort()
+        return copied
+      }, stop.signal)
+      await expect(late).rejects.toMatchObject({ name: 'AbortError' })
+      await expectOld()
+      if (disk) {
+        await fill(300)
+        await expect(bring(copyServer)).rejects.toMatchObject({
+          code: 'embedded_room',
+          message: expect.stringMatching(/need \d+ MB beside them, and the disk has 300 MB; make room/),
+        })
+        await empty()
+        const full = bring(async (deps, servers) => {
+          await fill(3)
+          return copyServer(deps, servers)
+        })
+        await expect(full).rejects.toMatchObject({
+          name: 'TransientError',
+          message: expect.stringContaining('full'),
+        })
+        await expectOld()
+        await empty()
+      }
+      await bring(copyServer)
+      await expectNew()
+    },
+    SLOW,
+  )
+})
