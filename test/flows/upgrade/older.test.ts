@@ -1,16 +1,13 @@
-import { createReadStream, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
-import { restoreBackup } from '../../../src/features/backup/archive/restore-backup.ts'
-import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
-import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import type { Finished } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
+import { restoreAsItWas } from './as-it-was.ts'
 import { contentOf } from './database-state.ts'
 import { type NextVersion, openNextVersion } from './next-version.ts'
 
@@ -48,7 +45,7 @@ describe.each(VERSIONS)('a database that musette %s made', (version) => {
     'is upgraded without a change of its content, while commands read it',
     async () => {
       const { env, url } = await openEmpty()
-      await restoreAsItWas(version, url)
+      await restoreAsItWas(join(made, `${version}.backup`), url)
       const all = await contentOf(url)
       const tables = all.tables.map(({ name, columns }) => ({
         name,
@@ -96,17 +93,6 @@ async function openEmpty() {
     await database.close()
   })
   return { url: database.url, env: { DATABASE_URL: database.url, MUSETTE_DATA_DIR: folder.path } }
-}
-
-/** Makes the database as that version left it, with the migrations that it had and no later one. */
-async function restoreAsItWas(version: string, url: string): Promise<void> {
-  const archive = await openArchive(createReadStream(join(made, `${version}.backup`)))
-  const folder = await openTempDir('migrations')
-  onTestFinished(() => folder.close())
-  await writeEarlierMigrations(folder.path, archive.manifest.migrations)
-  const signal = new AbortController().signal
-  const input = { connectionString: url, archive, signal, compare: true, folder: folder.path }
-  await restoreBackup({ log: makeSilentLog() }, input)
 }
 
 /** Runs commands of this version that read, until told. */

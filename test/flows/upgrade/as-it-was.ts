@@ -1,0 +1,25 @@
+import { createReadStream } from 'node:fs'
+import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
+import { restoreBackup } from '../../../src/features/backup/archive/restore-backup.ts'
+import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { queryOnce } from '../../kit/postgres.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+
+/** Makes the database of a backup as its version left it, with the migrations that it had and no later one. */
+export async function restoreAsItWas(backup: string, url: string): Promise<void> {
+  const archive = await openArchive(createReadStream(backup))
+  const folder = await openTempDir('migrations')
+  try {
+    await writeEarlierMigrations(folder.path, archive.manifest.migrations)
+    const signal = new AbortController().signal
+    const input = { connectionString: url, archive, signal, compare: true, folder: folder.path }
+    // A restore calls it; versions before 0028 have none.
+    const none = 'create function musette.begin_line(text, jsonb) returns void language sql as $$$$'
+    await queryOnce(url, `create schema musette; ${none}`)
+    await restoreBackup({ log: makeSilentLog() }, input)
+    await queryOnce(url, 'drop function musette.begin_line(text, jsonb)')
+  } finally {
+    await folder.close()
+  }
+}
