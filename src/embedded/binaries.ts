@@ -18,8 +18,8 @@ const EARLIER: Readonly<Record<string, string>> = {
   17: '17.10.0-beta.17',
 }
 
-/** Finds the programs of an earlier major: in the data directory, or beside this program; `command` puts them into the data directory. */
-export function findEarlierPackage(dataDir: string, major: string) {
+/** Reads where the programs of an earlier major are: in the data directory, or beside this program; `command` puts them into the data directory. */
+export function readEarlierPackage(dataDir: string, major: string) {
   const version = EARLIER[major]
   if (version === undefined) return undefined
   const name = packageName()

@@ -6,7 +6,7 @@ import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
 import { orMissing, orNone, renameDurably, writeFlushed } from '../kit/files.ts'
 import { formatBytes, quoteShell } from '../kit/text.ts'
 import { chooseFreePort, readAccess } from './access.ts'
-import { findEarlierPackage, openBinaries, resolveBinaryPackage } from './binaries.ts'
+import { openBinaries, readEarlierPackage, resolveBinaryPackage } from './binaries.ts'
 import {
   changeOwner,
   createCluster,
@@ -57,7 +57,7 @@ export type Servers = { from: string; to?: string }
 async function readMajorChange(dataDir: string): Promise<MajorChange | undefined> {
   const cluster = join(dataDir, 'postgres')
   const from = (await readVersion(cluster)) ?? MAJOR_VERSION
-  const earlier = findEarlierPackage(dataDir, from)
+  const earlier = readEarlierPackage(dataDir, from)
   if (!earlier) return undefined
   const [bytes, { bavail, bsize }] = [await readSize(cluster), await statfs(dataDir)]
   const estimates = { needed_bytes: bytes + ROOM_BYTES, estimated_s: bytes / BYTES_A_SECOND }

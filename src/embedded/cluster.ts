@@ -2,7 +2,7 @@ import { readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { orMissing, renameDurably } from '../kit/files.ts'
-import { type Binaries, findEarlierPackage } from './binaries.ts'
+import { type Binaries, readEarlierPackage } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
 export type Tools = { runAs: RunAs; binaries: Binaries }
@@ -26,7 +26,7 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     await writeSettings(cluster)
     return false
   }
-  if (version !== undefined && findEarlierPackage(input.dataDir, version)) {
+  if (version !== undefined && readEarlierPackage(input.dataDir, version)) {
     const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION}, to which it brings them; run: musette migrate`
     throw new ConfigError('embedded_older', message)
   }

@@ -105,6 +105,11 @@ export async function bringToMajor<P = undefined>(
   return changeMajor(deps, { dataDir, copy, isPlan: plan !== undefined })
 }
 
+/** Reads which files changes of major have kept, see readKept. */
+export async function readOldFiles({ dataDir }: Config) {
+  return (await import('../../embedded/change-major.ts')).readKept(dataDir)
+}
+
 /** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
   return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {

@@ -32,7 +32,9 @@ export const migrateVerb = defineVerb({
   async run(tools, { plan, json, forgetOld }): Promise<undefined> {
     if (json && !plan)
       throw new ConfigError('bad_usage', '--json goes with --plan; run: musette migrate --help')
-    const { bringToMajor, findDatabasePlan, migrateDatabase } = await import('../../app/open-database.ts')
+    const { bringToMajor, findDatabasePlan, migrateDatabase, readOldFiles } = await import(
+      '../../app/open-database.ts'
+    )
     const { config, features, log, signal, print } = tools
     if (plan) {
       const found = await findDatabasePlan(tools, features)
@@ -52,8 +54,7 @@ export const migrateVerb = defineVerb({
     print(changed ? `brought Postgres ${changed.change.from} to ${changed.change.to}` : sentenceOf(migrated))
     for (const what of changed?.copied?.copied ?? []) print(`copied: ${what}`)
     for (const part of changed?.copied?.leftOut ?? []) print(`not copied, stays in the old files: ${part}`)
-    const { readKept } = await import('../../../embedded/change-major.ts')
-    for (const { path, bytes, remove } of await readKept(config.dataDir)) {
+    for (const { path, bytes, remove } of await readOldFiles(config)) {
       if (forgetOld) await remove()
       const how = forgetOld ? 'removed' : 'kept until you run musette migrate --forget-old'
       print(`${path}, ${formatBytes(bytes)}: ${how}`)
