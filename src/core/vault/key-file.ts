@@ -8,6 +8,7 @@ import { renameDurably, writeDurably } from '../../kit/files.ts'
 const KEY_BYTES = 32
 /** The key file of an unfinished rotation, with the key's id. */
 const PENDING = /^secret\.key\.new-([0-9a-f]{8})$/
+const OLD = /^secret\.key\.old-([0-9a-f]{8})$/
 /** The incomplete key file that a crash leaves. */
 const SCRAP = /^secret\.key\.new-[0-9a-f]{8}\./
 
@@ -52,6 +53,12 @@ export function readSecretKeys(dataDir: string): Buffer[] {
   const pending = readPendingIds(dataDir).flatMap((id) => readKeyFile(pendingKeyPath(dataDir, id)) ?? [])
   const current = readKeyFile(secretKeyPath(dataDir))
   return current ? [current, ...pending] : pending
+}
+
+/** Reads every key that opens logins: those of readSecretKeys, and the replaced ones. */
+export function readHeldKeys(dataDir: string): Buffer[] {
+  const old = readNames(dataDir).flatMap((name) => OLD.exec(name)?.[1] ?? [])
+  return [...readSecretKeys(dataDir), ...old.flatMap((id) => readKeyFile(oldKeyPath(dataDir, id)) ?? [])]
 }
 
 export function readPendingIds(dataDir: string): string[] {
@@ -125,7 +132,7 @@ function textOf(key: Buffer): string {
   return `${key.toString('base64')}\n`
 }
 
-function createFolder(dataDir: string): void {
+export function createFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   } catch (error) {

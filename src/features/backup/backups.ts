@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import { findAccounts } from '../../core/store/account-rows.ts'
 import { checkSchema, findVersion, otherVersion } from '../../core/store/migration/schema-version.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
-import { readSecretKeys, secretKeyPath } from '../../core/vault/key-file.ts'
+import { readHeldKeys } from '../../core/vault/key-file.ts'
 import { keyIdOf } from '../../core/vault/seal.ts'
-import { findKeyIds } from '../../core/vault/stored-credentials.ts'
+import { findEverySealed } from '../../core/vault/stored-credentials.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { orNone } from '../../kit/files.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
@@ -21,14 +21,8 @@ import { readBackupManifest } from './backup-folder.ts'
 import type { CopyProgress } from './database/copy-progress.ts'
 import { withTemporaryDatabase } from './database/temporary-database.ts'
 
-/** Which key opens the logins of a database, and whether this configuration has it. */
-type KeyNeeds = {
-  /** the ids of the keys; empty without logins */
-  needed: string[]
-  missing: string[]
-  /** the path of the key file; undefined when MUSETTE_SECRET_KEY is set */
-  path: string | undefined
-}
+/** The logins of a database with the ids of their keys; `missing` are those whose key this configuration has not. */
+type KeyNeeds = Readonly<Record<'needed' | 'missing', ReadonlyArray<{ account: string; keyId: string }>>>
 
 /**
  * Backs up the whole database, to a file or, piece by piece, to `write`. Throws as writeBackupFile does, and ConfigError
@@ -180,15 +174,11 @@ async function canEmbed(): Promise<boolean> {
   }
 }
 
-async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
-  const needed = [...(await store.read(findKeyIds))]
-  const held = config.secretKey ? [config.secretKey] : readSecretKeys(config.dataDir)
-  const heldIds = held.map(keyIdOf)
-  return {
-    needed,
-    missing: needed.filter((id) => !heldIds.includes(id)),
-    path: config.secretKey ? undefined : secretKeyPath(config.dataDir),
-  }
+async function findKeyNeeds(store: Store, { secretKey, dataDir }: Config): Promise<KeyNeeds> {
+  const logins = await store.read(findEverySealed)
+  const needed = logins.map(({ name, sealed }) => ({ account: name, keyId: sealed.keyId }))
+  const held = (secretKey ? [secretKey] : readHeldKeys(dataDir)).map(keyIdOf)
+  return { needed, missing: needed.filter(({ keyId }) => !held.includes(keyId)) }
 }
 
 /** Makes the error of a backup of an older database: which tables and columns are whole, only the program of its version knows. */

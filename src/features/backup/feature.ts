@@ -1,5 +1,5 @@
 import { addAbortSignal } from 'node:stream'
-import { errorCode, errorLine } from '../../kit/errors.ts'
+import { commandFor, errorCode, errorLine } from '../../kit/errors.ts'
 import { formatBytes, formatCount } from '../../kit/text.ts'
 import { DAY, formatDuration } from '../../kit/time.ts'
 import type { Config } from '../../program/config/config.ts'
@@ -55,11 +55,13 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
     note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
   }
   if (key.needed.length === 0) return
-  const place = key.path === undefined ? 'MUSETTE_SECRET_KEY' : `the key file ${key.path}`
+  const { dataDir, secretKey } = tools.config
+  const { secretKeyPath } = await import('../../core/vault/key-file.ts')
+  const place = secretKey ? 'MUSETTE_SECRET_KEY' : `the key file ${secretKeyPath(dataDir)}`
   note(
     key.missing.length > 0
       ? 'musette: the key that opens the logins is not here, nor in the backup; run: musette doctor'
-      : `musette: the key that opens the logins is not in the backup; keep a copy of ${place} elsewhere; without it each account needs: musette login`,
+      : `musette: the key that opens the logins is not in the backup; keep a copy of ${place} elsewhere, on paper with: musette key export; without it each account needs: musette login`,
   )
 }
 
@@ -86,16 +88,33 @@ async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undef
   note(
     `musette: ${await contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
   )
-  if (key.missing.length > 0) {
-    const place =
-      key.path === undefined
-        ? 'set MUSETTE_SECRET_KEY to the key of that time'
-        : `copy secret.key of the old data directory to ${key.path}`
-    note(
-      `musette: the key that opens the logins is not here: ${place} before anything else, or run for each account: musette login`,
-    )
+  const [first] = key.missing
+  const canAsk = file !== '-' && tools.terminal && process.stdin.isTTY && !tools.config.secretKey
+  const added = first && canAsk ? await askForKey(tools, first.keyId) : []
+  for (const { account, keyId } of key.missing) {
+    const path = added.find((one) => one.keyId === keyId)?.path
+    const lost = `is not here; put it in place with musette key import FILE, or run: ${commandFor('login', account)}`
+    note(`musette: the key ${keyId} of the login of "${account}" ${path ? `is in ${path}` : lost}`)
   }
   note('musette: the next sync or start of the daemon brings what has changed since the backup')
+}
+
+/** Asks for a missing key on the terminal until it is typed right or not at all, and puts it in place. */
+async function askForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
+  const { addPaperKeys, parsePaperKeys } = await import('../../core/vault/paper-key.ts')
+  const { promptForText } = await import('../../program/frame/prompt.ts')
+  const validate = (line = '') => {
+    try {
+      if (line.trim() !== '') parsePaperKeys(line)
+      return undefined
+    } catch (error) {
+      return errorLine(error)
+    }
+  }
+  const message = `The 17 groups of the key ${keyId}, as musette key export prints them (Enter goes on without)`
+  const typed = await promptForText(message, signal, { validate }).catch(() => '')
+  signal.throwIfAborted()
+  return typed.trim() === '' ? [] : await addPaperKeys(config.dataDir, typed)
 }
 
 async function contentOf(manifest: Manifest): Promise<string> {

@@ -9,7 +9,7 @@ import type { Verb, VerbHelp } from '../frame/verb.ts'
 import { completeVerb, completionVerb } from './completion.ts'
 import { configVerb } from './verbs/config.ts'
 import { doctorVerb } from './verbs/doctor.ts'
-import { keyRotateVerb } from './verbs/key.ts'
+import { keyExportVerb, keyImportVerb, keyRotateVerb } from './verbs/key.ts'
 import { accountsListVerb, accountsSetVerb, loginVerb, logoutVerb } from './verbs/login.ts'
 import { migrateVerb } from './verbs/migrate.ts'
 import { sandboxVerb } from './verbs/sandbox.ts'
@@ -34,6 +34,8 @@ const CORE: readonly Verb[] = [
   doctorVerb,
   configVerb,
   migrateVerb,
+  keyExportVerb,
+  keyImportVerb,
   keyRotateVerb,
   healthcheckVerb,
   sandboxVerb,

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
+import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
@@ -125,3 +127,55 @@ it('shows its progress on a terminal in rows, and so does the restore', async ()
   expect(restore.code, restore.screen).toBe(0)
   expect(restore.screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
 }, 180_000)
+
+it.each([
+  ['is typed from paper', true],
+  ['is not at hand', false],
+])(
+  'asks on a terminal for the key of its logins, and goes on when it %s',
+  async (_, isTyped) => {
+    const file = join(rig.dataDir, `asks-${isTyped}.tar`)
+    expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
+    const target = await openTestDatabase({ migrated: false })
+    onTestFinished(() => target.close())
+    const env = {
+      ...rig.env,
+      DATABASE_URL: target.url,
+      MUSETTE_DATA_DIR: join(rig.dataDir, `bare-${isTyped}`),
+    }
+    const running = startOnTerminal([distPath('main.js'), 'restore', file], {
+      cwd: rig.dataDir,
+      env,
+      columns: 200,
+    })
+    const shows = (text: string) => eventually(async () => running.screen().includes(text))
+    await shows('The 17 groups of the key')
+    const key = Buffer.from(await readFile(join(rig.dataDir, 'secret.key'), 'utf8'), 'base64')
+    const typed = formatPaperKey(key)
+      .map((line) => line.slice(4))
+      .join(' ')
+    if (isTyped) {
+      const last = Number(typed.slice(-1))
+      running.press(`${typed.slice(0, -1)}${(last + 1) % 10}\r`)
+      await shows('group 17 has a typing error')
+      running.press(`\x7f${last}\r`)
+    } else running.press('\r')
+    const { code, screen } = await running.finished
+    expect(code, screen).toBe(0)
+    const { code: synced, stderr } = await rig.musette(['sync'], { env })
+    if (isTyped) {
+      expect(screen).toContain(`is in ${env.MUSETTE_DATA_DIR}/secret.key`)
+      expect(synced, stderr).toBe(0)
+    } else {
+      expect(screen).toMatch(
+        /the key [0-9a-f]{8} of the login of "default" is not here; put it in place with musette key import FILE, or run: musette login/,
+      )
+      expect(synced).toBe(2)
+      const paper = join(rig.dataDir, 'paper.txt')
+      await writeFile(paper, formatPaperKey(key).join('\n'))
+      await typeVerb('musette key import', screen, { env, fill: { FILE: paper } })
+      expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
+    }
+  },
+  180_000,
+)

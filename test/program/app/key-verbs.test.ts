@@ -1,11 +1,14 @@
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { distPath } from '../../kit/processes.ts'
 import { LONGEST_ACTIVITY_SECONDS, makeRide } from '../../kit/ride.ts'
+import { startOnTerminal } from '../../kit/terminal.ts'
 import { type CliRig, openCliRig } from '../cli/rig.ts'
 
 const LOGIN = ['login', '--username', 'rider', '--password-stdin']
@@ -69,6 +72,74 @@ describe('a key in the data directory', () => {
     expect(await rig.musette(LOGIN, { input: 'rider', env })).toMatchObject({ code: 0 })
     expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
     expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('a key on paper', () => {
+  beforeAll(async () => {
+    await open()
+    await rig.musette(LOGIN, { input: 'rider' })
+    await rig.musette(['key', 'rotate'])
+  })
+  afterAll(close)
+  const keyPath = () => join(rig.dataDir, 'secret.key')
+  /** Runs the verb with standard output in a file, and returns what it wrote there. */
+  const exportTo = async (mode: number, env = {}) => {
+    const path = join(rig.dataDir, `paper-${mode.toString(8)}.txt`)
+    await writeFile(path, '', { mode })
+    await chmod(path, mode)
+    const command = '"$0" "$1" key export > "$2"'
+    const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath, distPath('main.js'), path], {
+      env: { ...process.env, ...rig.env, ...env },
+      encoding: 'utf8',
+    })
+    return { status, stderr, text: await readFile(path, 'utf8'), path }
+  }
+
+  it('is printed to its owner only: a terminal, or a file of mode 0600', async () => {
+    const piped = await rig.musette(['key', 'export'])
+    const open = await exportTo(0o640)
+    for (const { stderr } of [piped, open])
+      expect(stderr).toContain('run: (umask 077; musette key export > key.txt)')
+    expect([piped.code, piped.stdout, open.status, open.text]).toEqual([2, '', 2, ''])
+    const shown = await startOnTerminal([distPath('main.js'), 'key', 'export'], {
+      cwd: rig.dataDir,
+      env: rig.env,
+    }).finished
+    expect(shown.screen).toMatch(/^ 1:( \d{6}){6}\r?\n 7:( \d{6}){6}\r?\n13:( \d{6}){5}\r?$/m)
+    expect(shown.screen).toContain(`key ${await keyId()} of musette`)
+    expect((await exportTo(0o600)).text.replaceAll('\r', '')).toBe(shown.screen.replaceAll('\r', ''))
+  })
+
+  it('opens the logins when key and replaced key are lost, beside a newer key too', async () => {
+    const { path, text } = await exportTo(0o600)
+    expect(text.match(/^key [0-9a-f]{8} of/gm)).toHaveLength(2)
+    for (const newer of [false, true]) {
+      if (newer) await writeFile(keyPath(), makeKeyText())
+      else await rm(keyPath())
+      expect(await rig.musette(['sync'])).toMatchObject({ code: 2 })
+      const added = await rig.musette(['key', 'import', path])
+      expect(added.stdout).toContain(
+        `the key ${await keyId()} is in ${newer ? `${keyPath()}.old-${await keyId()}` : keyPath()}`,
+      )
+      expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+      expect((await stat(keyPath())).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  it.each([
+    ['a wrong text', {}, '123456 123457', /group 1 has a typing error/],
+    [
+      'a key beside MUSETTE_SECRET_KEY',
+      { MUSETTE_SECRET_KEY: makeKeyText() },
+      '',
+      /unset it, then run: musette key import FILE/,
+    ],
+  ])('%s is not imported', async (_, env, input, sentence) => {
+    const before = await readFile(keyPath(), 'utf8')
+    const refused = await rig.musette(['key', 'import', '-'], { input, env })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
+    expect(await readFile(keyPath(), 'utf8')).toBe(before)
   })
 })
 

@@ -18,7 +18,7 @@ const CORE: Required<VerbLines> = {
   reads: [['status'], ['accounts'], ['doctor']],
   others: [
     ...['start', 'login', 'upload', 'attach', 'doctor', 'config'],
-    ...['healthcheck', 'sandbox', 'completion', 'complete'],
+    ...['healthcheck', 'sandbox', 'completion', 'complete', 'key export', 'key import'],
   ],
   ofAccount: [
     ['sync'],

@@ -1,10 +1,71 @@
+import { fstatSync } from 'node:fs'
+import { ConfigError } from '../../../kit/errors.ts'
+import { readPlainFile } from '../../../kit/files.ts'
 import type { Rotation } from '../../app/key-rotation.ts'
 import { EXIT } from '../../frame/context.ts'
 import { ASKS, KEYED } from '../../frame/help-of-verbs.ts'
 import { defineVerb, option } from '../../frame/verb.ts'
 
+const KEY = { name: 'key', description: 'manage the key that seals the tokens' }
+
+export const keyExportVerb = defineVerb({
+  group: KEY,
+  name: 'export',
+  description: 'print the key that opens the logins of backups, to keep on paper',
+  help: {
+    notes: ['It prints to a terminal, or to a file that only its owner can read.'],
+    settings: ['MUSETTE_DATA_DIR', 'MUSETTE_SECRET_KEY'],
+    exits: [],
+    examples: ['musette key export', '(umask 077; musette key export > key.txt)'],
+  },
+  needs: 'nothing',
+  async run({ config, print }): Promise<undefined> {
+    const { readHeldKeys } = await import('../../../core/vault/key-file.ts')
+    const { formatPaperKey } = await import('../../../core/vault/paper-key.ts')
+    const { keyIdOf } = await import('../../../core/vault/seal.ts')
+    const keys = config.secretKey ? [config.secretKey] : readHeldKeys(config.dataDir)
+    if (keys.length === 0)
+      throw new ConfigError('no_key', `there is no key in ${config.dataDir} yet; run: musette login`)
+    const output = fstatSync(process.stdout.fd)
+    const isPrivate = output.isFile() && (output.mode & 0o077) === 0
+    if (!process.stdout.isTTY && !isPrivate) {
+      const message =
+        'the key is printed to a terminal, or to a file that only its owner can read; run: (umask 077; musette key export > key.txt)'
+      throw new ConfigError('key_not_private', message)
+    }
+    for (const key of keys) {
+      print(`key ${keyIdOf(key)} of musette, which opens the logins that were sealed with it`)
+      for (const line of formatPaperKey(key)) print(line)
+    }
+    print(
+      'Keep it where no backup is: both together open your logins. musette restore asks for it; or run: musette key import FILE',
+    )
+  },
+})
+
+export const keyImportVerb = defineVerb({
+  group: KEY,
+  name: 'import <file>',
+  description: 'put a key from paper in place, so that it opens the logins of a backup; - is standard input',
+  help: { settings: ['MUSETTE_DATA_DIR'], exits: [], examples: ['musette key import key.txt'] },
+  needs: 'nothing',
+  async run({ config, print, signal }, { file }): Promise<undefined> {
+    const { addPaperKeys } = await import('../../../core/vault/paper-key.ts')
+    const { readInput } = await import('../../frame/prompt.ts')
+    if (config.secretKey) {
+      const message =
+        'MUSETTE_SECRET_KEY is set, and no key file is read beside it; unset it, then run: musette key import FILE'
+      throw new ConfigError('key_from_environment', message)
+    }
+    const text =
+      file === '-' ? await readInput(process.stdin, signal) : (await readPlainFile(file)).toString()
+    for (const { keyId, path } of await addPaperKeys(config.dataDir, text))
+      print(`the key ${keyId} is in ${path}; a daemon that runs uses it by itself`)
+  },
+})
+
 export const keyRotateVerb = defineVerb({
-  group: { name: 'key', description: 'manage the key that seals the tokens' },
+  group: KEY,
   name: 'rotate',
   description: 'seal every login with a new key',
   options: {

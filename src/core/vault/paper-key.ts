@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { ConfigError } from '../../kit/errors.ts'
+import { createFolder, oldKeyPath, readKeyFile, secretKeyPath, writeKeyFile } from './key-file.ts'
+import { keyIdOf } from './seal.ts'
+
+/** A multiple of 11 with one wrong digit, or with two neighbours exchanged, is none: each group shows its typing error by itself. */
+const FACTOR = 11
+const KEY_WORDS = 16
+const GROUPS = KEY_WORDS + 1
+const GROUPS_A_LINE = 6
+
+/** Formats a key of 32 bytes as 17 groups of six digits: 16 bits each, then a checksum; each line begins with the number of its first group. */
+export function formatPaperKey(key: Buffer): string[] {
+  const groups = [...wordsOf(key), checksumOf(key)].map((word) => String(word * FACTOR).padStart(6, '0'))
+  const starts = groups.flatMap((_, at) => (at % GROUPS_A_LINE === 0 ? [at] : []))
+  return starts.map(
+    (at) => `${String(at + 1).padStart(2)}: ${groups.slice(at, at + GROUPS_A_LINE).join(' ')}`,
+  )
+}
+
+/**
+ * Parses the keys of a text: groups as formatPaperKey writes them, between lines with words, or one key in base64 as a key file
+ * has it. Throws ConfigError `paper_key`, which names a wrong group by its number and has no digit of it.
+ */
+export function parsePaperKeys(text: string): Buffer[] {
+  if (/^[\w+/]{43}=$/.test(text.trim())) return [Buffer.from(text.trim(), 'base64')]
+  const lines = text.split('\n').filter((line) => !/[a-z]{3}/i.test(line))
+  const groups = lines.flatMap((line) => line.replace(/^\s*\d+:/, '').match(/[^\s-]+/g) ?? [])
+  const words = groups.map((group, at) => {
+    const word = /^\d{6}$/.test(group) ? Number(group) / FACTOR : Number.NaN
+    if (Number.isInteger(word) && word <= 0xffff) return word
+    throw wrong(`group ${(at % GROUPS) + 1} has a typing error`)
+  })
+  if (words.length === 0 || words.length % GROUPS > 0)
+    throw wrong(`a key has ${GROUPS} groups of six digits, and here are ${words.length}`)
+  return words.flatMap((_, at) => (at % GROUPS === 0 ? [joinWords(words.slice(at, at + GROUPS))] : []))
+}
+
+/**
+ * Puts the keys of such a text into the data directory, beside another one that is there. Throws as parsePaperKeys does, and ConfigError
+ * `secret_key_unwritable`.
+ */
+export async function addPaperKeys(dataDir: string, text: string) {
+  const added: Array<{ keyId: string; path: string }> = []
+  createFolder(dataDir)
+  for (const key of parsePaperKeys(text)) {
+    const keyId = keyIdOf(key)
+    const isOther = readKeyFile(secretKeyPath(dataDir))?.equals(key) === false
+    const path = isOther ? oldKeyPath(dataDir, keyId) : secretKeyPath(dataDir)
+    await writeKeyFile(path, key)
+    added.push({ keyId, path })
+  }
+  return added
+}
+
+function joinWords(words: readonly number[]): Buffer {
+  const key = Buffer.alloc(2 * KEY_WORDS)
+  for (const [at, word] of words.slice(0, KEY_WORDS).entries()) key.writeUInt16BE(word, 2 * at)
+  if (words[KEY_WORDS] === checksumOf(key)) return key
+  throw wrong('each group is a right one, but not all are of one key, or their order differs')
+}
+
+const wordsOf = (key: Buffer) => Array.from({ length: KEY_WORDS }, (_, at) => key.readUInt16BE(2 * at))
+const checksumOf = (key: Buffer) => createHash('sha256').update(key).digest().readUInt16BE()
+
+function wrong(what: string): ConfigError {
+  return new ConfigError(
+    'paper_key',
+    `this is no key: ${what}; compare it with the print of: musette key export`,
+  )
+}
