@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../kit/errors.ts'
-import { createFolder, oldKeyPath, readKeyFile, secretKeyPath, writeKeyFile } from './key-file.ts'
-import { keyIdOf } from './seal.ts'
 
 /** A multiple of 11 with one wrong digit, or with two neighbours exchanged, is none: each group shows its typing error by itself. */
 const FACTOR = 11
@@ -34,23 +32,6 @@ export function parsePaperKeys(text: string): Buffer[] {
   if (words.length === 0 || words.length % GROUPS > 0)
     throw wrong(`a key has ${GROUPS} groups of six digits, and here are ${words.length}`)
   return words.flatMap((_, at) => (at % GROUPS === 0 ? [joinWords(words.slice(at, at + GROUPS))] : []))
-}
-
-/**
- * Puts the keys of such a text into the data directory, beside another one that is there. Throws as parsePaperKeys does, and ConfigError
- * `secret_key_unwritable`.
- */
-export async function addPaperKeys(dataDir: string, text: string) {
-  const added: Array<{ keyId: string; path: string }> = []
-  createFolder(dataDir)
-  for (const key of parsePaperKeys(text)) {
-    const keyId = keyIdOf(key)
-    const isOther = readKeyFile(secretKeyPath(dataDir))?.equals(key) === false
-    const path = isOther ? oldKeyPath(dataDir, keyId) : secretKeyPath(dataDir)
-    await writeKeyFile(path, key)
-    added.push({ keyId, path })
-  }
-  return added
 }
 
 function joinWords(words: readonly number[]): Buffer {

@@ -90,7 +90,7 @@ async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undef
   )
   const [first] = key.missing
   const canAsk = file !== '-' && tools.terminal && process.stdin.isTTY && !tools.config.secretKey
-  const added = first && canAsk ? await askForKey(tools, first.keyId) : []
+  const added = first && canAsk ? await promptForKey(tools, first.keyId) : []
   for (const { account, keyId } of key.missing) {
     const path = added.find((one) => one.keyId === keyId)?.path
     const lost = `is not here; put it in place with musette key import FILE, or run: ${commandFor('login', account)}`
@@ -100,8 +100,9 @@ async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undef
 }
 
 /** Asks for a missing key on the terminal until it is typed right or not at all, and puts it in place. */
-async function askForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
-  const { addPaperKeys, parsePaperKeys } = await import('../../core/vault/paper-key.ts')
+async function promptForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
+  const { parsePaperKeys } = await import('../../core/vault/paper-key.ts')
+  const { addPaperKeys } = await import('../../program/app/paper-keys.ts')
   const { promptForText } = await import('../../program/frame/prompt.ts')
   const validate = (line = '') => {
     try {
@@ -114,7 +115,7 @@ async function askForKey({ config, signal }: Tools<'nothing'>, keyId: string) {
   const message = `The 17 groups of the key ${keyId}, as musette key export prints them (Enter goes on without)`
   const typed = await promptForText(message, signal, { validate }).catch(() => '')
   signal.throwIfAborted()
-  return typed.trim() === '' ? [] : await addPaperKeys(config.dataDir, typed)
+  return typed.trim() === '' ? [] : await addPaperKeys(config, typed)
 }
 
 async function contentOf(manifest: Manifest): Promise<string> {

@@ -20,12 +20,8 @@ export const keyExportVerb = defineVerb({
   },
   needs: 'nothing',
   async run({ config, print }): Promise<undefined> {
-    const { readHeldKeys } = await import('../../../core/vault/key-file.ts')
-    const { formatPaperKey } = await import('../../../core/vault/paper-key.ts')
-    const { keyIdOf } = await import('../../../core/vault/seal.ts')
-    const keys = config.secretKey ? [config.secretKey] : readHeldKeys(config.dataDir)
-    if (keys.length === 0)
-      throw new ConfigError('no_key', `there is no key in ${config.dataDir} yet; run: musette login`)
+    const { readPaperKeys } = await import('../../app/paper-keys.ts')
+    const lines = readPaperKeys(config)
     const output = fstatSync(process.stdout.fd)
     const isPrivate = output.isFile() && (output.mode & 0o077) === 0
     if (!process.stdout.isTTY && !isPrivate) {
@@ -33,13 +29,7 @@ export const keyExportVerb = defineVerb({
         'the key is printed to a terminal, or to a file that only its owner can read; run: (umask 077; musette key export > key.txt)'
       throw new ConfigError('key_not_private', message)
     }
-    for (const key of keys) {
-      print(`key ${keyIdOf(key)} of musette, which opens the logins that were sealed with it`)
-      for (const line of formatPaperKey(key)) print(line)
-    }
-    print(
-      'Keep it where no backup is: both together open your logins. musette restore asks for it; or run: musette key import FILE',
-    )
+    for (const line of lines) print(line)
   },
 })
 
@@ -50,16 +40,11 @@ export const keyImportVerb = defineVerb({
   help: { settings: ['MUSETTE_DATA_DIR'], exits: [], examples: ['musette key import key.txt'] },
   needs: 'nothing',
   async run({ config, print, signal }, { file }): Promise<undefined> {
-    const { addPaperKeys } = await import('../../../core/vault/paper-key.ts')
+    const { addPaperKeys } = await import('../../app/paper-keys.ts')
     const { readInput } = await import('../../frame/prompt.ts')
-    if (config.secretKey) {
-      const message =
-        'MUSETTE_SECRET_KEY is set, and no key file is read beside it; unset it, then run: musette key import FILE'
-      throw new ConfigError('key_from_environment', message)
-    }
     const text =
       file === '-' ? await readInput(process.stdin, signal) : (await readPlainFile(file)).toString()
-    for (const { keyId, path } of await addPaperKeys(config.dataDir, text))
+    for (const { keyId, path } of await addPaperKeys(config, text))
       print(`the key ${keyId} is in ${path}; a daemon that runs uses it by itself`)
   },
 })
