@@ -2,8 +2,9 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import { ConfigError, errorCode, errorLine, TransientError } from './errors.ts'
+import { makeRefusals, refuseServer, UNFIT } from './postgres/read-only-server.ts'
 import { acceptPlain, readHosts, readTlsMode } from './postgres-url.ts'
-import { SECOND, within } from './time.ts'
+import { MINUTE, SECOND, within } from './time.ts'
 
 /**
  * Settings that texts, numbers, order, isolation and triggers depend on, with Postgres's defaults, because a server, a database or a role
@@ -43,7 +44,10 @@ const SESSION = `pid || ' ' || extract(epoch FROM backend_start)`
  */
 const firstSettings = (pairs: string) =>
   `SET search_path = pg_catalog, pg_temp; BEGIN ISOLATION LEVEL READ COMMITTED; ${setAll(pairs)}; COMMIT;
-  SELECT ${SESSION} AS session FROM pg_stat_get_activity(pg_backend_pid())`
+  SELECT ${SESSION} AS session, host(inet_server_addr()) || ':' || inet_server_port() AS server,
+    pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"
+  FROM pg_stat_get_activity(pg_backend_pid())`
+type FirstAnswer = Pick<PostgresClient, 'session' | 'server'> & { standby: boolean; readOnly: boolean }
 
 /** Tells whether a session works for nobody, NULL when the server does not tell, and ends it then, for its locks. */
 const END_IF_DEAD = `WITH found AS (SELECT pid, CASE WHEN state = 'active' THEN coalesce(wait_event_type = 'Client', false)
@@ -62,6 +66,8 @@ const CONNECT_WITHIN_MS = 15 * SECOND
 const CLOSE_WITHIN_MS = 2 * SECOND
 /** The time after which TCP checks a silent connection, ms; the default is two hours. */
 const KEEP_ALIVE_MS = 30 * SECOND
+/** The life of a connection, ms: behind a proxy that leads elsewhere since, an old one would stay at the old server for ever. */
+const LIFE_MS = 5 * MINUTE
 
 /** The name and value of libpq for this, so that a DATABASE_URL can require the same. */
 const SCRAM_ONLY = /[?&]require_auth=scram-sha-256(?:&|$)/
@@ -77,8 +83,12 @@ const ACCEPTS_CLIENT: ReadonlySet<unknown> = new Set(['authenticationOk', 'ready
 export type ClientConfig = pg.ClientConfig & {
   /** for statements that a person or another program wrote: limits and zone of the login and the URL hold, and nothing else is sent */
   typed?: boolean
+  /** whether it is of no use at a server that is only read; a standby is refused by all that are not `typed` */
+  onlyWrites?: boolean
   /** how long it may be silent before it is looked after, for tests, ms */
   silentMs?: number | undefined
+  /** of a pool */
+  refusals?: ReturnType<typeof makeRefusals> | undefined
 }
 
 /**
@@ -86,14 +96,20 @@ export type ClientConfig = pg.ClientConfig & {
  * (firstSettings), and it ends a silently dead connection (watchSilence). With `require_auth=scram-sha-256` in the URL it authenticates by
  * SCRAM only, in which the server also proves that it knows the password (RFC 5802), so that another program on the server's port does not
  * learn it; that connection fails with TransientError `database_untrusted`. `sslmode` and several hosts work as in libpq, see readTlsMode
- * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`.
+ * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`. Unless it is `typed`, it
+ * fails at a standby with TransientError `database_read_only`, and leaves a server that takes no writes any more.
  */
 export class PostgresClient extends pg.Client {
-  // The driver's types lack these two: whether nothing runs, and what runs.
+  // The driver's types lack these: whether nothing runs, what runs, and what it was made with.
   declare readonly readyForQuery: boolean
   declare readonly _activeQuery: unknown
+  declare readonly connectionParameters: object
   /** identifies its session; undefined before the first answer of the server, null when it gives none */
   session: string | null | undefined
+  /** address and port that its server has for itself, which a proxy may hide; null for a socket */
+  server: string | null | undefined
+  /** whether its server took writes when it last answered */
+  takesWrites = true
   // Private to the language, so that no log shows the password in it.
   readonly #config: ClientConfig
   private settled: Promise<unknown> = Promise.resolve()
@@ -107,6 +123,14 @@ export class PostgresClient extends pg.Client {
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
     // Comes last, so that a refusal of TLS is not an error to the function above.
     if (tls.mayBePlain) acceptPlain(this)
+    const note = (takesWrites: boolean) => {
+      this.takesWrites = takesWrites
+    }
+    // The server reports a change of a setting with its next answer.
+    this.connection.on('parameterStatus', (message: { parameterName?: string; parameterValue?: string }) => {
+      if (message.parameterName === 'default_transaction_read_only') note(message.parameterValue === 'off')
+    })
+    this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => void (code === '25006' && note(false)))
     // The driver leaves a connection open that fails before the server has accepted the client, and the process with it.
     this.connection.on('error', () => dropConnection(this))
   }
@@ -127,16 +151,28 @@ export class PostgresClient extends pg.Client {
   }
 
   private async connectSafely(): Promise<pg.Client> {
-    Object.assign(this, await findHost(this.#config))
+    const { refusals, onlyWrites, typed } = this.#config
+    refusals?.assertOver()
+    const found = await findHost(this.#config).catch((error) => {
+      refusals?.record(error)
+      throw error
+    })
+    // The driver looks for the password in a file by its parameters.
+    Object.assign(Object.assign(this, found).connectionParameters, found)
     await super.connect()
     const watch = watchSilence(this, this.#config)
     // On the connection, because a library may remove all listeners of a client.
     this.connection.once('end', () => clearInterval(watch))
     // All other statements stand behind it in the queue, so none waits for a server that accepts the client and then hangs.
     const settings = firstSettings(this.#config.typed ? FIXED : `${FIXED}, ${OF_OUR_OWN}`)
-    this.settled = this.query<{ session: string | null }>(settings).then(
+    this.settled = this.query<FirstAnswer>(settings).then(
       (results) => {
-        this.session = [results].flat().at(-1)?.rows[0]?.session
+        const { session, server, standby, readOnly } = [results].flat().at(-1)?.rows[0] ?? {}
+        Object.assign(this, { session, server, takesWrites: !readOnly })
+        const isRefused = !typed && (standby || (onlyWrites && readOnly))
+        const refusal = isRefused ? refuseServer(server, standby) : undefined
+        refusals?.record(refusal)
+        if (refusal) dropConnection(this, refusal)
       },
       (error) => dropConnection(this, errorCode(error) === '42501' ? unfitSetting(error) : undefined),
     )
@@ -157,28 +193,35 @@ export class PostgresClient extends pg.Client {
 
 /**
  * Finds the first host of the URL that answers and fits its `target_session_attrs`, as libpq does, by a connection of its own: the
- * driver knows one host. Undefined when the URL leaves no choice. Throws the error of the last host, or at once a refused login.
+ * driver knows one host; one that is only read is the last choice. Undefined when the URL leaves no choice. Throws the error of the last host, or at once a refused login.
  */
 async function findHost(config: ClientConfig): Promise<{ host: string; port: number } | undefined> {
   const { hosts, fits } = readHosts(config.connectionString ?? '') ?? { hosts: [], fits: '' }
   let failure: unknown
+  let readOnly: { host: string; port: number } | undefined
   for (const { host, port, url } of hosts) {
     const connectionTimeoutMillis = (config.connectionTimeoutMillis ?? CONNECT_WITHIN_MS) / (hosts.length + 1)
-    const look = (client: PostgresClient) => client.query<{ fits: boolean }>(`SELECT ${fits} AS fits`)
+    const look = async (client: PostgresClient) => {
+      const { rows } = await client.query<{ fits: boolean }>(`SELECT ${fits} AS fits`)
+      if (!rows[0]?.fits)
+        throw new TransientError(
+          'database_unfit',
+          'no host of the database URL fits its target_session_attrs',
+        )
+      return client.takesWrites
+    }
+    const alone = { ...config, connectionString: url, connectionTimeoutMillis, refusals: undefined }
     try {
-      const { rows } = await withClient({ ...config, connectionString: url, connectionTimeoutMillis }, look)
-      if (rows[0]?.fits) return { host, port }
-      failure = new TransientError(
-        'database_unfit',
-        'no host of the database URL fits its target_session_attrs',
-      )
+      if ((await withClient(alone, look)) || config.typed) return { host, port }
+      readOnly ??= { host, port }
     } catch (error) {
       if (error instanceof pg.DatabaseError && !error.code?.startsWith('57P')) throw error
-      failure = error
+      // That one is a standby says more than that another one is down.
+      if (!UNFIT.has(errorCode(failure))) failure = error
     }
   }
-  if (failure) throw failure
-  return undefined
+  if (failure && !readOnly) throw failure
+  return readOnly
 }
 
 /** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */
@@ -189,6 +232,8 @@ function unanswered(cause: Error): TransientError {
   return new TransientError(UNANSWERED, message, { cause })
 }
 
+/** The code of a connection that musette ends by itself, to make another one. */
+export const RETIRED = 'connection_retired'
 /** A role can have a setting that it may not change. */
 function unfitSetting(cause: unknown): ConfigError {
   const message = `${errorLine(cause)}: this login has it at a value that musette cannot work with; let an administrator of the server type ALTER ROLE … RESET, or ALTER DATABASE … RESET, with its name`
@@ -199,12 +244,14 @@ function unfitSetting(cause: unknown): ConfigError {
  * Looks after a connection that is silent: a proxy may pass nothing on and close nothing. While nothing runs, an empty statement has to
  * be answered. While something runs, however long, another connection asks whether the server works for this one; a session that waits
  * for its client, or is gone, has lost its connection and is ended on both sides. A connection whose first statement is not answered
- * ends after the time to connect. Nobody asks while it is this process that leaves rows lying, or has none to write yet.
+ * ends after the time to connect. Nobody asks while it is this process that leaves rows lying, or has none to write yet. A free one leaves a
+ * server that takes no writes any more; one that listens ends after its life here, because it is never given back to its pool.
  */
 function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
   const { typed, silentMs = SILENT_MS, connectionTimeoutMillis = 0 } = config
+  const begunAt = performance.now()
   let moved = -1
-  let since = performance.now()
+  let since = begunAt
   let asking = false
   const countSilentMs = () => {
     const stream = client.connection.stream as Socket
@@ -223,10 +270,13 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
     const lost = new Error(`the connection was silent for ${Math.round(silence / SECOND)} s`)
     if (client.session === undefined) {
       if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(lost))
-    } else if (asking || silence < silentMs) return
-    else if (client.readyForQuery) {
-      if (!typed) client.query('').catch(() => undefined)
-    } else {
+    } else if (client.readyForQuery) {
+      const isFree = client.getTransactionStatus() === 'I' && !typed
+      const isOld = performance.now() - begunAt > LIFE_MS && client.listenerCount('notification') > 0
+      if (isFree && (!client.takesWrites || isOld))
+        dropConnection(client, new TransientError(RETIRED, 'another connection may lead to another server'))
+      else if (silence >= silentMs / 4 && !typed) client.query('').catch(() => undefined)
+    } else if (!asking && silence >= silentMs) {
       asking = true
       const isDead = await isSessionDead(client.session, config)
       asking = false
@@ -268,7 +318,8 @@ export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
       const message = `the database answers ${open.size} connections of musette and lets the next one wait, and it needs ${config.max} here; give it more in the pooler (default_pool_size of PgBouncer), or lower MUSETTE_CONCURRENCY`
       throw new TransientError('database_pool_small', message, { cause: error })
     })
-  const pool = new pg.Pool({ ...config, onConnect, Client: PostgresClient })
+  const lived = { maxLifetimeSeconds: LIFE_MS / SECOND, refusals: makeRefusals() }
+  const pool = new pg.Pool({ ...lived, ...config, onConnect, Client: PostgresClient })
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void open.add(client))
   pool.on('remove', (client) => void open.delete(client))

@@ -80,6 +80,7 @@ function isReadable(path: string): boolean {
   }
 }
 
+const ATTRS = 'target_session_attrs'
 /** The values of target_session_attrs, with the condition in SQL that a server has to fit. */
 const FITS: ReadonlyMap<string, string> = new Map([
   ['any', 'true'],
@@ -97,16 +98,19 @@ const HOST = /^(\[[\da-f:.]+\]|[^:[\]]*)(?::(\d*))?$/i
 
 /**
  * Rewrites a connection URL that psql takes (several hosts, a user without a host, `?dbname=`) so that URL and the driver can read
- * it, and psql still: hosts and ports become parameters. Undefined for a text that is not such a URL.
+ * it, and psql still: hosts and ports become parameters. Of several hosts the primary is meant, unless the URL says otherwise.
+ * Undefined for a text that is not such a URL.
  */
 export function normalizePostgresUrl(text: string): string | undefined {
   const [, scheme, login = '', authority = '', path = '', query] = PARTS.exec(text) ?? []
   const parameters = new URLSearchParams(query)
   const hosts = authority.split(',').map((host) => HOST.exec(host))
-  const isPlain = URL.canParse(text) && hosts.length === 1 && !parameters.has('dbname')
+  const isChoice = (parameters.get('host') ?? authority).includes(',') && !parameters.has(ATTRS)
+  const isPlain = URL.canParse(text) && hosts.length === 1 && !parameters.has('dbname') && !isChoice
   if (scheme === undefined || /%(?![\da-f]{2})/i.test(text) || hosts.includes(null)) return undefined
-  if (!FITS.has(parameters.get('target_session_attrs') ?? 'any')) return undefined
+  if (!FITS.has(parameters.get(ATTRS) ?? 'any')) return undefined
   if (isPlain) return text
+  if (isChoice) parameters.set(ATTRS, 'primary')
   const lists = {
     host: hosts.map((host) => decodeURIComponent(host?.[1] ?? '').replace(/[[\]]/g, '')),
     port: hosts.map((host) => host?.[2] ?? ''),
@@ -126,12 +130,12 @@ export function readHosts(text: string) {
   if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
   const { searchParams, hostname, port } = new URL(text)
   const names = (searchParams.get('host') ?? hostname).split(',')
-  const fits = FITS.get(searchParams.get('target_session_attrs') ?? '') ?? 'true'
+  const fits = FITS.get(searchParams.get(ATTRS) ?? '') ?? 'true'
   if (names.length === 1 && fits === 'true') return undefined
   const ports = (searchParams.get('port') ?? port).split(',')
   const hosts = names.map((host, index) => {
     const url = new URL(text)
-    url.searchParams.delete('target_session_attrs')
+    url.searchParams.delete(ATTRS)
     url.searchParams.set('host', host)
     url.searchParams.set('port', ports[index % ports.length] || '5432')
     return { host, port: Number(url.searchParams.get('port')), url: url.href.replaceAll('+', '%20') }

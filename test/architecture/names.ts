@@ -22,7 +22,7 @@ export const RETIRED: Readonly<Record<string, string>> = {
   figures: 'metrics',
   standing: 'status',
   standings: 'statuses',
-  upkeep: 'vacuum',
+  maintenance: 'vacuum',
   offer: 'send',
   entity: 'row, or activity',
   dto: 'row, or wire',

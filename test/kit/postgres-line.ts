@@ -7,12 +7,14 @@ export type Line = {
   become(state: 'good' | 'cut' | 'silent'): void
   /** passes nothing on of the connections that are open, in either direction, and closes none; new ones work */
   swallow(): void
+  /** leads new connections to the server of `url`; those that are open stay where they are */
+  moveTo(url: string): void
   close(): Promise<void>
 }
 
 /** Opens a good line to the database of `url`, which passes the answers on in pieces of at most `most` bytes. */
 export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Promise<Line> {
-  const target = new URL(url)
+  let target = new URL(url)
   const pairs = new Set<readonly [Socket, Socket]>()
   const swallowed = new Set<readonly [Socket, Socket]>()
   let state: 'good' | 'cut' | 'silent' = 'good'
@@ -57,6 +59,9 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
     },
     swallow() {
       for (const pair of pairs) swallowed.add(pair)
+    },
+    moveTo(next) {
+      target = new URL(next)
     },
     async close() {
       state = 'cut'

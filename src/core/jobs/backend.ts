@@ -202,6 +202,7 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
     connectionString: url,
     max: QUEUE_CONNECTIONS,
     silentMs,
+    onlyWrites: true,
     connectionTimeoutMillis: CONNECTION_MS,
     idleTimeoutMillis: CONNECTION_IDLE_MS,
     application_name: 'musette queue',

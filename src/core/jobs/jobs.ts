@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { RETIRED } from '../../kit/postgres-client.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { type Backoff, type Clock, MINUTE, SECOND, sleep, systemClock, within } from '../../kit/time.ts'
 import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
@@ -84,7 +85,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   })
   // After the last worker and queue, errors come from connections that are being closed.
   const onError = (where: string, error: unknown) => {
-    if (!closed) tally.record(where, error)
+    if (!closed && errorCode(error) !== RETIRED) tally.record(where, error)
   }
 
   const queues = makeQueues({ backend, onError })

@@ -58,6 +58,44 @@ export async function findDatabaseFacts(tx: Tx, needed = 0): Promise<DatabaseFac
   return facts
 }
 
+/** What Postgres only logs, with the statements that mend it. */
+export type ServerRisk = {
+  code: 'slot_keeps_wal' | 'wraparound_near' | 'order_of_texts_changed'
+  /** a replication slot or a database */
+  name: string
+  /** bytes of the log that a slot keeps, the age of the oldest transaction of a database, or 1 for another order of texts */
+  size: number
+  /** whether it needs a person */
+  is_due: boolean
+  statements: string[]
+  /** whether this login may run them */
+  may: boolean
+}
+
+/** A third of the numbers of transactions is left then; autovacuum begins at 200 million, and hurries at 1,600 million. */
+const WORRYING_AGE = 1_200_000_000
+
+/** Finds the replication slots, the database with the oldest transaction, and whether the order of texts is another one than that of the indexes. */
+export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
+  const { rows: slots } = await client.query<ServerRisk>(`
+    SELECT 'slot_keeps_wal' AS code, slot_name AS name, coalesce(pg_current_wal_lsn() - restart_lsn, 0)::float8 AS size,
+           wal_status IN ('extended', 'unreserved') AS is_due, ARRAY[format('select pg_drop_replication_slot(%L)', slot_name)] AS statements,
+           (SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user) AND NOT active AS may
+    FROM pg_replication_slots UNION ALL
+    (SELECT 'wraparound_near', datname, size, size > ${WORRYING_AGE}, '{vacuum (freeze)}', datname = current_database()
+     FROM pg_database, LATERAL (SELECT greatest(age(datfrozenxid), mxid_age(datminmxid)) AS size) s ORDER BY size DESC, datname LIMIT 1)`)
+  // Before 15 Postgres does not know in which order of texts a database was made.
+  const { rows: known } = await client.query(
+    `SELECT WHERE current_setting('server_version_num')::int >= 150000`,
+  )
+  if (known.length === 0) return slots
+  const { rows: orders } = await client.query<ServerRisk>(`
+    SELECT 'order_of_texts_changed' AS code, datname AS name, changed::int::float8 AS size, changed AS is_due, pg_has_role(datdba, 'USAGE') AS may,
+      ARRAY[format('reindex database %I', datname), format('alter database %I refresh collation version', datname)] AS statements
+    FROM pg_database, coalesce(datcollversion <> pg_database_collation_actual_version(oid), false) AS changed WHERE datname = current_database()`)
+  return [...slots, ...orders]
+}
+
 /** Reads each of our tables with its TOAST, for at most `withinMs`; returns those that fail, with the reason. */
 export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
   const { rows } = await store.read(({ client }) =>

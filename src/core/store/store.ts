@@ -3,7 +3,9 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { errorCode, errorLine, MusetteError } from '../../kit/errors.ts'
-import { endPool, makePool } from '../../kit/postgres-client.ts'
+import { makeLogOnce } from '../../kit/log-once.ts'
+import { UNFIT } from '../../kit/postgres/read-only-server.ts'
+import { endPool, makePool, PostgresClient, RETIRED } from '../../kit/postgres-client.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, sqlstateOf } from './database-errors.ts'
 import { locks } from './schema/index.ts'
@@ -42,11 +44,31 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     silentMs: options.silentMs,
     // The pool awaits this promise, though the type does not say so. Settings sent as a query also reach a server behind a pooler.
-    onConnect: (client) => client.query(settings),
+    onConnect: async (client) => {
+      await client.query(settings)
+      problems.over('server')
+      const { server: now } = client as PostgresClient
+      if (server && now && now !== server) log.info({ now, before: server }, 'the database is another server')
+      server = now ?? server
+    },
   })
-  pool.on('error', (error) => log.warn({ reason: errorLine(error) }, 'lost an idle database connection'))
+  let server: string | undefined
+  const problems = makeLogOnce(log)
+  pool.on('error', (error) => {
+    if (!UNFIT.has(errorCode(error)) && errorCode(error) !== RETIRED)
+      log.warn({ reason: errorLine(error) }, 'lost an idle database connection')
+  })
+  const connect = async () => {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (UNFIT.has(errorCode(error))) problems.say('warn', 'server', errorLine(error))
+      throw mapDatabaseError(error, 'connect')
+    }
+  }
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
-    const client = await connect(pool)
+    const client = await connect()
+    const mustLeave = () => client instanceof PostgresClient && !client.takesWrites
     let broken = false
     let step: DatabaseStep = 'query'
     const onError = () => {
@@ -65,7 +87,7 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
           'a query before the commit had failed; nothing is kept',
         )
       client.off('error', onError)
-      client.release()
+      client.release(mustLeave())
       return result
     } catch (error) {
       // The `end` and `error` events of a dead connection may come one tick after the query's error.
@@ -77,7 +99,7 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
           () => false,
         ))
       client.off('error', onError)
-      client.release(!healthy)
+      client.release(!healthy || mustLeave())
       throw mapDatabaseError(error, step, !healthy)
     }
   }
@@ -95,16 +117,10 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
         throw mapDatabaseError(error, 'query')
       }
     },
+    /** Address and port of the server that last accepted a connection, as it calls itself; undefined for a socket. */
+    server: () => server,
     /** Waits for the transactions in flight and closes every connection. */
     close: () => endPool(pool),
-  }
-}
-
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    throw mapDatabaseError(error, 'connect')
   }
 }
 

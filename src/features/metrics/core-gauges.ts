@@ -1,3 +1,4 @@
+import type { ServerRisk } from '../../core/store/database-facts.ts'
 import { FOUND_DIFFERENT } from '../../core/store/runs.ts'
 import { activities, uploads } from '../../core/store/schema/index.ts'
 import type { Tx } from '../../core/store/store.ts'
@@ -8,6 +9,12 @@ const WAITING_CODES = [
   ...['not_whole', 'unreadable_file', 'too_large', 'no_account'],
   ...['vanished', 'other_database', 'read_only'],
 ]
+
+const RISKS = {
+  slot_keeps_wal: 'musette_replication_slot_wal_bytes',
+  wraparound_near: 'musette_database_transaction_age',
+  order_of_texts_changed: 'musette_database_collation_changed',
+} as const satisfies Record<ServerRisk['code'], string>
 
 /** The gauges of accounts, activities, files and the database. */
 export const coreGauges = defineGauges({
@@ -35,12 +42,19 @@ export const coreGauges = defineGauges({
       musette_drop_folder_waiting:
         'Files in the drop folder that wait for a person, and what is wrong with the folder, by code; 1,000 at most.',
     },
+    name: {
+      musette_replication_slot_wal_bytes: 'Bytes of the log of Postgres that a replication slot keeps.',
+      musette_database_transaction_age:
+        'Transactions since the oldest that is not frozen, in the database of the server that has it; Postgres stops near 2.1 billion.',
+      musette_database_collation_changed:
+        'Whether the server sorts texts otherwise than when the indexes were made (1) or not (0).',
+    },
     '': {
       musette_samples_bytes: 'Bytes on disk of the table training.samples with its index.',
       musette_database_bytes: 'Bytes on disk of the whole database.',
     },
   },
-  async read({ health, read }) {
+  async read({ health, risks, read }) {
     const accounts = await health()
     const counts = await read(findCounts)
     return [
@@ -76,6 +90,10 @@ export const coreGauges = defineGauges({
         values: { musette_drop_folder_waiting: count },
       })),
       { values: counts.sizes },
+      ...(await risks()).map(({ code, name, size }) => ({
+        labels: { name },
+        values: { [RISKS[code]]: size },
+      })),
     ]
   },
 })

@@ -40,8 +40,11 @@ export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'
 /** Writes the address of a URL without its secrets for a command of redis-cli or pg_isready, with the options that the login needs. */
 function addressOf(url = ''): string | undefined {
   if (!URL.canParse(url)) return undefined
-  const { protocol, host, pathname, username, password } = new URL(url)
-  const address = quoteShell(`${protocol}//${host}${pathname}`)
+  const { protocol, host, pathname, searchParams, username, password } = new URL(url)
+  const servers = new URLSearchParams(
+    [...searchParams].filter(([name]) => name === 'host' || name === 'port'),
+  )
+  const address = quoteShell(`${protocol}//${host}${pathname}${servers.size > 0 ? `?${servers}` : ''}`)
   if (!protocol.startsWith('redis')) return address
   const user = username === '' ? '' : ` --user ${quoteShell(decodeURIComponent(username))}`
   return `${address}${user}${password === '' ? '' : ' --askpass'}`

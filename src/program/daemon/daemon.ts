@@ -9,6 +9,7 @@ import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/
 import { recordRunsAbandoned } from '../../core/store/runs.ts'
 import { FEATURES } from '../../features/index.ts'
 import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
+import { UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
@@ -48,7 +49,7 @@ export type Daemon = {
 type DaemonInput = { roles: readonly Role[]; signal: AbortSignal; watchEveryMs?: number }
 
 /** Codes of a server that went away while the daemon opened, as one that starts twice does. */
-const WENT_AWAY: ReadonlySet<string> = new Set(['database_unreachable', 'database_full', 'queue_unreachable'])
+const WENT_AWAY = new Set(['database_unreachable', 'database_full', 'queue_unreachable', ...UNFIT])
 const MAX_ATTEMPTS = 5
 const AGAIN_AFTER_MS = 1 * SECOND
 
@@ -161,7 +162,8 @@ async function openParts(
         http,
       ))
     if (web) release.defer('web', () => web.close())
-    log.info({ url: web?.url, roles: input.roles, queue: config.redisUrl ? 'redis' : 'postgres' }, 'started')
+    const queue = config.redisUrl ? 'redis' : 'postgres'
+    log.info({ url: web?.url, roles: input.roles, database: app.store.server(), queue }, 'started')
     // Last, because jobs and the opening of everything else would wait for each other.
     jobs.work()
     return { app, jobs, url: web?.url, failed: watch.changed, close: () => release.release() }

@@ -37,6 +37,10 @@ export function makeReadiness(
   const database = makeCachedProbe(async () => {
     const facts = makeFacts(deps.app, new Date())
     const { identity } = await facts.identity()
+    // Refused where a write is, and takes no number of a transaction.
+    await deps.app.store.transaction(({ client }) =>
+      client.query('SELECT FROM musette.locks WHERE false FOR UPDATE'),
+    )
     return {
       identity,
       accounts: await facts.health(),
@@ -73,6 +77,7 @@ export function makeReadiness(
       ready: Object.values(parts).every((state) => state === 'ok'),
       parts,
       identity,
+      server: deps.app.store.server(),
       accounts: Object.fromEntries(accounts.map((status) => [status.account, pollOf(status)])),
     }
   }

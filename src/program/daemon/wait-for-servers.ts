@@ -1,16 +1,17 @@
 import type { Logger } from 'pino'
 import { fetchRedisFacts, REPLICA } from '../../core/jobs/backend.ts'
 import { mapDatabaseError } from '../../core/store/database-errors.ts'
-import { connectReason, isNotUpYet, TransientError } from '../../kit/errors.ts'
+import { connectReason, errorLine, isNotUpYet, MusetteError, TransientError } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
+import { UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { joinSignals, SECOND, sleep, waitFor } from '../../kit/time.ts'
 import { remedyOf, withRemedy } from '../app/remedy.ts'
 import type { Config } from '../config/config.ts'
 import { openWaitingWeb } from '../web/waiting-web.ts'
 
-/** How often a server that is not up is looked at again, and how long it may take to answer, ms. */
-const EVERY_MS = 1 * SECOND
+/** The first and the longest pause before a server that is not up is looked at again, and how long it may take to answer, ms. */
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]
 const ANSWER_WITHIN_MS = 5 * SECOND
 
 /**
@@ -28,7 +29,7 @@ export async function waitForServers(
   let parts: Record<string, string> = {}
   let web: { close(): Promise<void> } | undefined
   try {
-    for (;;) {
+    for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.2)) {
       const patience = { signal, withinMs: ANSWER_WITHIN_MS }
       const reasons = await Promise.all(servers.map(({ attempt }) => attempt(patience)))
       parts = {}
@@ -39,12 +40,13 @@ export async function waitForServers(
           continue
         }
         parts[part] = 'not up yet; musette waits for it'
-        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${reason}`
-        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, input.config)))
+        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${errorLine(reason)}`
+        const remedy = reason instanceof MusetteError ? {} : remedyOf({ code }, input.config)
+        problems.say('warn', part, withRemedy(sentence, remedy))
       }
       if (Object.keys(parts).length === 0) return
       web ??= http && (await openWaitingWeb({ parts: () => parts }, http))
-      await sleep(EVERY_MS, signal)
+      await sleep(pauseMs, signal)
     }
   } finally {
     await web?.close()
@@ -57,7 +59,7 @@ type Server = Readonly<{
   variable: string
   /** of the error that a verb ends with, which has the same remedy */
   code: 'database_unreachable' | 'queue_unreachable'
-  attempt(patience: Patience): Promise<string | undefined>
+  attempt(patience: Patience): Promise<string | MusetteError | undefined>
 }>
 
 function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
@@ -108,12 +110,12 @@ export function tryRedis(url: string, patience: Patience) {
 
 /**
  * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
- * `withinMs`. Throws what time does not mend, and the signal's reason at once when it aborts.
+ * `withinMs`, or the error of a database that takes no writes. Throws what time does not mend, and the signal's reason at once when it aborts.
  */
 async function tryServer(
   { signal, withinMs }: Patience,
   look: (signal: AbortSignal) => Promise<string | undefined>,
-): Promise<string | undefined> {
+): Promise<string | MusetteError | undefined> {
   signal.throwIfAborted()
   const ended = joinSignals([signal], withinMs)
   try {
@@ -121,6 +123,7 @@ async function tryServer(
   } catch (error) {
     signal.throwIfAborted()
     if (ended.isOver()) return 'no answer'
+    if (error instanceof MusetteError && UNFIT.has(error.code)) return error
     const cause = error instanceof TransientError ? error.cause : error
     if (isNotUpYet(cause)) return connectReason(cause)
     throw error

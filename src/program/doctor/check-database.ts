@@ -12,6 +12,7 @@ import { formatMoment, SECOND } from '../../kit/time.ts'
 import { CONNECTIONS_BESIDE_FETCHES } from '../app/local-app.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { type Finding, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
+import { findListed } from './check-listed.ts'
 import type { DoctorContext } from './doctor-context.ts'
 
 const MIN_VERSION = 14
@@ -21,7 +22,8 @@ const CONNECTIONS_OF_VERBS = 8
 const LOOK_WITHIN_MS = 4 * SECOND
 
 /** Checks that the database answers, is at this version, and has room for all connections of a daemon. */
-export async function checkDatabase({ config, database }: DoctorContext): Promise<Finding[]> {
+export async function checkDatabase(context: DoctorContext): Promise<Finding[]> {
+  const { config, database } = context
   const which = config.databaseUrl ? 'DATABASE_URL' : 'the embedded Postgres'
   const found = await database()
   if (found.kind === 'none') return [ok('there is no embedded Postgres yet; the first login makes it')]
@@ -37,9 +39,12 @@ export async function checkDatabase({ config, database }: DoctorContext): Promis
     ...(facts.checksum_failures === 0
       ? []
       : [damageFinding(facts, await findUnreadableTables(found.store, LOOK_WITHIN_MS))]),
+    ...(unfit || found.mismatch ? [] : await findListed(context, 'database')),
   ]
   if (findings.some(({ state }) => state === 'problem')) return findings
-  return [ok(`${which}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
+  const server = found.store.server()
+  const at = isOwn || server === undefined ? '' : ` at ${server}`
+  return [ok(`${which}${at}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
 }
 
 /** Tries a write, and rolls it back; `bare`: our tables may not be there. */

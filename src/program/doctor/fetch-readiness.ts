@@ -15,7 +15,7 @@ const readinessSchema = z.object({
 export const OTHER_PROGRAM = 'another program'
 
 /** Fetches from the running daemon of this configuration whether it is ready; one that does not answer is not. Throws ConfigError `http_off`. */
-export async function fetchReadiness(config: Config): Promise<Omit<Readiness, 'accounts'>> {
+export async function fetchReadiness(config: Config): Promise<Omit<Readiness, 'accounts' | 'server'>> {
   if (!config.http) throw new ConfigError('http_off', 'MUSETTE_HTTP is off, so the daemon cannot be asked')
   const { host, port } = config.http
   // An address to listen on everywhere is reached on loopback.

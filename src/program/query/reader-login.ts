@@ -116,6 +116,9 @@ export function readerUrl(databaseUrl: string, name: string, password: string): 
   for (const field of ['user', 'password', 'passfile', 'sslcert', 'sslkey', 'sslpassword', 'require_auth']) {
     url.searchParams.delete(field)
   }
+  // Transactions of this login are read-only at every server.
+  if (url.searchParams.get('target_session_attrs') === 'read-write')
+    url.searchParams.set('target_session_attrs', 'primary')
   if (url.host === '') {
     // The URL of a socket has no host, so user and password are in the query.
     url.searchParams.set('user', name)

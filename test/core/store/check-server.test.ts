@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { migrate } from '../../../src/core/store/migrate.ts'
-import { checkServer } from '../../../src/core/store/migration/check-server.ts'
 import type { TransientError } from '../../../src/kit/errors.ts'
 import { endPool, makePool } from '../../../src/kit/postgres-client.ts'
 import { openLocalApp } from '../../../src/program/app/local-app.ts'
@@ -35,15 +34,6 @@ test.each(['LATIN1', 'SQL_ASCII'])(
     }
   },
 )
-
-test('a standby is refused with the setting to use, before anything else', async () => {
-  const query = async () => ({ rows: [{ encoding: 'UTF8', standby: true }] })
-  const refused = checkServer({ query } as unknown as ClientBase, 'postgres://never/asked')
-  await expect(refused).rejects.toMatchObject({
-    code: 'database_read_only',
-    message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
-  })
-})
 
 describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
   const openBehind = async (mode: 'session' | 'transaction', size = 20) => {

@@ -94,8 +94,9 @@ fit_files_outdated | ${FIT_FILE}; insert into training.fit_originals (account_id
 fit_files_gone | ${FIT_FILE} | an earlier version read 1 FIT file whose bytes are not kept | musette upload FILE…
 no_account | delete from training.accounts | there is no account yet | musette login`
 
-/** Codes that need folders or accounts of others, which other tests see. */
+/** Codes that need a server, folders or accounts of others, which other tests see. */
 const ELSEWHERE = [
+  ...['slot_keeps_wal', 'order_of_texts_changed', 'wraparound_near'],
   ...['accounts_of_one_rider', 'folder_of_another'],
   ...features.flatMap(({ elsewhere = [] }) => elsewhere),
 ]

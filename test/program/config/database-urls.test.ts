@@ -52,6 +52,8 @@ describe('the URL of a database', () => {
     const { config, problems } = readSettings({ DATABASE_URL: url })
     expect(problems).toEqual([])
     const { databaseUrl = '' } = config
+    const choice = /attrs=([\w-]+)/.exec(url)?.[1] ?? (hosts.length > 1 ? 'primary' : null)
+    expect(new URL(databaseUrl).searchParams.get('target_session_attrs')).toBe(choice)
     const urls = readHosts(databaseUrl)?.hosts.map((host) => host.url) ?? [databaseUrl]
     const found = urls.map((each) => new pg.Client({ connectionString: each }))
     expect(found.map(({ host, port }) => `${host} ${port}`)).toEqual(hosts)

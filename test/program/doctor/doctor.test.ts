@@ -44,7 +44,7 @@ describe('the doctor of a mirror in order', () => {
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     const lines = stdout.trim().split('\n')
     expect(lines.filter((line) => !/^(ok|warning|problem|left out) +[a-z ]+: \S/.test(line))).toEqual([])
-    expect(stdout).toContain('ok        database: DATABASE_URL, Postgres ')
+    expect(stdout).toContain('ok        database: DATABASE_URL at 127.0.0.1:')
   })
 
   it('starts the embedded Postgres for its checks when no other program runs it', async () => {

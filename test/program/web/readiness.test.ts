@@ -41,6 +41,7 @@ describe('a daemon', () => {
       parts: { database: 'ok', queue: 'ok', files: 'ok', polls: 'ok' },
       identity: expect.stringMatching(/^[0-9a-f-]{36}$/),
       accounts: {},
+      server: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     })
   })
 

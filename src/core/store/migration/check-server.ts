@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { ConfigError, TransientError } from '../../../kit/errors.ts'
+import { ConfigError } from '../../../kit/errors.ts'
 import { PostgresClient } from '../../../kit/postgres-client.ts'
 import { SECOND, within } from '../../../kit/time.ts'
 
@@ -7,27 +7,21 @@ import { SECOND, within } from '../../../kit/time.ts'
 const SECOND_SESSION_WITHIN_MS = 5 * SECOND
 
 /**
- * Checks what no query can work around: an encoding that has every letter, a server that takes writes, a login that may make what is
- * not there, and a session that stays on its connection. Throws ConfigError `database_encoding`, `database_forbidden` and
- * `database_pooled`, TransientError `database_read_only`, and pg's errors.
+ * Checks what no query can work around: an encoding that has every letter, a login that may make what is not there, and a
+ * session that stays on its connection. Throws ConfigError `database_encoding`, `database_forbidden` and `database_pooled`, and pg's errors.
  */
 export async function checkServer(client: pg.ClientBase, connectionString: string): Promise<void> {
-  const { rows } = await client.query<{ encoding: string; standby: boolean; missing: string | null }>(
-    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
+  const { rows } = await client.query<{ encoding: string; missing: string | null }>(
+    `SELECT current_setting('server_encoding') AS encoding,
        CASE WHEN to_regnamespace('training') IS NULL AND NOT has_database_privilege(current_database(), 'CREATE')
          THEN format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user) END AS missing`,
   )
-  const { encoding = '', standby = false, missing } = rows[0] ?? {}
+  const { encoding = '', missing } = rows[0] ?? {}
   if (encoding !== 'UTF8') {
     const message =
       `the encoding of this database is ${encoding}, in which not every name can be written; make another one with: ` +
       'createdb --template=template0 --encoding=UTF8 --locale=C musette_utf8, and name it in DATABASE_URL'
     throw new ConfigError('database_encoding', message)
-  }
-  if (standby) {
-    const message =
-      'this Postgres is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
-    throw new TransientError('database_read_only', message)
   }
   if (missing) {
     const message = `this login may make nothing in the database; let its owner type in it: ${missing}`

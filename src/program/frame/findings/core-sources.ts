@@ -1,6 +1,7 @@
 import { findSharedRiders } from '../../../core/store/account-status.ts'
+import type { ServerRisk } from '../../../core/store/database-facts.ts'
 import { findUploadProblems } from '../../../core/store/uploads/uploads.ts'
-import { countOf } from '../../../kit/text.ts'
+import { countOf, formatBytes, formatCount, quoteShell } from '../../../kit/text.ts'
 import { formatAge, formatDuration, HOUR } from '../../../kit/time.ts'
 import { type Facts, freshMs, type Source } from './facts.ts'
 import { type Finding, makeFinding, makeRules, ok, type Rule } from './finding.ts'
@@ -8,6 +9,11 @@ import { type Finding, makeFinding, makeRules, ok, type Rule } from './finding.t
 const SHOWN = 'doctor status page'
 const SIGNED_OUT = 'doctor status header heartbeat message'
 
+const SERVER = makeRules({
+  slot_keeps_wal: ['warning', 'doctor heartbeat', ''],
+  order_of_texts_changed: ['warning', 'doctor heartbeat', ''],
+  wraparound_near: ['warning', 'doctor heartbeat', ''],
+})
 const LOGINS = makeRules({
   no_account: ['credentials', 'doctor status heartbeat', 'musette login'],
   other_rider: ['credentials', SIGNED_OUT, 'musette login ACCOUNT'],
@@ -57,6 +63,7 @@ export const TIMEZONE_RULE = ACTIVITIES.days_of_utc
 
 /** What can be wrong without any feature, in the order of the doctor's checks that they are parts of. */
 export const CORE_SOURCES: readonly Source[] = [
+  { check: 'database', rules: SERVER, judge: judgeServer },
   { check: 'login', rules: LOGINS, judge: judgeLogins },
   { check: 'mirror', rules: POLLS, judge: judgePolls },
   { check: 'mirror', rules: ACTIVITIES, judge: judgeActivities },
@@ -76,6 +83,24 @@ function aboutAccount(account: string) {
       ? { ...ok(sentence), account }
       : makeFinding(rule, sentence, { account, since, NAME: account })
   }
+}
+
+const RISKS: Readonly<Record<ServerRisk['code'], (name: string, size: number) => string>> = {
+  slot_keeps_wal: (name, size) =>
+    `the replication slot ${name} keeps ${formatBytes(size)} of the log of Postgres for a late reader, and the disk may become full; if nothing needs the slot, drop it`,
+  wraparound_near: (name, size) =>
+    `the oldest transaction of the database ${name} that is not frozen is ${formatCount(size)} back, and at 2,100,000,000 Postgres takes no more writes; end old transactions and drop old slots first`,
+  order_of_texts_changed: (name) =>
+    `the server sorts texts otherwise than when the indexes of ${name} were made, as after an upgrade of its system, and queries may miss rows`,
+}
+
+async function judgeServer({ risks }: Facts): Promise<Finding[]> {
+  return (await risks()).flatMap(({ code, name, size, is_due: isDue, statements, may }) => {
+    const found = RISKS[code](name, size)
+    const run = statements.map((each) => `musette sql --write ${quoteShell(each)}`).join(' && ')
+    const later = `${found}; let an administrator of ${name} type: ${statements.join('; ')}`
+    return isDue ? makeFinding(SERVER[code], may ? found : later, may ? { run } : {}) : []
+  })
 }
 
 export const NO_ACCOUNT = makeFinding(LOGINS.no_account, 'there is no account yet')

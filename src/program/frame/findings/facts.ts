@@ -1,5 +1,5 @@
 import { findAccountHealth, findAccountStatuses } from '../../../core/store/account-status.ts'
-import { findIdentity } from '../../../core/store/database-facts.ts'
+import { findIdentity, findServerRisks } from '../../../core/store/database-facts.ts'
 import { findUncompared } from '../../../core/store/runs.ts'
 import type { Store, Tx } from '../../../core/store/store.ts'
 import { findWaitingFiles } from '../../../core/store/uploads/waiting-files.ts'
@@ -84,6 +84,7 @@ function partsOf({ config, store, features }: FactsApp, now: Date) {
   const states = once(() => loadStates(features))
   return {
     ...{ config, now, identity, states, read: store.read },
+    risks: part(findServerRisks),
     health: part(findAccountHealth),
     statuses: part(findAccountStatuses),
     uncompared: part((tx) => findUncompared(tx, now)),

@@ -1,0 +1,39 @@
+import { errorCode, TransientError } from '../errors.ts'
+import { SECOND } from '../time.ts'
+
+/** The pauses between two attempts at servers of which none takes writes, ms: they grow with the time since the first refusal. */
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]
+
+/** The codes of servers that answer and are not the primary; that may change. */
+export const UNFIT: ReadonlySet<string> = new Set(['database_read_only', 'database_unfit'])
+
+export function refuseServer(server: string | null | undefined, standby = false): TransientError {
+  const reason = standby
+    ? 'is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
+    : 'takes no writes, because default_transaction_read_only is on; musette goes on when it is off'
+  return new TransientError('database_read_only', `the Postgres at ${server ?? 'this socket'} ${reason}`)
+}
+
+/**
+ * Makes the memory of a pool that no server takes writes: then one connection at a time tries, after a growing pause, and the others get
+ * the last error at once. Each attempt is a line in the log of a server that logs connections.
+ */
+export function makeRefusals() {
+  let [error, since, until]: [unknown, number, number] = [undefined, 0, 0]
+  const pause = () => {
+    const now = performance.now()
+    until = now + Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (now - since) / 2))
+  }
+  return {
+    assertOver(): void {
+      if (error && performance.now() < until) throw error
+      pause()
+    },
+    record(found: unknown): void {
+      if (found && !UNFIT.has(errorCode(found))) return
+      if (!error) since = performance.now()
+      error = found
+      pause()
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { migrate } from '../../src/core/store/migrate.ts'
+import { withClient } from '../../src/kit/postgres-client.ts'
+import { openDaemon } from '../../src/program/daemon/daemon.ts'
+import { ROLES } from '../../src/program/daemon/roles.ts'
+import { openRig } from '../core/mirror/rig.ts'
+import { expectMirrored } from '../core/mirror/truth.ts'
+import { readSettings } from '../kit/config.ts'
+import { eventually } from '../kit/eventually.ts'
+import { makeSilentLog } from '../kit/log.ts'
+import { type Cluster, HAS_CLUSTERS, openCluster } from '../kit/postgres-cluster.ts'
+import { openLine } from '../kit/postgres-line.ts'
+import { openTestRedis } from '../kit/redis.ts'
+
+const OURS = `select from pg_stat_activity where application_name ~ '^(musette|polls|fetches)'`
+const CAUGHT_UP = `select from pg_stat_replication where replay_lsn = pg_current_wal_lsn()`
+const SOON = { everyMs: 100, timeoutMs: 45_000 }
+
+describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () => {
+  let one: Cluster
+  let two: Cluster
+  beforeAll(async () => {
+    one = await openCluster({ settings: 'log_connections = on\n' })
+    await one.query('create database second')
+    two = await openCluster({ primary: one })
+  })
+  afterAll(async () => {
+    await one?.close()
+    await two?.close()
+  })
+
+  it('is refused at the standby with the setting to use, before anything else, and may be read there', async () => {
+    const refused = migrate({ connectionString: two.url, log: makeSilentLog() })
+    await expect(refused).rejects.toMatchObject({
+      code: 'database_read_only',
+      message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
+    })
+    const read = await withClient({ connectionString: two.url, typed: true }, (client) =>
+      client.query('select 1'),
+    )
+    expect(read.rowCount).toBe(1)
+  })
+
+  it('is used where it takes writes, when the URL names both hosts, also with a file of passwords', async () => {
+    const { config } = readSettings({
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${two.port},127.0.0.1:${one.port}/second`,
+    })
+    for (const typed of [false, true]) {
+      const port = await withClient({ connectionString: config.databaseUrl ?? '', typed }, async (client) => {
+        const { rows } = await client.query('select inet_server_port() as port')
+        const { connectionParameters } = client as unknown as { connectionParameters: { port: number } }
+        expect(connectionParameters.port).toBe(one.port)
+        return rows[0].port
+      })
+      expect(port).toBe(one.port)
+    }
+  })
+
+  const TABLE = [
+    {
+      queue: 'Postgres',
+      database: 'postgres',
+      old: 'a standby of the new one',
+      of: () => [one, two] as const,
+    },
+    { queue: 'Redis', database: 'second', old: 'only read, and goes on', of: () => [two, one] as const },
+  ]
+  it.each(TABLE)(
+    'is followed to the new primary within seconds, with the queue in $queue, while the old one is $old',
+    async ({ queue, database, of }) => {
+      const [old, next] = of()
+      const [oldUrl, nextUrl] = [old, next].map(({ url }) => new URL(`/${database}`, url).href) as [
+        string,
+        string,
+      ]
+      const line = await openLine(oldUrl)
+      onTestFinished(() => line.close())
+      const redis = queue === 'Redis' ? await openTestRedis() : undefined
+      const rig = await openRig({
+        activities: 2,
+        databaseUrl: line.url,
+        env: {
+          MUSETTE_HTTP: '127.0.0.1:0',
+          MUSETTE_POLL_EVERY: '1s',
+          MUSETTE_LAG: '1s',
+          ...(redis && { REDIS_URL: redis.url }),
+        },
+      })
+      onTestFinished(() => rig.close())
+      const input = { roles: ROLES, signal: new AbortController().signal }
+      const daemon = await openDaemon(rig.app.config, rig.app.log, input)
+      onTestFinished(() => daemon.close())
+      const ready = async () => JSON.parse(await (await fetch(`${daemon.url}/readyz`)).text())
+      const isEqual = (databaseUrl: string) => () => expectMirrored({ ...rig, databaseUrl }).then(() => true)
+      await eventually(isEqual(oldUrl), SOON)
+      expect((await ready()).server).toBe(`127.0.0.1:${old.port}`)
+      await eventually(async () => (await old.query(CAUGHT_UP)).length > 0, SOON)
+      await next.query('select pg_promote()')
+      if (queue === 'Postgres') {
+        // The address still leads to the old server, as it does until somebody moves it.
+        await old.follow(next)
+        old.takeLog()
+      } else {
+        await old.query('alter system set default_transaction_read_only = on')
+        await old.query('select pg_reload_conf()')
+      }
+      await eventually(async () => (await ready()).parts.database.includes('(database_read_only)'), SOON)
+      if (queue === 'Postgres') {
+        await old.query('select pg_sleep(2)')
+        const logged = old.takeLog()
+        expect(logged).not.toContain('read-only transaction')
+        // Each attempt of the two pools is three lines at most; without pauses there were a hundred a second.
+        expect(logged.split('\n').length).toBeLessThan(40)
+        expect(rig.log.text().split('is a standby').length).toBeLessThan(5)
+      }
+      line.moveTo(nextUrl)
+      await rig.add({ name: 'New', seconds: 300 })
+      await eventually(isEqual(nextUrl), SOON)
+      await eventually(async () => (await old.query(OURS)).length === 0, SOON)
+      await eventually(async () => (await ready()).ready, SOON)
+      expect((await ready()).server).toBe(`127.0.0.1:${next.port}`)
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { appendFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createOwnDirectory, detectRunAs, runToEnd, spawnAs } from '../../src/embedded/run-as.ts'
+import { eventually } from './eventually.ts'
+import { findFreePort } from './listen.ts'
+import { queryOnce } from './postgres.ts'
+import { openTempDir } from './temp-dir.ts'
+
+const PROGRAMS = '/usr/lib/postgresql/15/bin'
+/** Whether this machine has the programs for standbys, which the packages from npm lack: apt-get install postgresql-15. */
+export const HAS_CLUSTERS = existsSync(`${PROGRAMS}/pg_basebackup`)
+
+export type Cluster = Awaited<ReturnType<typeof openCluster>>
+
+/** Opens a running cluster of Debian's Postgres 15, with `primary` a standby of that one; `settings` are lines of its file. */
+export async function openCluster(options: { primary?: Cluster; settings?: string } = {}) {
+  const folder = await openTempDir('cluster')
+  const binaries = { packageDir: PROGRAMS, postgres: `${PROGRAMS}/postgres`, initdb: `${PROGRAMS}/initdb` }
+  const runAs = await detectRunAs(binaries, folder.path)
+  const dir = join(folder.path, 'data')
+  const port = await findFreePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  const run = async (name: string, ...args: string[]) => {
+    const { code, output } = await runToEnd(runAs, [`${PROGRAMS}/${name}`, ...args], { cwd: '/' })
+    if (code !== 0) throw new Error(`${name}: ${output}`)
+  }
+  const make = async (primary?: { url: string }) => {
+    await rm(dir, { recursive: true, force: true })
+    await createOwnDirectory(runAs, dir)
+    if (primary) {
+      const from = ['-R', '--checkpoint=fast', '--no-sync', `--dbname=${primary.url}`]
+      await run('pg_basebackup', `--pgdata=${dir}`, ...from)
+    } else {
+      const kind = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--wal-segsize=1']
+      await run('initdb', `--pgdata=${dir}`, '--username=postgres', ...kind)
+    }
+    const own = `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n`
+    await appendFile(join(dir, 'postgresql.conf'), own + (options.settings ?? ''))
+  }
+  let log = ''
+  let stop = async () => undefined as unknown
+  const start = async () => {
+    const child = spawnAs(runAs, [binaries.postgres, '-D', dir], {
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    child.stderr?.on('data', (chunk: Buffer) => {
+      log += chunk
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve))
+    stop = () => {
+      child.kill('SIGINT')
+      return ended
+    }
+    await eventually(() => queryOnce(url, 'select 1'), { what: 'Postgres 15' })
+  }
+  await make(options.primary)
+  await start()
+  return {
+    url,
+    port,
+    dir,
+    start,
+    stop: () => stop(),
+    /** runs one of Postgres's programs as the owner of the cluster */
+    run,
+    /** what the server has logged since the last call */
+    takeLog() {
+      const taken = log
+      log = ''
+      return taken
+    },
+    query: (text: string) => queryOnce(url, text),
+    /** makes it a new standby of `primary` */
+    async follow(primary: { url: string }) {
+      await stop()
+      await make(primary)
+      await start()
+    },
+    async close() {
+      await stop()
+      await folder.close()
+    },
+  }
+}
