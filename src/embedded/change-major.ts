@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
 import { orMissing, orNone, renameDurably, writeFlushed } from '../kit/files.ts'
-import { formatBytes, quoteShell } from '../kit/text.ts'
+import { formatBytes } from '../kit/text.ts'
 import { chooseFreePort, readAccess } from './access.ts'
 import { openBinaries, readEarlierPackage, resolveBinaryPackage } from './binaries.ts'
 import {
@@ -37,24 +37,13 @@ const ROOM_BYTES = 256 * 1024 * 1024
 const BYTES_A_SECOND = 5_000_000
 
 /** What it takes to bring the files of an earlier major to this one. */
-export type MajorChange = {
-  from: string
-  to: string
-  bytes: number
-  needed_bytes: number
-  free_bytes: number
-  estimated_s: number
-  /** the folder with the programs of the earlier major; null when they are nowhere, and `command` fetches them */
-  programs: string | null
-  command: string
-  /** where the old files stay */
-  kept: string
-}
+export type MajorChange = NonNullable<Awaited<ReturnType<typeof readMajorChange>>>
 
 /** The addresses of both servers: the old one writes nothing, and the new one is not there for a plan. */
 export type Servers = { from: string; to?: string }
 
-async function readMajorChange(dataDir: string): Promise<MajorChange | undefined> {
+/** `programs`: the folder of those of the earlier major, null where `command` must fetch them first; `kept`: where the old files stay. */
+async function readMajorChange(dataDir: string) {
   const cluster = join(dataDir, 'postgres')
   const from = (await readVersion(cluster)) ?? MAJOR_VERSION
   const earlier = readEarlierPackage(dataDir, from)
@@ -68,8 +57,8 @@ async function readMajorChange(dataDir: string): Promise<MajorChange | undefined
 /**
  * Brings the files of an earlier major in `dataDir` to this one: runs the old server on them, `copy` fills a new one beside it, and then
  * they change names. A kill at any moment leaves the old files or the new ones, whole; see settleChange. A plan only runs `copy` with
- * the old server, where its programs are there. Returns undefined when there is nothing to change. Throws ConfigError `embedded_programs`, `embedded_kept`, TransientError `embedded_room`, `embedded_in_use`,
- * and the errors of the servers and of `copy`, after which the old files are as before.
+ * the old server, where its programs are there. Returns undefined when there is nothing to change. Throws ConfigError `embedded_programs`,
+ * `embedded_kept`, `embedded_mounted`, TransientError `embedded_room`, `embedded_in_use`, and the errors of the servers and of `copy`, after which the old files are as before.
  */
 export async function changeMajor<T>(
   deps: { log: Logger; signal: AbortSignal },
@@ -161,22 +150,27 @@ export async function readKept(dataDir: string) {
 
 /** Throws when the change cannot be made, before anything is written. */
 async function assertPossible(dataDir: string, change: MajorChange): Promise<void> {
-  const { from, programs, command, kept } = change
-  const what = `the files in ${join(dataDir, 'postgres')} are from Postgres ${from}`
-  if (programs === null) {
-    const message = `${what}, and only its programs can read them, which are not here; first run: ${command}`
-    throw new ConfigError('embedded_programs', message)
-  }
-  const cluster = await lstat(join(dataDir, 'postgres'))
-  const isMounted = !cluster.isSymbolicLink() && cluster.dev !== (await stat(dataDir)).dev
-  const isThere = (await stat(kept).catch(orMissing)) !== undefined
-  const mend = isMounted
-    ? `the folder is a disk of its own, which cannot get another name; mount that disk at ${dataDir}, with the files in its folder postgres`
-    : isThere && `an earlier change has left ${kept}; move that away`
-  if (mend) throw new ConfigError('embedded_kept', `${what}, and ${mend}, then run: musette migrate`)
-  if (change.free_bytes >= change.needed_bytes) return
-  const message = `${what}; the new files need ${formatBytes(change.needed_bytes)} beside them, and the disk has ${formatBytes(change.free_bytes)}; make room, then run it again; what uses it: du -xh ${quoteShell(dataDir)}`
-  throw new TransientError('embedded_room', message)
+  const { from, programs, command, kept, needed_bytes: needed, free_bytes: free } = change
+  const path = join(dataDir, 'postgres')
+  const what = `the files in ${path} are from Postgres ${from}`
+  const cannot = (code: string, why: string) => new ConfigError(code, `${what}, and ${why}`)
+  if (programs === null)
+    throw cannot(
+      'embedded_programs',
+      `only its programs can read them, which are not here; first run: ${command}`,
+    )
+  if (await stat(kept).catch(orMissing))
+    throw cannot('embedded_kept', `an earlier change has left ${kept}; move that away, then run it again`)
+  const { dev } = await stat(dataDir)
+  const cluster = await lstat(path)
+  if (!cluster.isSymbolicLink() && cluster.dev !== dev)
+    throw cannot(
+      'embedded_mounted',
+      `that folder is a disk of its own, which cannot get another name; mount the disk at ${dataDir}`,
+    )
+  if (free >= needed) return
+  const room = `the new ones need ${formatBytes(needed)} beside them, and the disk has ${formatBytes(free)}; make room, then run it again`
+  throw new TransientError('embedded_room', `${what}; ${room}`)
 }
 
 /** Runs `work` with the server of an earlier major on its files; no statement can write there, and no vacuum. */

@@ -2,6 +2,7 @@ import { readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
 import { orMissing, renameDurably } from '../kit/files.ts'
+import { quoteShell } from '../kit/text.ts'
 import { type Binaries, readEarlierPackage } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
 
@@ -27,7 +28,7 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     return false
   }
   if (version !== undefined && readEarlierPackage(input.dataDir, version)) {
-    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION}, to which it brings them; run: musette migrate`
+    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION}, to which it brings them; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
     throw new ConfigError('embedded_older', message)
   }
   if (version !== undefined) {

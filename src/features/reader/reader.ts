@@ -5,12 +5,14 @@ import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../../core/st
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore } from '../../core/store/store.ts'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
 import type { App } from '../../program/app/app.ts'
-import { openDatabase } from '../../program/app/open-database.ts'
+import { openDatabase, type ServerCopy } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
 import { findOpenRights } from '../../program/query/reader-limits.ts'
 import {
   findAccountId,
+  findReaderLogins,
   findWritableSchemas,
   readerUrl,
   renewReaderLogins,
@@ -77,6 +79,24 @@ export async function upsertReader(
     await store.close()
     await database.close()
   }
+}
+
+/** Makes the reading logins of one server in another, with their passwords; those of assistants are made when one begins. */
+export const copyReaders: ServerCopy = async ({ log }, { from, to }) => {
+  if (to === undefined) return { copied: [], leftOut: [] }
+  const found = await closeAfter(openStore({ log }, { connectionString: from }), (source) =>
+    source.read(findReaderLogins),
+  )
+  await closeAfter(openStore({ log }, { connectionString: to }), async (target) => {
+    if (found.some(({ account }) => account !== null)) await limitToOneAccount(target)
+    for (const { name, verifier, timeout, account } of found)
+      await target.transaction(async (tx) => {
+        const login = { name, password: '', verifier, statementTimeoutMs: timeout ?? undefined }
+        await upsertReaderLogin(tx, { ...login, wholeServer: true })
+        if (account !== null) await holdToAccount(tx.client, name, account)
+      })
+  })
+  return { copied: found.map(({ name }) => `reading login ${name}`), leftOut: [] }
 }
 
 /** Renews the settings and rights of all reading logins, as far as the user may; does not fail. */

@@ -33,6 +33,8 @@ type ReaderLogin = {
   /** assistants: statements that people write by way of a language model; undefined: analysts */
   readers?: keyof typeof MARKS
   password: string
+  /** what a server has stored of the password, in place of it */
+  verifier?: string
   /** undefined: 5 minutes */
   statementTimeoutMs: number | undefined
   /** whether no other program uses this server, which is true for the embedded one */
@@ -57,11 +59,30 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
   await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARKS[readers])}`)
-  const password = pg.escapeLiteral(deriveScramVerifier(login.password))
+  const password = pg.escapeLiteral(login.verifier ?? deriveScramVerifier(login.password))
   await run(`ALTER ROLE ${name} LOGIN PASSWORD ${password}`)
   await run(`GRANT ${READER} TO ${name}`)
   await setLogin(tx, { ...login, readers })
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer: login.wholeServer })
+}
+
+/** Finds the logins for analysts, with what the server has stored of their passwords, and the only account that one sees. */
+export async function findReaderLogins({ client }: Tx) {
+  const { rows } = await client.query<{
+    name: string
+    verifier: string
+    timeout: number | null
+    account: number | null
+  }>(
+    `select r.rolname as name, r.rolpassword as verifier,
+       (select max(substring(s, '^statement_timeout=([1-9][0-9]{0,8})$')::int) from unnest(p.rolconfig) s) as timeout,
+       (select max(substring(g.rolname, '^musette_account_[0-9]+_([0-9]+)$')::int) from pg_auth_members m
+        join pg_roles g on g.oid = m.roleid where m.member = r.oid) as account
+     from pg_authid r join pg_roles p using (oid)
+     where r.rolcanlogin and r.rolpassword is not null and shobj_description(r.oid, 'pg_authid') = $1 order by 1`,
+    [MARKS.analysts],
+  )
+  return rows
 }
 
 /** Renews the settings and rights of our logins: a login may change its settings for later sessions. */

@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { holdToAccount, limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
+import { openStore } from '../../../src/core/store/store.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { copyServer } from '../../../src/features/backup/copy-server.ts'
+import { copyReaders } from '../../../src/features/reader/reader.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-database.ts'
+import { readerUrl, upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
 import { restoreAsItWas } from '../../flows/upgrade/as-it-was.ts'
 import { type Content, contentOf } from '../../flows/upgrade/database-state.ts'
 import { readConfig } from '../../kit/config.ts'
@@ -22,6 +26,7 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 const log = makeSilentLog()
 const BACKUP = 'test/flows/upgrade/made-by/1.0.0.backup'
 const SLOW = 240_000
+const PASSWORD = 'a password of readers'.replaceAll(' ', '-')
 /** Rows that this version derives anew, and those that say that the database has another line. */
 const DERIVED = ['content_versions', 'activities', 'changes', 'database', 'power_curves', 'ride_measures']
 const KILL_AT = fileURLToPath(new URL('./kill-at.mjs', import.meta.url))
@@ -37,6 +42,19 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
     await makeOlderCluster(made.path, async (url) => {
       await restoreAsItWas(BACKUP, url)
       await queryOnce(url, 'delete from musette.credentials')
+      const store = openStore({ log }, { connectionString: url })
+      await limitToOneAccount(store)
+      await store.transaction(async (tx) => {
+        for (const name of ['analyst', 'coach'])
+          await upsertReaderLogin(tx, {
+            name,
+            password: PASSWORD,
+            statementTimeoutMs: 60_000,
+            wholeServer: true,
+          })
+        await holdToAccount(tx.client, 'coach', 1)
+      })
+      await store.close()
       before = await contentOf(url)
       await queryOnce(url, 'create table public.notes (text text); create role grafana login')
     })
@@ -64,9 +82,16 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
 
   /** Expects every row of before: those that this version derives anew by their number. */
   async function expectNew(): Promise<void> {
-    const now = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), ({ url }) =>
-      contentOf(url, before),
-    )
+    const now = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), async ({ url }) => {
+      for (const name of ['analyst', 'coach']) {
+        const rows = await queryOnce(
+          readerUrl(url, name, PASSWORD),
+          'select count(*)::int as count from training.samples',
+        )
+        expect(rows, name).toEqual([{ count: 800 }])
+      }
+      return contentOf(url, before)
+    })
     expect([await foldersOf(), await majorOf(), await majorOf('postgres.old-17')]).toEqual([
       ['postgres', 'postgres.old-17'],
       '18',
@@ -84,7 +109,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
   const bring = (copy: ServerCopy, signal = new AbortController().signal) =>
     bringToMajor(
       { config: readConfig({ MUSETTE_DATA_DIR: dataDir }), log, signal },
-      [{ copyServer: async () => copy }],
+      [{ copyServer: async () => copy }, { copyServer: async () => copyReaders }],
       {},
     )
 
@@ -96,7 +121,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       const plan = await musette('migrate --plan')
       const [, command = ''] = /first run: (npm install .*)\n/.exec(plan.stdout) ?? []
       expect(refused.stderr).toContain(`not here; first run: ${command}\n`)
-      expect((await musette('status')).stderr).toContain('musette migrate')
+      expect((await musette('status')).stderr).toContain(`run: MUSETTE_DATA_DIR='${dataDir}' musette migrate`)
       await expectOld()
       await promisify(execFile)('sh', ['-c', command], {
         env: { ...process.env, npm_config_prefer_offline: 'true' },
@@ -110,9 +135,11 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       await expectOld()
       const migrated = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}` })
       expect(migrated.stdout).toMatch(
-        /^brought Postgres 17 to 18\ncopied: 41 tables with 1,266 rows, each compared\n/,
+        /^brought Postgres 17 to 18\ncopied: 41 tables with 1,267 rows, each compared\n/,
       )
-      expect(migrated.stdout).toContain('not copied, stays in the old files: login grafana')
+      expect(migrated.stdout).toMatch(
+        /copied: reading login analyst\ncopied: reading login coach\nnot copied, stays in the old files: login grafana\n/,
+      )
       await expectNew()
       expect((await musette('migrate --forget-old')).stdout).toMatch(/postgres\.old-17, \d+ MB: removed/)
       expect(await foldersOf()).toEqual(['postgres'])
@@ -157,7 +184,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       await daemon.kill('SIGTERM')
       await expectNew()
     },
-    whole ? 600_000 : SLOW,
+    whole ? 1_800_000 : SLOW,
   )
 
   async function renewFiles(): Promise<void> {

@@ -50,6 +50,7 @@ export async function findServerParts(tx: Tx): Promise<string[]> {
        SELECT FROM pg_depend d WHERE d.classid = j.classid AND d.objid = j.oid AND d.deptype = 'e')
      UNION ALL SELECT 'extension ' || extname FROM pg_extension WHERE extname <> 'plpgsql'
      UNION ALL SELECT 'login ' || rolname FROM pg_roles WHERE oid >= 16384 AND rolcanlogin
+       AND coalesce(shobj_description(oid, 'pg_authid'), '') !~ '; made by musette$'
      UNION ALL SELECT 'database ' || datname FROM pg_database
        WHERE oid >= 16384 AND datname <> current_database() AND datname !~ '^musette_verify_'
      UNION ALL SELECT 'setting ' || name FROM pg_file_settings WHERE sourcefile LIKE '%postgresql.auto.conf'
@@ -134,7 +135,7 @@ const OBJECTS = `
       string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type) AS privileges
     FROM granted g, aclexplode(g.acl) a, pg_identify_object(g.classid, g.objid, g.subid) o
     WHERE a.grantee <> g.owner AND NOT (g.kind = 'f' AND a.grantee = 0)
-      AND (a.grantee = to_regrole('musette_reader') AND o.identity ~ '^training(\\.|$)'
+      AND (a.grantee IN (to_regrole('musette_reader'), to_regrole('musette_one_account')) AND o.identity ~ '^training(\\.|$)'
         AND a.privilege_type = CASE g.kind WHEN 'n' THEN 'USAGE' WHEN 'r' THEN 'SELECT' END) IS NOT TRUE
     GROUP BY 1, 2, 3
     UNION ALL
