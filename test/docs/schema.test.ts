@@ -8,7 +8,7 @@ const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 
 /** Numbers that count or name something have no unit, and their comment begins by saying so. */
 const COUNTED =
-  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity)\b.*\bsee\b|Calendar year)/i
+  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity)\b.*\bsee\b|Calendar year|The Postgres cluster|The timeline)/i
 const UNIT =
   /((?<!')\b(W|s|ms|m|mm|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days|years)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { completeMeasures } from '../../src/core/mirror/rebuild-activities.ts'
 import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
+import { openDatabaseWatch } from '../../src/program/daemon/database-watch.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -32,6 +33,17 @@ it('a daemon stops with a sentence when a newer musette has migrated its databas
     })
   } finally {
     await daemon.close()
+  }
+})
+
+it('a daemon with Redis opens again when its database has a new line, whose queue is another one', async () => {
+  const config = { ...rig.app.config, redisUrl: 'redis://127.0.0.1:9' }
+  const watch = await openDatabaseWatch({ ...rig.app, config }, 50)
+  try {
+    await rig.rows(`select musette.begin_line('server')`)
+    await expect(watch.changed).resolves.toMatchObject({ code: 'database_new_line' })
+  } finally {
+    await watch.close()
   }
 })
 

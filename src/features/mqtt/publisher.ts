@@ -123,7 +123,10 @@ type SessionInput = {
 /** Publishes by one connection until the signal aborts, and then returns true; throws the reason when the connection is lost. */
 async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promise<true> {
   const { store, log } = deps
-  const { commands } = input.broker
+  const {
+    published,
+    broker: { commands },
+  } = input
   const { publisherId } = await store.transaction(recordPublisher)
   const availability = availabilityTopicOf(publisherId)
   const sent = new Map<string, string>()
@@ -154,10 +157,7 @@ async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promi
     log.info({ publisher: clientIdOf(publisherId) }, 'mqtt: connected')
     while (!over.signal.aborted) {
       const isNew = await publishChanged(deps, broker, { publisherId, sent, commands })
-      const { events, waiting } = await publishEvents(deps, broker, {
-        publisherId,
-        published: input.published,
-      })
+      const { events, waiting } = await publishEvents(deps, broker, { publisherId, published })
       await store.transaction((tx) =>
         recordPublisherState(tx, { published: isNew || events > 0, problem: null }),
       )

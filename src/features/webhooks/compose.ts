@@ -107,7 +107,8 @@ async function recordNews(tx: Tx, webhooks: readonly Webhook[], news: readonly N
     webhooks
       .filter((webhook) => webhook.events.includes(event))
       .map(({ name: webhook }) => ({
-        ...{ webhook, account_id: accountId, event, occurred_at: at, change_id: changeId, about },
+        ...{ webhook, account_id: accountId, event, occurred_at: at, change_id: changeId },
+        about: about ?? changeId?.toString(),
         data: cleanJson(data) as { readonly [key: string]: Json },
       })),
   )

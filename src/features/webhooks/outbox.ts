@@ -4,8 +4,8 @@ import type { Tx } from '../../core/store/store.ts'
 import type { Message } from './message-request.ts'
 
 /**
- * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. One with that
- * or with `about` has the same id whenever it is made, also by a database that has lost it.
+ * A message to be sent; `data` must be clean, see cleanJson. `change_id` is the number of the change that it is about. One with `about`
+ * has the same id whenever it is made, also by a database that has lost it.
  */
 type NewMessage = Readonly<{
   webhook: string
@@ -22,9 +22,8 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
   if (messages.length === 0) return
   await tx.client.query(
     `insert into musette.webhook_messages (webhook, account_id, event, occurred_at, data, message_id)
-     select m.webhook, m.account_id, m.event, m.occurred_at, m.data, case
-       when coalesce(m.about, m.change_id::text) is null then gen_random_uuid()
-       else md5(jsonb_build_array(d.identity, m.webhook, m.account_id, m.event, coalesce(m.about, m.change_id::text))::text)::uuid end
+     select m.webhook, m.account_id, m.event, m.occurred_at, m.data, 
+       case when m.about is null then gen_random_uuid() else md5(jsonb_build_array(d.identity, m.webhook, m.account_id, m.event, m.about)::text)::uuid end
      from training.database d, rows from (jsonb_to_recordset($1::jsonb) as (webhook text, account_id integer, event text,
        occurred_at timestamptz, data jsonb, change_id bigint, about text)) with ordinality m
      join musette.webhooks w on w.name = m.webhook and w.gone_at is null and (m.change_id is null or m.change_id > w.change_id)

@@ -10,9 +10,6 @@ import type { App } from '../app/app.ts'
 /** How often it looks, ms: a few queries of small tables. */
 const LOOK_EVERY_MS = 1 * MINUTE
 
-/** The code of the error after which the daemon opens its parts again. */
-export const NEW_LINE = 'database_new_line'
-
 /**
  * Opens a watch that looks at the database now and every minute. It begins a new line as followDatabase does; a file in the data directory
  * has the newest change that it saw. It compares the schema's version: after a migration by a newer musette an older process would write
@@ -49,13 +46,10 @@ export async function openDatabaseWatch(
         await store.read(checkSchema)
         const now = await look()
         if (now.line === line) continue
-        const error = new TransientError(
-          NEW_LINE,
-          'the database has moved or was put back; it has a new line',
-        )
-        log.warn({ line: now.line }, error.message)
+        const message = 'the database has moved or was put back; it has a new line'
+        log.warn({ line: now.line }, message)
         // The queue in Redis is that of a line.
-        if (config.redisUrl) return onChanged(error)
+        if (config.redisUrl) return onChanged(new TransientError('database_new_line', message))
         line = now.line
       } catch (error) {
         if (error instanceof ConfigError) return onChanged(error)

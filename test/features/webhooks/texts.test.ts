@@ -91,7 +91,7 @@ it('the message about a restore has no account, and names the backup if known', 
       text: `The database is restored from the backup; ${end}`,
     },
   })
-  const moved = 'The database goes on on another server or from an earlier moment'
+  const moved = 'The database goes on elsewhere or from an earlier moment'
   expect(formatRestored(AT, { ...facts, cause: 'timeline' }).data.text).toBe(`${moved}; ${end}`)
 })
 

@@ -55,7 +55,7 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0027_days_and_weeks, all of it or nothing: 12 migrations',
+      'migrate would bring the database from 0015_database_identity to 0028_lines_follow, all of it or nothing: 13 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
@@ -70,6 +70,7 @@ describe('migrate --plan', () => {
       expect.stringMatching(/^0025_attached_files +lets files be attached/),
       expect.stringMatching(/^0026_revisions +lets the trigger/),
       expect.stringMatching(/^0027_days_and_weeks +says once/),
+      expect.stringMatching(/^0028_lines_follow +lets the line/),
     ])
     const cells = lines
       .filter((line) => /^(training|musette)\./.test(line))
@@ -87,6 +88,7 @@ describe('migrate --plan', () => {
       'training.activities': 'reads and writes, written anew',
       'training.uploads': 'reads and writes, read',
       'training.changes': 'writes, definition only',
+      'training.database': 'reads and writes, definition only',
       'training.power_curves': 'reads and writes, rows changed',
       'training.activity_revisions': 'writes of the same rows, rows changed',
       'musette.credentials': 'reads and writes, definition only',
@@ -116,7 +118,7 @@ describe('migrate --plan', () => {
     ]
     const revisions = await sizeOf('training.activity_revisions')
     const read = (await sizeOf('training.accounts')) + (await sizeOf('training.uploads'))
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0027_days_and_weeks' })
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0028_lines_follow' })
     expect(plan.tables[0]).toEqual({
       name: 'training.fit_files',
       bytes: files,

@@ -51,10 +51,9 @@ const COMPLETE = `SELECT line FROM (
       LEFT JOIN pg_attribute ON attrelid = objoid AND attnum = objsubid AND objsubid > 0
   ) made ORDER BY place, kind, rank, name`
 
-/** What gives the plain database its line; it goes away afterwards. */
 const LINE_FUNCTIONS = ['begin_line', 'cluster', 'lock_feed']
 
-/** Functions of ours by name ($1). */
+/** Our functions by name ($1), of which those give the plain database its line and go away afterwards. */
 const FUNCTIONS = `SELECT pg_get_functiondef(oid) || ';' AS line FROM pg_proc
   WHERE pronamespace = 'musette'::regnamespace AND proname = ANY ($1::text[])`
 
@@ -78,8 +77,7 @@ export async function findPlainSql(tx: Tx, { tables, sequences, made_at }: Manif
   return [
     ...['CREATE SCHEMA IF NOT EXISTS training;', 'CREATE SCHEMA IF NOT EXISTS musette;'],
     ...(await findLines(CREATE)),
-    ...loads,
-    ...numbers,
+    ...[...loads, ...numbers],
     ...(await findLines(COMPLETE)),
     ...(await findLines(FUNCTIONS, LINE_FUNCTIONS)),
     ...[`${makeBeginLine(made_at)};`, ...LINE_FUNCTIONS.map((name) => `DROP FUNCTION musette.${name};`)],

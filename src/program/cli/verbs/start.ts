@@ -49,7 +49,6 @@ export const startVerb = defineVerb({
     // Before anything is opened: without a listener this signal ends the process.
     process.on('SIGUSR2', () => toggleDebug(log, config.logLevel))
     const { openDaemon } = await import('../../daemon/daemon.ts')
-    const { NEW_LINE } = await import('../../daemon/database-watch.ts')
     for (;;) {
       const daemon = await openDaemon(config, log, { roles, signal }).catch((error: unknown) => {
         if (isAbort(error, signal)) return undefined
@@ -59,7 +58,7 @@ export const startVerb = defineVerb({
       if (!daemon) return
       const stopped = signal.aborted || once(signal, 'abort')
       const failure = await Promise.race([daemon.failed, stopped])
-      const opensAgain = errorCode(failure) === NEW_LINE && !signal.aborted
+      const opensAgain = errorCode(failure) === 'database_new_line' && !signal.aborted
       log.info(opensAgain ? 'opening again' : 'stopping')
       const deadline = setTimeout(() => {
         log.fatal('could not stop in time; the next start continues the interrupted work')
