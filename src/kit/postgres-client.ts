@@ -87,6 +87,8 @@ export type ClientConfig = pg.ClientConfig & {
   onlyWrites?: boolean
   /** how long it may be silent before it is looked after, for tests, ms */
   silentMs?: number | undefined
+  /** how long it lives, for tests, ms */
+  lifeMs?: number
   /** of a pool */
   refusals?: ReturnType<typeof makeRefusals> | undefined
 }
@@ -123,14 +125,14 @@ export class PostgresClient extends pg.Client {
     if (SCRAM_ONLY.test(config.connectionString ?? '')) requireScram(this)
     // Comes last, so that a refusal of TLS is not an error to the function above.
     if (tls.mayBePlain) acceptPlain(this)
-    const note = (takesWrites: boolean) => {
-      this.takesWrites = takesWrites
-    }
     // The server reports a change of a setting with its next answer.
-    this.connection.on('parameterStatus', (message: { parameterName?: string; parameterValue?: string }) => {
-      if (message.parameterName === 'default_transaction_read_only') note(message.parameterValue === 'off')
+    this.connection.on('parameterStatus', (setting: { parameterName: string; parameterValue: string }) => {
+      if (setting.parameterName === 'default_transaction_read_only')
+        this.takesWrites = setting.parameterValue === 'off'
     })
-    this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => void (code === '25006' && note(false)))
+    this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
+      if (code === '25006') this.takesWrites = false
+    })
     // The driver leaves a connection open that fails before the server has accepted the client, and the process with it.
     this.connection.on('error', () => dropConnection(this))
   }
@@ -153,10 +155,7 @@ export class PostgresClient extends pg.Client {
   private async connectSafely(): Promise<pg.Client> {
     const { refusals, onlyWrites, typed } = this.#config
     refusals?.assertOver()
-    const found = await findHost(this.#config).catch((error) => {
-      refusals?.record(error)
-      throw error
-    })
+    const found = await findHost(this.#config)
     // The driver looks for the password in a file by its parameters.
     Object.assign(Object.assign(this, found).connectionParameters, found)
     await super.connect()
@@ -220,8 +219,9 @@ async function findHost(config: ClientConfig): Promise<{ host: string; port: num
       if (!UNFIT.has(errorCode(failure))) failure = error
     }
   }
-  if (failure && !readOnly) throw failure
-  return readOnly
+  if (readOnly || !failure) return readOnly
+  config.refusals?.record(failure)
+  throw failure
 }
 
 /** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */
@@ -248,7 +248,7 @@ function unfitSetting(cause: unknown): ConfigError {
  * server that takes no writes any more; one that listens ends after its life here, because it is never given back to its pool.
  */
 function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Timeout {
-  const { typed, silentMs = SILENT_MS, connectionTimeoutMillis = 0 } = config
+  const { typed, silentMs = SILENT_MS, lifeMs = LIFE_MS, connectionTimeoutMillis = 0 } = config
   const begunAt = performance.now()
   let moved = -1
   let since = begunAt
@@ -272,7 +272,7 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
       if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(lost))
     } else if (client.readyForQuery) {
       const isFree = client.getTransactionStatus() === 'I' && !typed
-      const isOld = performance.now() - begunAt > LIFE_MS && client.listenerCount('notification') > 0
+      const isOld = performance.now() - begunAt > lifeMs && client.listenerCount('notification') > 0
       if (isFree && (!client.takesWrites || isOld))
         dropConnection(client, new TransientError(RETIRED, 'another connection may lead to another server'))
       else if (silence >= silentMs / 4 && !typed) client.query('').catch(() => undefined)
@@ -318,7 +318,7 @@ export function makePool(config: pg.PoolConfig & ClientConfig): pg.Pool {
       const message = `the database answers ${open.size} connections of musette and lets the next one wait, and it needs ${config.max} here; give it more in the pooler (default_pool_size of PgBouncer), or lower MUSETTE_CONCURRENCY`
       throw new TransientError('database_pool_small', message, { cause: error })
     })
-  const lived = { maxLifetimeSeconds: LIFE_MS / SECOND, refusals: makeRefusals() }
+  const lived = { maxLifetimeSeconds: (config.lifeMs ?? LIFE_MS) / SECOND, refusals: makeRefusals() }
   const pool = new pg.Pool({ ...lived, ...config, onConnect, Client: PostgresClient })
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void open.add(client))

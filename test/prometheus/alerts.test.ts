@@ -110,6 +110,21 @@ const CASES: ReadonlyArray<{
   },
   { alert: 'MusetteMqttDown', series: { musette_mqtt_connected: ['0x60', '1x60'] } },
   { alert: 'MusetteHeartbeatOld', series: { musette_heartbeat_age_seconds: ['7201+60x60', '900x60'] } },
+  {
+    alert: 'MusetteSlotKeepsLog',
+    series: { 'musette_replication_slot_wal_bytes{name="m"}': ['6e9x60', '1e9x60'] },
+    labels: { name: 'm' },
+  },
+  {
+    alert: 'MusetteOrderOfTextsChanged',
+    series: { 'musette_database_collation_changed{name="m"}': ['1x60', '0x60'] },
+    labels: { name: 'm' },
+  },
+  {
+    alert: 'MusetteWraparoundNear',
+    series: { 'musette_database_transaction_age{name="m"}': ['1.3e9x60', '2e8x60'] },
+    labels: { name: 'm' },
+  },
 ]
 
 /** Fills the labels and the value into a text, as Prometheus does. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { fetchRedisFacts, REPLICA } from '../../core/jobs/backend.ts'
 import { mapDatabaseError } from '../../core/store/database-errors.ts'
-import { connectReason, errorLine, isNotUpYet, MusetteError, TransientError } from '../../kit/errors.ts'
+import { connectReason, errorCode, errorLine, isNotUpYet, TransientError } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
 import { UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { withClient } from '../../kit/postgres-client.ts'
@@ -40,9 +40,8 @@ export async function waitForServers(
           continue
         }
         parts[part] = 'not up yet; musette waits for it'
-        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${errorLine(reason)}`
-        const remedy = reason instanceof MusetteError ? {} : remedyOf({ code }, input.config)
-        problems.say('warn', part, withRemedy(sentence, remedy))
+        const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${reason}`
+        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, input.config)))
       }
       if (Object.keys(parts).length === 0) return
       web ??= http && (await openWaitingWeb({ parts: () => parts }, http))
@@ -59,7 +58,7 @@ type Server = Readonly<{
   variable: string
   /** of the error that a verb ends with, which has the same remedy */
   code: 'database_unreachable' | 'queue_unreachable'
-  attempt(patience: Patience): Promise<string | MusetteError | undefined>
+  attempt(patience: Patience): Promise<string | undefined>
 }>
 
 function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
@@ -110,12 +109,12 @@ export function tryRedis(url: string, patience: Patience) {
 
 /**
  * Looks at a server once. Returns undefined when it answers, or in a few words why it is not up yet, also when it has not answered after
- * `withinMs`, or the error of a database that takes no writes. Throws what time does not mend, and the signal's reason at once when it aborts.
+ * `withinMs`, or that a database takes no writes. Throws what time does not mend, and the signal's reason at once when it aborts.
  */
 async function tryServer(
   { signal, withinMs }: Patience,
   look: (signal: AbortSignal) => Promise<string | undefined>,
-): Promise<string | MusetteError | undefined> {
+): Promise<string | undefined> {
   signal.throwIfAborted()
   const ended = joinSignals([signal], withinMs)
   try {
@@ -123,7 +122,7 @@ async function tryServer(
   } catch (error) {
     signal.throwIfAborted()
     if (ended.isOver()) return 'no answer'
-    if (error instanceof MusetteError && UNFIT.has(error.code)) return error
+    if (UNFIT.has(errorCode(error))) return errorLine(error)
     const cause = error instanceof TransientError ? error.cause : error
     if (isNotUpYet(cause)) return connectReason(cause)
     throw error

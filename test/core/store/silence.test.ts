@@ -4,7 +4,7 @@ import { makeQueuePool, migrateQueueTables } from '../../../src/core/jobs/backen
 import { copyIn, copyOut } from '../../../src/core/store/copy.ts'
 import { openChangeListener } from '../../../src/core/store/feed/change-listener.ts'
 import { openStore, type Store, withExclusiveWork } from '../../../src/core/store/store.ts'
-import { makePool } from '../../../src/kit/postgres-client.ts'
+import { endPool, makePool, RETIRED } from '../../../src/kit/postgres-client.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { type Line, openLine } from '../../kit/postgres-line.ts'
@@ -119,6 +119,19 @@ describe('a connection on which a proxy drops everything without closing it', ()
     await pool.end()
     expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
+})
+
+it('a connection ends after its life, idle or listening, and does not stay behind a proxy that leads elsewhere', async () => {
+  const { url } = await openScene()
+  const pool = makePool({ connectionString: url, silentMs: SILENT_MS, lifeMs: 2 * SILENT_MS })
+  onTestFinished(() => endPool(pool))
+  const [idle, listening] = [await pool.connect(), await pool.connect()]
+  listening.on('notification', () => undefined)
+  const [removed, ended] = [once(pool, 'remove'), new Promise((resolve) => listening.once('error', resolve))]
+  idle.release()
+  expect((await removed)[0]).toBe(idle)
+  expect(await ended).toMatchObject({ code: RETIRED })
+  listening.release(true)
 })
 
 describe('a connection that is silent during work or a wait', () => {

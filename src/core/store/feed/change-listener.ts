@@ -7,8 +7,8 @@ const CONNECT_AGAIN_MS = MINUTE
 
 /**
  * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
- * or sign in. While it is lost, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
- * is made again within a minute.
+ * or sign in. While it cannot be made, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
+ * ends a wait, and is made again at most once a minute.
  */
 export function openChangeListener(
   deps: { log: Logger },
@@ -33,6 +33,8 @@ export function openChangeListener(
       silentMs: options.silentMs,
     })
     const lose = (reason: unknown) => {
+      // The next wait makes another connection.
+      if (client === made) wake()
       if (client === made) client = undefined
       deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
       made.end().catch(() => undefined)
