@@ -34,7 +34,7 @@ const PROGRAMS = /^postgres-\d+(\.lib)?$/
 /** For the write-ahead log of the new server, and tables that are written anew. */
 const ROOM_BYTES = 256 * 1024 * 1024
 /** Of the files of the old server: copied, compared and brought to this version, on two busy cores of a virtual machine. */
-const BYTES_A_SECOND = 5_000_000
+const BYTES_A_SECOND = 10_000_000
 
 /** What it takes to bring the files of an earlier major to this one. */
 export type MajorChange = NonNullable<Awaited<ReturnType<typeof readMajorChange>>>

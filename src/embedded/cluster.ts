@@ -28,7 +28,7 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     return false
   }
   if (version !== undefined && readEarlierPackage(input.dataDir, version)) {
-    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION}, to which it brings them; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
+    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION} and can bring them to it; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
     throw new ConfigError('embedded_older', message)
   }
   if (version !== undefined) {

@@ -167,7 +167,7 @@ export const backup = defineFeature({
       },
     },
   },
-  copyServer: async () => (await import('./copy-server.ts')).copyServer,
+  copyTables: async () => (await import('./copy-server.ts')).copyServer,
   state: async () => (await import('./state.ts')).backupState,
   gauges: async () => (await import('./state.ts')).backupGauges,
 })

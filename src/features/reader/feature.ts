@@ -116,6 +116,6 @@ function parseTimeout(text: string): number {
 export const reader = defineFeature({
   name: 'reader',
   verbs: { after: 'migrate', all: [dbUrlVerb, dbHoldVerb, readerVerb] },
-  copyServer: async () => (await import('./reader.ts')).copyReaders,
+  copyLogins: async () => (await import('./reader.ts')).copyReaders,
   prepare: async (app) => (await import('./reader.ts')).renewReaders(app),
 })

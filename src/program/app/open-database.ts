@@ -78,7 +78,12 @@ type Copied = { copied: string[]; leftOut: string[] }
 
 /** Copies what a feature has in one server to another, and names it and what it leaves out for a person; without `to` only that. */
 export type ServerCopy = (deps: Deps, input: Servers & { onProgress?: OnProgress }) => Promise<Copied>
-export type CopyFeature = Readonly<{ copyServer?: () => Promise<ServerCopy> }>
+
+/** A feature that copies all tables, or what belongs to the server; the tables come first. */
+export type CopyFeature = Readonly<{
+  copyTables?: () => Promise<ServerCopy>
+  copyLogins?: () => Promise<ServerCopy>
+}>
 
 /**
  * Brings the files of an embedded Postgres of an earlier major to this one, see changeMajor; undefined when there is nothing to change.
@@ -90,15 +95,15 @@ export async function bringToMajor<P = undefined>(
   { onProgress, plan }: { onProgress?: OnProgress; plan?: (url: string) => Promise<P> },
 ) {
   const { databaseUrl, dataDir } = deps.config
-  if (databaseUrl) return undefined
+  if (databaseUrl || !features.some(({ copyTables }) => copyTables)) return undefined
   const { changeMajor } = await import('../../embedded/change-major.ts')
   const copy = async (servers: Servers) => {
     const done: Copied & { plan?: P } = { copied: [], leftOut: [] }
     if (plan) done.plan = await plan(servers.from)
-    for (const { copyServer } of features) {
-      const part = await (await copyServer?.())?.(deps, { ...servers, ...(onProgress && { onProgress }) })
-      done.copied.push(...(part?.copied ?? []))
-      done.leftOut.push(...(part?.leftOut ?? []))
+    for (const load of features.flatMap(({ copyTables, copyLogins }) => copyTables ?? copyLogins ?? [])) {
+      const part = await (await load())(deps, { ...servers, ...(onProgress && { onProgress }) })
+      done.copied.push(...part.copied)
+      done.leftOut.push(...part.leftOut)
     }
     return done
   }

@@ -3,7 +3,7 @@ import type { HandlerContext, HandlerResult } from '../../core/jobs/catalog.ts'
 import type { Jobs } from '../../core/jobs/jobs.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import type { App, WorkoutsFeature } from '../app/app.ts'
-import type { ServerCopy } from '../app/open-database.ts'
+import type { CopyFeature } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
 import type { SettingsGroup } from '../config/define-settings.ts'
 import type { FactsApp, FeatureState } from './findings/facts.ts'
@@ -15,6 +15,7 @@ import type { Verb } from './verb.ts'
  * the program loads it, so that it holds names and verbs, and loads its code when that runs.
  */
 export type Feature = WorkoutsFeature &
+  CopyFeature &
   Readonly<{
     /** the name of its folder */
     name: string
@@ -28,8 +29,6 @@ export type Feature = WorkoutsFeature &
     state?: () => Promise<FeatureState>
     /** what Prometheus reads of it */
     gauges?: () => Promise<Gauges>
-    /** copies what is its own from an embedded Postgres of an earlier major to the new one; the tables are those of backups */
-    copyServer?: () => Promise<ServerCopy>
     /** brings what it keeps in the database up to date, at each start of a daemon */
     prepare?: (app: App) => Promise<void>
     /** its jobs by name; each has one schedule for the daemon, and no payload */

@@ -8,7 +8,8 @@ import { holdToAccount, limitToOneAccount } from '../../../src/core/store/migrat
 import { openStore } from '../../../src/core/store/store.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { copyServer } from '../../../src/features/backup/copy-server.ts'
-import { copyReaders } from '../../../src/features/reader/reader.ts'
+import { backup } from '../../../src/features/backup/feature.ts'
+import { FEATURES } from '../../../src/features/index.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-database.ts'
 import { readerUrl, upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
@@ -109,7 +110,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
   const bring = (copy: ServerCopy, signal = new AbortController().signal) =>
     bringToMajor(
       { config: readConfig({ MUSETTE_DATA_DIR: dataDir }), log, signal },
-      [{ copyServer: async () => copy }, { copyServer: async () => copyReaders }],
+      FEATURES.map((feature) => (feature === backup ? { copyTables: async () => copy } : feature)),
       {},
     )
 
