@@ -65,23 +65,55 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   await runStatement(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return { url: url.href, close: () => runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+  const close = async () => {
+    await pools.get(url.href)?.end()
+    pools.delete(url.href)
+    await runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  }
+  return { url: url.href, close }
 }
 
-/** Runs one statement on a connection of its own and returns its rows. */
+/** Connections of queryOnce, by URL: opening one costs more than most queries. They are closed when nobody has used them for a moment. */
+const pools = new Map<string, pg.Pool>()
+/** What a session that is open does not follow. */
+const SETS_SESSIONS = /\balter (database|role|user|system)\b/i
+
+/** Runs one statement and returns its rows. Nothing of it is left in the session, and nothing of another one is there. */
 export async function queryOnce(
   url: string,
   text: string,
   values: unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await findPool(url).connect()
+  let isAsNew = false
   try {
-    return (await client.query<Record<string, unknown>>(text, values)).rows
+    const { rows } = await client.query<Record<string, unknown>>(text, values)
+    if (SETS_SESSIONS.test(text)) closePools()
+    // A transaction that was left open, or a server that went away, refuses it.
+    else
+      isAsNew = await client.query('DISCARD ALL').then(
+        () => true,
+        () => false,
+      )
+    return rows
   } finally {
-    await client.end()
+    client.release(!isAsNew)
   }
+}
+
+function findPool(url: string): pg.Pool {
+  const found = pools.get(url)
+  if (found) return found
+  const pool = new pg.Pool({ connectionString: url, max: 50, idleTimeoutMillis: 500, allowExitOnIdle: true })
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pools.set(url, pool)
+  return pool
+}
+
+function closePools(): void {
+  for (const pool of pools.values()) void pool.end()
+  pools.clear()
 }
 
 /** Makes the tag of a template that is a query: what stands in `${}` is a value of it, sent beside the text. */

@@ -6,6 +6,7 @@ import { openStore } from '../../../src/core/store/store.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
 import { renewReaders } from '../../../src/features/reader/reader.ts'
+import { withClient } from '../../../src/kit/postgres-client.ts'
 import { readDashboards } from '../../grafana/dashboards.ts'
 import { expandQuery } from '../../grafana/expand.ts'
 import { readConfig } from '../../kit/config.ts'
@@ -237,23 +238,23 @@ describe('a reader that is held to one account', () => {
   })
 
   it('gets its settings back at the start of a daemon', async () => {
+    // A session has those that were set when it began.
+    const anew = async (text: string) =>
+      (await withClient({ connectionString: url }, (client) => client.query(text))).rows
     const settings = `select setting from pg_settings where name in ('statement_timeout', 'work_mem', 'search_path') order by name`
-    const before = await queryOnce(url, settings)
-    const own = new pg.Client({ connectionString: url })
-    await own.connect()
-    await own.query(
+    const before = await anew(settings)
+    await anew(
       `begin read write; alter role current_user set statement_timeout = 0; alter role current_user set work_mem = '1GB';
        alter role current_user in database ${new URL(database.url).pathname.slice(1)} set search_path = pg_catalog; commit`,
     )
-    await own.end()
-    expect(await queryOnce(url, settings)).not.toEqual(before)
+    expect(await anew(settings)).not.toEqual(before)
     const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
     try {
       await renewReaders({ store, log: makeSilentLog(), config: readConfig({ DATABASE_URL: database.url }) })
     } finally {
       await store.close()
     }
-    expect(await queryOnce(url, settings)).toEqual(before)
+    expect(await anew(settings)).toEqual(before)
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })
 
