@@ -38,12 +38,14 @@ export type Migrated = Readonly<{ from: string | undefined; to: string; applied:
 
 /**
  * Brings the database at `connectionString` to this version, all of it or nothing. Two at once are safe: the second waits for
- * the first and finds nothing to do. One that loses a deadlock with a query of others begins again. With `onlyEmpty` it makes the
+ * the first and finds nothing to do. `before` runs first when tables of an older version will change. One that loses a deadlock with a query of others begins again. With `onlyEmpty` it makes the
  * tables in an empty database, and throws ConfigError `database_unmigrated` for one of an older version. Throws ConfigError or
  * TransientError as the store does, ConfigError `database_newer` for a database that a newer version has made, and ConfigError
  * `database_unknown` for one with migrations that this version does not have, or with tables of others in our place.
  */
-export async function migrate(input: MigrationInput & { onlyEmpty?: boolean }): Promise<Migrated> {
+export async function migrate(
+  input: MigrationInput & { onlyEmpty?: boolean; before?: () => Promise<unknown> },
+): Promise<Migrated> {
   for (let attempt = 1; ; attempt++) {
     try {
       const migrated = await withMigrationLock(input, (client) => applyAll(client, input))
@@ -61,6 +63,10 @@ async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>
   const { version, target } = await findVersion(client, input.folder)
   if (version === 0) await assertNoForeignTables(client, { anywhere: input.onlyEmpty ?? false })
   else if (input.onlyEmpty && version < target) throw outdated()
+  else if (version < target) {
+    await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+    await input.before?.()
+  }
   await applyMigrations(client, input)
   if (version > 0 && version < target) await limitAgain(client)
   const journal = await readJournal(input.folder)

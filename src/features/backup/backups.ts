@@ -106,7 +106,7 @@ async function restoreInto<T>(
  * embedded Postgres of its own in the data directory. Throws as restoreBackup and withTemporaryDatabase do.
  */
 export async function verifyBackup(
-  deps: { config: Config; log: Logger },
+  deps: { config: Pick<Config, 'databaseUrl' | 'dataDir'>; log: Logger },
   input: RestoreInput,
 ): Promise<Manifest> {
   const { config, log } = deps
@@ -134,7 +134,7 @@ export async function verifyBackup(
 
 /** Runs work with the URL of a temporary embedded Postgres, in a folder of the data directory that is removed afterwards. */
 async function withOwnServer<T>(
-  { config, log }: { config: Config; log: Logger },
+  { config, log }: { config: Pick<Config, 'dataDir'>; log: Logger },
   signal: AbortSignal,
   work: (url: string) => Promise<T>,
 ): Promise<T> {

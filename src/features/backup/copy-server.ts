@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { applyMigrations, withMigrationLock } from '../../core/store/migrate.ts'
 import { findVersion } from '../../core/store/migration/schema-version.ts'
-import { openStore, type Tx } from '../../core/store/store.ts'
+import { openStore } from '../../core/store/store.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { formatCount } from '../../kit/text.ts'
 import { systemClock } from '../../kit/time.ts'
@@ -12,7 +11,7 @@ import { openArchive } from './archive/read-archive.ts'
 import { restoreBackup } from './archive/restore-backup.ts'
 import { writeBackup } from './archive/write-backup.ts'
 import { findForeignParts, findServerParts } from './database/foreign-parts.ts'
-import { type BackupTable, findColumns, findTablesInOrder, tablesInOrder } from './database/tables.ts'
+import { findKnownTables } from './database/tables.ts'
 
 /**
  * Copies all tables of the database at one address, which may be of an older version, into the empty one at another: an archive goes
@@ -26,9 +25,11 @@ export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => 
     const others = await source.read(findServerParts)
     // A server whose process was killed before it made the tables.
     if (version === 0) return { copied: [], leftOut: others }
-    if (to === undefined)
-      return { copied: [], leftOut: [...(await source.read(findForeignPartsOfOlder)), ...others] }
-    const tables = await findTablesOf(version, { ...deps, connectionString: to })
+    const tables = await source.read(({ client }) => findKnownTables(client))
+    if (to === undefined) {
+      const foreign = await source.read((tx) => findForeignParts(tx, tables))
+      return { copied: [], leftOut: [...foreign, ...others] }
+    }
     return closeAfter(openStore({ log }, { connectionString: to, maxConnections: 1 }), async (target) => {
       const [pipe, failed] = [new PassThrough(), new AbortController()]
       pipe.on('error', () => undefined)
@@ -61,25 +62,5 @@ export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => 
         leftOut: [...leftOut, ...others],
       }
     })
-  })
-}
-
-/** Finds the foreign objects among the tables that this version knows. */
-async function findForeignPartsOfOlder(tx: Tx): Promise<string[]> {
-  const present = await findColumns(tx.client)
-  return findForeignParts(
-    tx,
-    tablesInOrder().filter(({ name }) => present.has(name)),
-  )
-}
-
-/** Finds the tables of a version with their columns: makes them in an empty database, and takes that back. */
-async function findTablesOf(version: number, input: Parameters<typeof withMigrationLock>[0]) {
-  return withMigrationLock(input, async (client): Promise<BackupTable[]> => {
-    await client.query('SAVEPOINT empty')
-    await applyMigrations(client, { upTo: version })
-    const tables = await findTablesInOrder(client)
-    await client.query('ROLLBACK TO SAVEPOINT empty')
-    return tables
   })
 }

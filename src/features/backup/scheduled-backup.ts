@@ -1,7 +1,6 @@
-import { mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findAccounts } from '../../core/store/account-rows.ts'
-import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
+import { findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState, withRun } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine, TransientError } from '../../kit/errors.ts'
@@ -22,15 +21,13 @@ import {
   VERIFY_EVERY_MS,
 } from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
+import { assertRoom, findNeededBytes } from './before-change.ts'
 import { scheduleOf } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
 /** How long the first backup by default waits for the first sync of a new database, ms: whoever only looks around gets none. */
 const FIRST_AFTER_MS = DAY / 2
-
-/** Beyond the sizes of a backup and of the database that it is restored into: a new server, and the log of its changes. */
-const SPARE_BYTES = 200_000_000
 
 /**
  * Writes a scheduled backup into the folder of the configuration and then removes the oldest ones of this database and line
@@ -67,7 +64,7 @@ export async function writeScheduledBackup(
     if (!isDue) return undefined
     return withRun(store, RUN, async (tally) => {
       await removeUnfinished(schedule)
-      if (isDefault) await assertRoom(store, dir)
+      if (isDefault) await assertRoom(dir, await findNeededBytes(store, config.databaseUrl))
       const path = join(dir, scheduledName(now, schedule.line))
       const { manifest, bytes, leftOut } = await writeBackupFile(
         { store, now: input.now },
@@ -95,18 +92,6 @@ export async function writeScheduledBackup(
       return { counts: { rows: countManifestRows(manifest), bytes } }
     })
   })
-}
-
-/** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
-async function assertRoom(store: App['store'], dir: string): Promise<void> {
-  const { size_bytes: size } = await store.read(findDatabaseFacts)
-  const needed = 2 * size + SPARE_BYTES
-  await mkdir(dir, { recursive: true, mode: 0o700 })
-  const { blocks, bavail, bsize } = await statfs(dir)
-  // Some network shares do not tell their size.
-  if (blocks === 0 || bavail * bsize >= needed) return
-  const message = `${formatBytes(bavail * bsize)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
-  throw new TransientError('backup_no_room', message)
 }
 
 /**

@@ -22,6 +22,11 @@ export const backupSettings = defineSettings({
       .optional()
       .describe('how many scheduled backups stay; unset: 7, in the data directory 2'),
   },
+  async beforeChange(deps, input) {
+    const { dir, keep } = scheduleOf(deps.config)
+    if (dir === undefined) return undefined
+    return (await import('./before-change.ts')).backUpBeforeChange(deps, { ...input, dir, keep })
+  },
   read: (value) => ({
     dir: value.MUSETTE_BACKUP_DIR,
     everyMs: value.MUSETTE_BACKUP_EVERY,
@@ -33,7 +38,14 @@ export const backupSettings = defineSettings({
  * Returns which backups the daemon makes; `dir` is undefined for none, `keep` the number of files that stay. By default
  * (`isDefault`) they are weekly ones of the embedded Postgres, beside it, which nobody asked for: each is compared, and the mirror goes before.
  */
-export function scheduleOf(config: Config) {
+export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databaseUrl'>): {
+  isDefault: boolean
+  dir: string | undefined
+  everyMs: number
+  /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
+  lookEveryMs: number
+  keep: number
+} {
   const { dir, everyMs, keep } = backupSettings.of(config)
   const isDefault = dir === undefined && config.databaseUrl === undefined
   const interval = everyMs ?? (isDefault ? 7 * DAY : DAY)
@@ -41,7 +53,6 @@ export function scheduleOf(config: Config) {
     isDefault,
     dir: isDefault ? join(config.dataDir, 'backups') : dir === WITHOUT ? undefined : dir,
     everyMs: interval,
-    /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
     lookEveryMs: Math.min(interval, DAY),
     keep: keep ?? (isDefault ? 2 : 7),
   }

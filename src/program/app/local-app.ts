@@ -49,7 +49,7 @@ export async function openLocalApp(
     )
     release.defer('store', () => store.close())
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
-    await prepareDatabase({ store, log }, { connectionString: database.url, preparation, signal })
+    await prepareDatabase({ store, config, log }, { connectionString: database.url, preparation, signal })
     const { identity } = await store.read(findIdentity)
     const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
     await finishRotation({ store, log }, config)

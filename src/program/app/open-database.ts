@@ -41,8 +41,7 @@ export async function openDatabase(
   const database = await openUnmigrated(config, log, signal)
   if (config.databaseUrl) return database
   try {
-    const { migrate } = await import('../../core/store/migrate.ts')
-    await migrate({ connectionString: database.url, log, ...(signal && { signal }) })
+    await migrateTables({ config, log, signal }, database.url)
     return database
   } catch (error) {
     if (preparation === 'read' && errorCode(error) === 'database_newer') return database
@@ -100,6 +99,7 @@ export async function bringToMajor<P = undefined>(
   const copy = async (servers: Servers) => {
     const done: Copied & { plan?: P } = { copied: [], leftOut: [] }
     if (plan) done.plan = await plan(servers.from)
+    else await prepareChange(deps, { connectionString: servers.from })
     for (const load of features.flatMap(({ copyTables, copyLogins }) => copyTables ?? copyLogins ?? [])) {
       const part = await (await load())(deps, { ...servers, ...(onProgress && { onProgress }) })
       done.copied.push(...part.copied)
@@ -117,14 +117,42 @@ export async function readOldFiles({ dataDir }: Config) {
 
 /** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
 export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
-  return closeAfter(await openUnmigrated(config, log, signal), async ({ url }) => {
-    const { migrate } = await import('../../core/store/migrate.ts')
-    return migrate({ connectionString: url, log, signal })
-  })
+  return closeAfter(await openUnmigrated(config, log, signal), ({ url }) =>
+    migrateTables({ config, log, signal }, url),
+  )
+}
+
+type Migrating = { config: Config; log: Logger; signal?: AbortSignal | undefined }
+
+/** Migrates the database at an address, after what the settings demand before that, once. */
+async function migrateTables(deps: Migrating, connectionString: string, onlyEmpty = false) {
+  const { migrate } = await import('../../core/store/migrate.ts')
+  const { log, signal } = deps
+  let done: Promise<unknown> | undefined
+  const before = () => {
+    done ??= prepareChange(deps, { connectionString })
+    return done
+  }
+  return migrate({ connectionString, log, onlyEmpty, before, ...(signal && { signal }) })
+}
+
+async function prepareChange(
+  { config, log, signal = new AbortController().signal }: Migrating,
+  input: { connectionString: string; isPlan?: boolean },
+) {
+  for (const { beforeChange } of config.features.keys()) {
+    const found = await beforeChange?.({ config, log }, { ...input, signal })
+    if (found) return found
+  }
+  return null
 }
 
 /** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
-export type DatabasePlan = MigrationPlan & { queue: QueueVersions | null }
+export type DatabasePlan = MigrationPlan & {
+  queue: QueueVersions | null
+  /** the backup before that, and the room that it needs; null for none */
+  backup: { dir: string; needed_bytes: number } | null
+}
 
 /** What happens to an embedded Postgres of an earlier major, and to its tables when its programs are here. */
 export type MajorPlan = Partial<DatabasePlan> & { postgres: MajorChange & { left_out: readonly string[] } }
@@ -147,7 +175,8 @@ export async function findDatabasePlan(
   }))
 }
 
-async function findPlanOf({ config, log }: Deps, url: string): Promise<DatabasePlan> {
+async function findPlanOf(deps: Deps, url: string): Promise<DatabasePlan> {
+  const { config, log } = deps
   const { findMigrationPlan } = await import('../../core/store/migration/migration-plan.ts')
   const { openStore } = await import('../../core/store/store.ts')
   const { findQueueVersions } = await import('../../core/jobs/backend.ts')
@@ -156,7 +185,12 @@ async function findPlanOf({ config, log }: Deps, url: string): Promise<DatabaseP
       await checkServer(client, url)
       return findMigrationPlan(client)
     })
-    return { ...plan, queue: config.redisUrl === undefined ? await findQueueVersions(url) : null }
+    const isChange = plan.from !== null && plan.migrations.length > 0
+    return {
+      ...plan,
+      queue: config.redisUrl === undefined ? await findQueueVersions(url) : null,
+      backup: isChange ? await prepareChange(deps, { connectionString: url, isPlan: true }) : null,
+    }
   })
 }
 
@@ -175,7 +209,7 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
  * Throws as checkSchema, checkServer and migrate do.
  */
 export async function prepareDatabase(
-  { store, log }: { store: Store; log: Logger },
+  { store, config, log }: { store: Store; config: Config; log: Logger },
   input: { connectionString: string; preparation: Preparation; signal?: AbortSignal | undefined },
 ): Promise<void> {
   const { connectionString, preparation, signal } = input
@@ -185,14 +219,8 @@ export async function prepareDatabase(
   } catch (error) {
     const code = errorCode(error)
     if (!MENDABLE[preparation].includes(code)) throw error
-    const { migrate } = await import('../../core/store/migrate.ts')
-    await migrate({
-      connectionString,
-      log,
-      // Another process may have made the tables since, of an older version.
-      onlyEmpty: code === 'database_empty',
-      ...(signal && { signal }),
-    })
+    // Another process may have made the tables since, of an older version.
+    await migrateTables({ config, log, signal }, connectionString, code === 'database_empty')
   }
 }
 

@@ -1,7 +1,24 @@
+import type { Logger } from 'pino'
 import { z } from 'zod'
 
 /** Says that a variable is wrong, by a sentence that begins after its name and holds no value. */
 export type Complain = (variable: string, sentence: string) => void
+
+/** Where a database is, and the values of features. */
+type Place = Readonly<{
+  features: ReadonlyMap<SettingsGroup, unknown>
+  dataDir: string
+  databaseUrl: string | undefined
+}>
+
+/**
+ * Does what settings demand before a newer version changes a database, and returns the folder that it fills and the room that it needs there;
+ * undefined when they demand nothing. A plan does nothing.
+ */
+export type BeforeChange = (
+  deps: Readonly<{ config: Place; log: Logger }>,
+  input: { connectionString: string; signal: AbortSignal; isPlan?: boolean },
+) => Promise<{ dir: string; needed_bytes: number } | undefined>
 
 /** The settings that belong together: those of core and program, or of one feature. */
 export type SettingsGroup<Value = unknown> = Readonly<{
@@ -10,6 +27,7 @@ export type SettingsGroup<Value = unknown> = Readonly<{
   fromFile: readonly string[]
   /** what `musette config` does not show */
   hidden: readonly string[]
+  beforeChange: BeforeChange | undefined
   /** Reads the value of the texts of the variables that are set. A wrong one is complained about, and gets its default. */
   read(texts: Readonly<Record<string, string>>, complain: Complain): Value
   /** Returns the value as it was read with the configuration. */
@@ -24,16 +42,18 @@ export function defineSettings<Variables extends Record<string, z.ZodType>, Valu
   variables,
   fromFile = [],
   hidden = [],
+  beforeChange,
   read,
 }: {
   variables: Variables
   fromFile?: ReadonlyArray<keyof Variables & string>
   hidden?: ReadonlyArray<keyof Variables & string>
+  beforeChange?: BeforeChange
   read: (values: z.output<z.ZodObject<Variables>>, complain: Complain) => Value
 }): SettingsGroup<Value> {
   const schema = z.object(variables)
   const group: SettingsGroup<Value> = {
-    ...{ variables, fromFile, hidden },
+    ...{ variables, fromFile, hidden, beforeChange },
     read(texts, complain) {
       const right = { ...texts }
       for (const { path, message } of schema.safeParse(texts, ONCE).error?.issues ?? []) {

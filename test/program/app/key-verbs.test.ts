@@ -135,9 +135,12 @@ describe('a key on paper', () => {
       '',
       /unset it, then run: musette key import FILE/,
     ],
+    ['a file that is not there', {}, undefined, /nowhere\.txt cannot be read \(ENOENT\)/],
   ])('%s is not imported', async (_, env, input, sentence) => {
     const before = await readFile(keyPath(), 'utf8')
-    const refused = await rig.musette(['key', 'import', '-'], { input, env })
+    const typed = input === undefined ? {} : { input }
+    const file = input === undefined ? 'nowhere.txt' : '-'
+    const refused = await rig.musette(['key', 'import', file], { ...typed, env })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
     expect(await readFile(keyPath(), 'utf8')).toBe(before)
   })

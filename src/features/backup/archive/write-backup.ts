@@ -36,7 +36,11 @@ import { ARCHIVE_END, makeEntry } from './tar.ts'
 
 const READ_BYTES = 1024 * 1024
 
-type BackupOptions = { signal: AbortSignal; onProgress?: ((now: CopyProgress) => void) | undefined }
+type BackupOptions = {
+  signal: AbortSignal
+  onProgress?: ((now: CopyProgress) => void) | undefined
+  older?: BackupTable[]
+}
 
 /**
  * Writes a backup to a file, which gets its name when it is complete and on the disk; an older file of that name is then
@@ -95,12 +99,7 @@ export type BackupReport = {
  */
 export async function writeBackup(
   deps: { store: Store; now: Clock },
-  {
-    write,
-    signal,
-    onProgress,
-    older,
-  }: { write: (bytes: Buffer) => Promise<void>; older?: BackupTable[] } & BackupOptions,
+  { write, signal, onProgress, older }: { write: (bytes: Buffer) => Promise<void> } & BackupOptions,
 ): Promise<BackupReport> {
   const tables = older ?? tablesInOrder()
   let watch: CopyWatch | undefined

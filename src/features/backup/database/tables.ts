@@ -15,24 +15,7 @@ type Declared = BackupTable & { references: string[] }
 
 /** Returns every table of this version, each after the tables that its foreign keys refer to. */
 export function tablesInOrder(): BackupTable[] {
-  return inOrder(Object.values(schema).flatMap((table) => (is(table, PgTable) ? [declaredOf(table)] : [])))
-}
-
-/** Finds every table in our schemas, of whatever version, each after the tables that its foreign keys refer to. */
-export async function findTablesInOrder(client: pg.ClientBase): Promise<BackupTable[]> {
-  const { rows } = await client.query<{ name: string; target: string }>(
-    `SELECT a.nspname || '.' || t.relname AS name, b.nspname || '.' || f.relname AS target
-     FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid JOIN pg_namespace a ON a.oid = t.relnamespace
-       JOIN pg_class f ON f.oid = k.confrelid JOIN pg_namespace b ON b.oid = f.relnamespace
-     WHERE k.contype = 'f' AND t.oid <> f.oid`,
-  )
-  const referencesOf = (name: string) => rows.flatMap((row) => (row.name === name ? [row.target] : []))
-  const found = [...(await findColumns(client))]
-  return inOrder(found.map(([name, columns]) => ({ name, columns, references: referencesOf(name) })))
-}
-
-function inOrder(tables: readonly Declared[]): BackupTable[] {
-  let waiting = tables
+  let waiting = Object.values(schema).flatMap((table) => (is(table, PgTable) ? [declaredOf(table)] : []))
   const placed: Declared[] = []
   while (waiting.length > 0) {
     const names = new Set(waiting.map(({ name }) => name))
@@ -44,6 +27,15 @@ function inOrder(tables: readonly Declared[]): BackupTable[] {
     waiting = waiting.filter((table) => !ready.includes(table))
   }
   return placed.map(({ name, columns }) => ({ name, columns }))
+}
+
+/** Finds the tables of this version as far as a database of an older one has them: no migration since 1.0.0 takes one away. */
+export async function findKnownTables(client: pg.ClientBase): Promise<BackupTable[]> {
+  const present = await findColumns(client)
+  return tablesInOrder().flatMap(({ name, columns }) => {
+    const known = columns.filter((column) => present.get(name)?.includes(column))
+    return known.length === 0 ? [] : [{ name, columns: known }]
+  })
 }
 
 /** Quotes a name, `schema.table`, for SQL. */

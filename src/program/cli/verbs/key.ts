@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs'
-import { ConfigError } from '../../../kit/errors.ts'
+import { ConfigError, errorCode } from '../../../kit/errors.ts'
 import { readPlainFile } from '../../../kit/files.ts'
 import type { Rotation } from '../../app/key-rotation.ts'
 import { EXIT } from '../../frame/context.ts'
@@ -42,8 +42,12 @@ export const keyImportVerb = defineVerb({
   async run({ config, print, signal }, { file }): Promise<undefined> {
     const { addPaperKeys } = await import('../../app/paper-keys.ts')
     const { readInput } = await import('../../frame/prompt.ts')
+    const fail = (error: unknown) => {
+      const message = `${file} cannot be read (${errorCode(error)}); name the file that musette key export made`
+      throw new ConfigError('bad_usage', message)
+    }
     const text =
-      file === '-' ? await readInput(process.stdin, signal) : (await readPlainFile(file)).toString()
+      file === '-' ? await readInput(process.stdin, signal) : String(await readPlainFile(file).catch(fail))
     for (const { keyId, path } of await addPaperKeys(config, text))
       print(`the key ${keyId} is in ${path}; a daemon that runs uses it by itself`)
   },

@@ -62,7 +62,7 @@ export const migrateVerb = defineVerb({
   },
 })
 
-function linesOfMajor({ postgres, migrations = [], to }: MajorPlan): string[] {
+function linesOfMajor({ postgres, migrations = [], to, backup }: MajorPlan): string[] {
   const { from, bytes, needed_bytes: needed, free_bytes: free, programs } = postgres
   const room = free < needed ? '; make room first' : ''
   return [
@@ -72,6 +72,7 @@ function linesOfMajor({ postgres, migrations = [], to }: MajorPlan): string[] {
       : []),
     `that takes about ${formatDuration(Math.max(1, postgres.estimated_s) * SECOND)}, estimated from ${formatBytes(bytes)} as on two busy cores; other commands end with exit code 4 meanwhile`,
     `it needs ${formatBytes(needed)} more on the disk, which has ${formatBytes(free)}${room}`,
+    ...(backup ? [backupLine(backup)] : []),
     'it begins a new line of the database, as a restore does',
     ...postgres.left_out.map((part) => `not copied, stays in the old files: ${part}`),
     `the old files stay in ${postgres.kept} until: musette migrate --forget-old`,
@@ -137,7 +138,8 @@ function nothingToDo(to: string): string {
 /** More views are counted; the plan as JSON names all. */
 const SHOWN_VIEWS = 5
 
-function lockLines({ tables, views, estimated_s, speeds_mb_s: speeds, made_by }: DatabasePlan): string[] {
+function lockLines(plan: DatabasePlan): string[] {
+  const { tables, views, estimated_s, speeds_mb_s: speeds, made_by, backup } = plan
   const written = tables.filter(({ work }) => work === 'changed' || work === 'rewritten')
   const room = formatBytes(written.reduce((sum, { bytes }) => sum + bytes, 0))
   const more = views.length > SHOWN_VIEWS ? ` and ${views.length - SHOWN_VIEWS} more` : ''
@@ -154,8 +156,13 @@ function lockLines({ tables, views, estimated_s, speeds_mb_s: speeds, made_by }:
     'before that, it waits for the queries that use these tables, and later queries wait behind it',
     'a daemon that runs meanwhile waits and tries again, a sync waits for a minute and ends with exit code 4; better stop both before',
     'after that, it derives values that the earlier version did not, while others read and write',
+    ...(backup ? [backupLine(backup)] : []),
     `the way back is a backup by the version that made the database${made_by === null ? '' : `, ${made_by}`}: musette backup FILE`,
   ]
+}
+
+function backupLine({ dir, needed_bytes: needed }: NonNullable<DatabasePlan['backup']>): string {
+  return `first of all, it makes a verified backup in ${dir}, which needs up to ${formatBytes(needed)} there; MUSETTE_BACKUP_DIR=off leaves that out`
 }
 
 function queueLines({ queue, migrations }: DatabasePlan): string[] {

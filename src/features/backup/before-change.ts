@@ -1,0 +1,75 @@
+import { mkdir, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
+import { openStore, type Store } from '../../core/store/store.ts'
+import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { closeAfter } from '../../kit/release-stack.ts'
+import { formatBytes } from '../../kit/text.ts'
+import { systemClock } from '../../kit/time.ts'
+import type { BeforeChange } from '../../program/config/define-settings.ts'
+import { writeBackupFile } from './archive/write-backup.ts'
+import { removeOldBackups, scheduledName } from './backup-folder.ts'
+import { verifyBackup } from './backups.ts'
+import { findKnownTables } from './database/tables.ts'
+
+/** Beyond the sizes of a backup and of the database that it is restored into: a new server, and the log of its changes. */
+const SPARE_BYTES = 200_000_000
+
+/**
+ * Makes a verified backup of a database of an older version, in the folder of scheduled ones. Throws ConfigError
+ * `backup_before_change`: the database is then as before.
+ */
+export const backUpBeforeChange = (
+  { config, log }: Parameters<BeforeChange>[0],
+  {
+    connectionString,
+    signal,
+    isPlan,
+    dir,
+    keep,
+  }: Parameters<BeforeChange>[1] & { dir: string; keep: number },
+): ReturnType<BeforeChange> =>
+  closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
+    const older = await store.read(({ client }) => findKnownTables(client))
+    // Without its row a database is older than 1.0.0.
+    if (!older.some(({ name }) => name === 'training.database')) return undefined
+    const accounts = await store.read(({ client }) => client.query('SELECT FROM training.accounts LIMIT 1'))
+    if (accounts.rows.length === 0) return undefined
+    const needed = await findNeededBytes(store, config.databaseUrl)
+    if (isPlan) return { dir, needed_bytes: needed }
+    try {
+      await assertRoom(dir, needed)
+      const { line } = await store.read(findIdentity)
+      const madeAt = systemClock()
+      const path = join(dir, scheduledName(madeAt, line))
+      const { bytes } = await writeBackupFile({ store, now: systemClock }, { path, signal, older })
+      await verifyBackup({ config, log }, { from: { path }, signal }).catch((error: unknown) => {
+        // Its checksums are right, and the owner of the server may not give more.
+        if (errorCode(error) !== 'create_database_denied') throw error
+        log.warn(errorLine(error))
+      })
+      await removeOldBackups({ dir, line }, { keep, madeAt })
+      log.info({ path, size: formatBytes(bytes) }, 'backed up the database before a newer version changes it')
+      return { dir, needed_bytes: needed }
+    } catch (error) {
+      signal.throwIfAborted()
+      const message = `the database is of an older version and stays so, because no backup could be made before its change (${errorLine(error)}); mend that, or go on without one; run: MUSETTE_BACKUP_DIR=off musette migrate`
+      throw new ConfigError('backup_before_change', message, { cause: error })
+    }
+  })
+
+/** Finds how much room a backup needs in its folder, bytes, and beside the embedded Postgres the database that it is restored into. */
+export async function findNeededBytes(store: Store, databaseUrl: string | undefined): Promise<number> {
+  const { size_bytes: size } = await store.read(findDatabaseFacts)
+  return (databaseUrl === undefined ? 2 : 1) * size + SPARE_BYTES
+}
+
+/** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
+export async function assertRoom(dir: string, needed: number): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const { blocks, bavail, bsize } = await statfs(dir)
+  // Some network shares do not tell their size.
+  if (blocks === 0 || bavail * bsize >= needed) return
+  const message = `${formatBytes(bavail * bsize)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
+  throw new TransientError('backup_no_room', message)
+}
