@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState } from '../../core/store/runs.ts'
+import { secretKeyPath } from '../../core/vault/key-file.ts'
 import { errorLine } from '../../kit/errors.ts'
+import { orMissing } from '../../kit/files.ts'
 import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
 import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
 import { DAY, formatAge, formatDuration } from '../../kit/time.ts'
@@ -28,7 +31,10 @@ const SAID = 'doctor status page heartbeat message'
 const BACK_UP = 'musette backup DIR/by-hand.tar'
 
 const RULES = {
-  ...makeRules({ backups_of_others: ['calm', 'doctor status page', 'export MUSETTE_BACKUP_DIR=DIR'] }),
+  ...makeRules({
+    backups_of_others: ['calm', 'doctor status page', 'export MUSETTE_BACKUP_DIR=DIR'],
+    key_beside_backups: ['calm', 'doctor', 'musette key export'],
+  }),
   ...makeRules(
     {
       backup_missing: ['warning', 'doctor status', 'musette start'],
@@ -145,7 +151,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
 
 /** Checks that scheduled backups can be written, that the last one was made lately and did not fail, and that its file can be read. */
 async function diagnose({ config, mirror, listed: list }: CheckContext): Promise<readonly Finding[]> {
-  const { dataDir, databaseUrl } = config
+  const { dataDir, databaseUrl, secretKey } = config
   const { dir, isDefault } = scheduleOf(config)
   if (dir === undefined)
     return [ok('MUSETTE_BACKUP_DIR names no folder: backups are made by musette backup only')]
@@ -159,11 +165,15 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   const fault = await readBackupFault({ dir, line })
   if (fault !== undefined)
     return [problem('unexpected', fault, `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`)]
-  // A backup on the disk of the embedded database is lost together with it.
-  const isBeside =
-    databaseUrl === undefined && !isDefault && (await stat(dir)).dev === (await stat(dataDir)).dev
-  const found = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
-  return isBeside ? [...listed, warning(found, `df ${quoteShell(dir)}`)] : listed
+  const [backups, data] = [await stat(dir).catch(orMissing), await stat(dataDir).catch(orMissing)]
+  if (!backups || !data || backups.dev !== data.dev) return listed
+  // A backup on the disk of the embedded database is lost together with it; whoever sets no folder is told with the key.
+  const lost = `${dir} is on the same disk as the database, and is lost with it; copy the backups elsewhere, or set MUSETTE_BACKUP_DIR to another disk`
+  const isBeside = databaseUrl === undefined && !isDefault
+  const beside = isBeside ? [warning(lost, `df ${quoteShell(dir)}`)] : []
+  if (secretKey || !existsSync(secretKeyPath(dataDir))) return [...listed, ...beside]
+  const both = `${dir} and the key in ${dataDir} are on one disk, and are lost or stolen together; keep the key on paper, and copies of the backups elsewhere`
+  return [...listed, ...beside, makeFinding(RULES.key_beside_backups, both)]
 }
 
 /** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */

@@ -42,7 +42,7 @@ backup_late | every moment | and one is due every 0.0 s | ${byHand}
 backup_unproved | ${run('backup-verify', '1 second', 'failed')} | could not be (failed) | ${verify}
 backup_unproved | ${without('backup-verify')}; ${run('backup-verify', '22 days', 'done')} | no backup was restored and compared for 22 d | ${verify}`
   },
-  elsewhere: ['backups_of_others'],
+  elsewhere: ['backups_of_others', 'key_beside_backups'],
 }
 
 const pathOf = (folder: string, line: string) => join(folder, `musette-20260101T000000Z-${line}.tar`)

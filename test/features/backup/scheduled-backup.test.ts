@@ -34,7 +34,9 @@ describe('scheduled backups', () => {
     folder = await openTempDir('backups')
     dir = join(folder.path, 'backups')
     const env = { MUSETTE_BACKUP_DIR: dir, MUSETTE_BACKUP_EVERY: '1h', MUSETTE_BACKUP_KEEP: '3' }
-    rig = await openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+    // Without a key file none lies beside the backups.
+    const key = { MUSETTE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
+    rig = await openRig({ activities: 2, env: { ...env, ...key, MUSETTE_HTTP: '127.0.0.1:0' } })
     line = (await rig.app.store.read(findIdentity)).line
   })
   afterAll(async () => {
@@ -325,7 +327,10 @@ describe('backups by default', () => {
     expect(told()[0]?.msg).toContain('MUSETTE_BACKUP_DIR=off')
     const verified = () => rig.rows("select outcome from training.sync_runs where resource = 'backup-verify'")
     expect(await verified()).toEqual([{ outcome: 'done' }])
-    expect(await diagnose('backups', app)).toMatchObject([{ state: 'ok' }])
+    const [state, note] = await diagnose('backups', app)
+    expect(state).toMatchObject({ state: 'ok' })
+    expect(note).toMatchObject({ state: 'calm', run: 'musette key export' })
+    expect(note?.found).toContain('are on one disk, and are lost or stolen together')
     for (const days of [1, 6, 7.5]) await run(days)
     expect(await names()).toHaveLength(2)
     expect(await verified()).toHaveLength(2)
