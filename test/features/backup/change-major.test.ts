@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
 
   const copyMade = () => promisify(execFile)('cp', ['-a', `${made.path}/.`, dataDir])
   const settings = (env: Record<string, string> = {}) => ({
-    env: { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...env },
+    env: { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', MUSETTE_BACKUP_DIR: 'off', ...env },
     timeoutMs: 120_000,
   })
   const musette = (verb: string, env?: Record<string, string>) =>
@@ -109,7 +109,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
 
   const bring = (copy: ServerCopy, signal = new AbortController().signal) =>
     bringToMajor(
-      { config: readConfig({ MUSETTE_DATA_DIR: dataDir }), log, signal },
+      { config: readConfig({ MUSETTE_DATA_DIR: dataDir, MUSETTE_BACKUP_DIR: 'off' }), log, signal },
       FEATURES.map((feature) => (feature === backup ? { copyTables: async () => copy } : feature)),
       {},
     )
@@ -134,7 +134,11 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
         postgres: { from: '17', to: '18', left_out: ['login grafana', 'table public.notes'] },
       })
       await expectOld()
-      const migrated = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}` })
+      const migrated = await musette('migrate', {
+        NODE_OPTIONS: `--import ${KILL_AT}`,
+        MUSETTE_BACKUP_DIR: '',
+      })
+      expect(await readdir(join(dataDir, 'backups'))).toEqual([expect.stringMatching(/^musette-.*\.tar$/)])
       expect(migrated.stdout).toMatch(
         /^brought Postgres 17 to 18\ncopied: 41 tables with 1,267 rows, each compared\n/,
       )
