@@ -99,7 +99,7 @@ export type ClientConfig = pg.ClientConfig & {
  * SCRAM only, in which the server also proves that it knows the password (RFC 5802), so that another program on the server's port does not
  * learn it; that connection fails with TransientError `database_untrusted`. `sslmode` and several hosts work as in libpq, see readTlsMode
  * and findHost. Names without a schema are Postgres's own until the owner of the connection sets a `search_path`. Unless it is `typed`, it
- * fails at a standby with TransientError `database_read_only`, and leaves a server that takes no writes any more.
+ * fails at a standby with TransientError `database_standby`, and leaves a server that takes no writes any more.
  */
 export class PostgresClient extends pg.Client {
   // The driver's types lack these: whether nothing runs, what runs, and what it was made with.

@@ -9,6 +9,7 @@ import { expectMirrored } from '../core/mirror/truth.ts'
 import { readSettings } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { queryOnce } from '../kit/postgres.ts'
 import { type Cluster, HAS_CLUSTERS, openCluster } from '../kit/postgres-cluster.ts'
 import { openLine } from '../kit/postgres-line.ts'
 import { openTestRedis } from '../kit/redis.ts'
@@ -22,7 +23,9 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
   let two: Cluster
   beforeAll(async () => {
     one = await openCluster({ settings: 'log_connections = on\n' })
-    await one.query('create database second')
+    await migrate({ connectionString: one.url, log: makeSilentLog() })
+    // By another database, because a template may have no connection.
+    await queryOnce(new URL('/template1', one.url).href, 'create database second template postgres')
     two = await openCluster({ primary: one })
   })
   afterAll(async () => {
@@ -33,7 +36,7 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
   it('is refused at the standby with the setting to use, before anything else, and may be read there', async () => {
     const refused = migrate({ connectionString: two.url, log: makeSilentLog() })
     await expect(refused).rejects.toMatchObject({
-      code: 'database_read_only',
+      code: 'database_standby',
       message: expect.stringContaining('write the address of the primary into DATABASE_URL'),
     })
     const patience = { signal: new AbortController().signal, withinMs: 5_000 }
@@ -110,7 +113,7 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
         await old.query('select pg_reload_conf()')
       }
       if (line) {
-        const isNamed = async () => (await ready()).parts.database.includes('(database_read_only)')
+        const isNamed = async () => (await ready()).parts.database.includes('(database_standby)')
         await eventually(isNamed, SOON)
         await old.query('select pg_sleep(2)')
         const logged = old.takeLog()

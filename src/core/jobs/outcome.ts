@@ -10,6 +10,7 @@ import {
   TransientError,
   UnexpectedResponseError,
 } from '../../kit/errors.ts'
+import { MAX_PAUSE_MS, NO_PRIMARY } from '../../kit/postgres/read-only-server.ts'
 import { HOUR, SECOND } from '../../kit/time.ts'
 
 /** Tries of a job that fails for an unknown reason: it is a bug of musette, and more tries only fill the log. */
@@ -20,7 +21,7 @@ const [MIN_WAIT_MS, MAX_WAIT_MS] = [1 * SECOND, 6 * HOUR]
 const MAX_STACK = 4_000
 
 /**
- * The outcome of a failed job. `wait`: it runs again when the service allows it, and no attempt is spent. `retry`: it runs
+ * The outcome of a failed job. `wait`: it runs again when the service allows it or a primary may be there, and no attempt is spent. `retry`: it runs
  * again after growing pauses. `park`: dead, and the account waits for a login. `refuse`: dead, since another try would fail
  * alike. `bug`: a few attempts, kept with its stack.
  */
@@ -35,6 +36,7 @@ export function outcomeOf(error: unknown): Outcome {
     const waitMs = Math.ceil(Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, error.retryAfterMs || 0)))
     return { kind: 'wait', waitMs }
   }
+  if (NO_PRIMARY.includes(errorCode(error))) return { kind: 'wait', waitMs: MAX_PAUSE_MS }
   if (error instanceof TransientError) return { kind: 'retry' }
   if (error instanceof CredentialsRejectedError) return { kind: 'park' }
   const isFinal = [RejectedError, UnexpectedResponseError, ConfigError].some((kind) => error instanceof kind)

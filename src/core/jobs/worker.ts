@@ -1,6 +1,6 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
-import { errorCode, errorLine, isAbort, RejectedError } from '../../kit/errors.ts'
+import { errorCode, errorLine, isAbort, RateLimitedError, RejectedError } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import { type Backoff, backoffMs, joinSignals, SECOND, within } from '../../kit/time.ts'
 import { type Backend, CONNECTION_MS } from './backend.ts'
@@ -176,7 +176,9 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
   }
   if (outcome.kind === 'wait') {
     // Only this job: another account may use another service. The client refuses early requests to this service.
-    log.warn({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits, as the service asked')
+    // That there is no primary is logged once, by the store.
+    const level = error instanceof RateLimitedError ? 'warn' : 'debug'
+    log[level]({ ...fields, waitMs: outcome.waitMs }, 'jobs: job waits and spends no attempt')
     return await putBack(claimed, outcome.waitMs)
   }
   const dead = isDead(outcome, { made: job.attemptsMade, allowed: job.opts.attempts ?? 1 })

@@ -2,16 +2,20 @@ import { errorCode, TransientError } from '../errors.ts'
 import { SECOND } from '../time.ts'
 
 /** The pauses between two attempts at servers of which none takes writes, ms: they grow with the time since the first refusal. */
-const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [1 * SECOND, 5 * SECOND]
+const MIN_PAUSE_MS = 1 * SECOND
+export const MAX_PAUSE_MS = 5 * SECOND
 
-/** The codes of servers that answer and are not the primary; that may change. */
-export const UNFIT: ReadonlySet<string> = new Set(['database_read_only', 'database_unfit'])
+/** The codes of connections that no primary has taken; with none of them a job has begun. That may change soon. */
+export const NO_PRIMARY: readonly string[] = ['database_standby', 'database_unfit']
+/** The same, and a primary that takes no writes. */
+export const UNFIT: ReadonlySet<string> = new Set([...NO_PRIMARY, 'database_read_only'])
 
 export function refuseServer(server: string | null | undefined, standby = false): TransientError {
   const reason = standby
     ? 'is a standby and read-only; write the address of the primary into DATABASE_URL, or promote it'
     : 'takes no writes, because default_transaction_read_only is on; musette goes on when it is off'
-  return new TransientError('database_read_only', `the Postgres at ${server ?? 'this socket'} ${reason}`)
+  const code = standby ? 'database_standby' : 'database_read_only'
+  return new TransientError(code, `the Postgres at ${server ?? 'this socket'} ${reason}`)
 }
 
 /**

@@ -41,6 +41,14 @@ describe('outcomeOf', () => {
   })
 })
 
+it('a job waits for a primary without spending an attempt, and a refused write is tried again after growing pauses', () => {
+  const outcomes = ['database_standby', 'database_unfit', 'database_read_only'].map((code) =>
+    outcomeOf(new TransientError(code, 'x')),
+  )
+  const waits = { kind: 'wait', waitMs: 5_000 }
+  expect(outcomes).toEqual([waits, waits, { kind: 'retry' }])
+})
+
 describe('a failure as it is stored', () => {
   it('contains nothing that Postgres refuses, and is short', () => {
     const failure = makeFailure(new Error(`a\u0000b \ud83d ${'y'.repeat(9_000)}`), false)
