@@ -81,8 +81,9 @@ export function formatRestored(
   },
 ): Content {
   const of = facts.backup_made_at === null ? '' : ` of ${facts.backup_made_at}`
-  const isBackup = facts.cause === null || facts.cause === 'backup'
-  const what = isBackup ? `is restored from the backup${of}` : 'goes on elsewhere or from an earlier moment'
+  const restored = `is restored from the backup${of}`
+  const what =
+    (facts.cause ?? 'backup') === 'backup' ? restored : 'goes on elsewhere or from an earlier moment'
   const text = `The database ${what}; what the service has since is mirrored again by itself`
   return { event: 'mirror.restored', at, data: makeData(null, 'The mirror was restored', text, facts) }
 }

@@ -143,8 +143,8 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/** Parses the value of an option that is a whole number. Throws commander's InvalidArgumentError, to which commander adds the option. */
+/** Parses the value of an option that is a whole number, of up to 16 digits as in the change feed after a restore. Throws commander's InvalidArgumentError, to which commander adds the option. */
 export function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
+  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new InvalidArgumentError('It is not a whole number.')
 }

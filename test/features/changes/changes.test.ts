@@ -30,7 +30,10 @@ describe('musette changes', () => {
     queryOnce(rig.databaseUrl, 'update training.activities set name = $1 where activity_id = 1', [name])
   /** The changes so far; transactions of other tests on this server delay them. */
   const readAll = async (args: readonly string[] = []) => {
-    const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
+    const [row] = await queryOnce(
+      rig.databaseUrl,
+      'select max(change_id)::float8 as last from training.changes',
+    )
     return eventually(
       async () => {
         const end = await rig.musette(['changes', '--json', ...args])
@@ -95,5 +98,12 @@ describe('musette changes', () => {
     // The next line finds the pipe closed.
     await rename('Second')
     expect((await pipe.finished).stdout).toContain('ended 0')
+  })
+  it('continues after the numbers of a new line', async () => {
+    await queryOnce(rig.databaseUrl, `select musette.begin_line('server')`)
+    await rename('Renamed later')
+    const [restored, ...later] = (await readAll(['--since', '1'])).slice(-2)
+    expect(restored?.kind).toBe('restored')
+    expect(await readAll(['--since', String(restored?.change_id)])).toEqual(later)
   })
 })
