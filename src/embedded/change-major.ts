@@ -200,12 +200,16 @@ async function withServer<T>(
   // Another port than the one that programs know: they must not write to either server.
   const port = await chooseFreePort()
   const server = await startServer({ ...input, port })
+  // On a full disk a server cannot shut down fast.
+  let isUnwanted = input.name === NEXT
   try {
     const url = makeUrl({ port, password: input.password })
     await waitUntilReady(server, { ...input, url }, deps.log, deps.signal)
-    return await work(url)
+    const done = await work(url)
+    isUnwanted = false
+    return done
   } finally {
-    await server.stop()
+    await server.stop({ isUnwanted })
   }
 }
 

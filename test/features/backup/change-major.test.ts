@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { holdToAccount, limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
+import { acquireLock } from '../../../src/embedded/lock.ts'
 import { copyServer } from '../../../src/features/backup/copy-server.ts'
 import { backup } from '../../../src/features/backup/feature.ts'
 import { FEATURES } from '../../../src/features/index.ts'
@@ -17,10 +18,10 @@ import { restoreAsItWas } from '../../flows/upgrade/as-it-was.ts'
 import { type Content, contentOf } from '../../flows/upgrade/database-state.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { addPrograms, hasPostgres17, makeOlderCluster } from '../../kit/older-cluster.ts'
+import { addPrograms, hasPostgres17, makeOlderCluster, runOlderCluster } from '../../kit/older-cluster.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
-import { whole } from '../../kit/sampling.ts'
+import { sample, whole } from '../../kit/sampling.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
@@ -152,51 +153,50 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
     SLOW,
   )
 
+  const DECIDED = ['after rename postgres.next', 'before rename postgres', 'after rename postgres']
   /** Moments by their number or name: queries, and the renames that decide; see kill-at.mjs. */
-  const KILLS = ['200', 'before rename postgres.next', 'after rename postgres']
+  const KILLS = [
+    ...Array.from({ length: 36 }, (_, n) => String(5 + n * 12)),
+    'before rename postgres.next',
+    ...DECIDED,
+  ]
 
   it(
     'has the old files or the new ones, whole, when it is killed at any moment',
     async () => {
       await addPrograms(dataDir)
-      let moments = KILLS
-      if (whole) {
-        const { stderr } = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}` })
-        const total = stderr.match(/^moment \d+/gm)?.length ?? 0
-        // Every moment from the first rename on, and others before it at equal distances.
-        const spread = Array.from({ length: 40 - KILLS.length }, (_, n) =>
-          String(1 + Math.floor((n * total) / (40 - KILLS.length))),
-        )
-        moments = [...spread, ...KILLS]
-        await renewFiles()
-      }
-      let decided = 0
-      for (const moment of moments) {
+      for (const moment of [...sample(KILLS.slice(0, -3), 1), ...sample(DECIDED, 1)]) {
         const killed = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}`, KILL_AT: moment })
         expect(killed, moment).toMatchObject({ signal: 'SIGKILL' })
         const left = await foldersOf()
-        if (left.includes('postgres.ready') || left.includes('postgres.old-17')) {
-          decided += 1
-          await expectNew()
-          await renewFiles()
-        } else {
-          expect([left.includes('postgres'), await majorOf()], moment).toEqual([true, '17'])
-        }
+        const isDecided = left.includes('postgres.ready') || left.includes('postgres.old-17')
+        expect(isDecided, moment).toBe(DECIDED.includes(moment))
+        if (!isDecided) expect([left.includes('postgres'), await majorOf()], moment).toEqual([true, '17'])
+        if (!isDecided) continue
+        await expectNew()
+        await rm(dataDir, { recursive: true })
+        await copyMade()
+        await addPrograms(dataDir)
       }
-      expect(decided).toBeGreaterThanOrEqual(1)
+      const decided = await musette('migrate', {
+        NODE_OPTIONS: `--import ${KILL_AT}`,
+        KILL_AT: 'after rename postgres.next',
+      })
+      expect(decided).toMatchObject({ signal: 'SIGKILL' })
+      // An earlier musette goes on with the old files: what is there now is newer than the new ones.
+      await runOlderCluster(dataDir, (url) =>
+        queryOnce(url, "update training.uploads set file_name = 'newer.fit' returning file_name"),
+      )
       const daemon = startNode([distPath('main.js'), 'start'], settings())
       await daemon.waitForLine(/"msg":"started"/, 90_000)
       await daemon.kill('SIGTERM')
-      await expectNew()
+      const names = await closeAfter(await openEmbeddedPostgres({ log }, { dataDir }), ({ url }) =>
+        queryOnce(url, 'select file_name from training.uploads'),
+      )
+      expect([names, await majorOf()]).toEqual([[{ file_name: 'newer.fit' }], '18'])
     },
     whole ? 1_800_000 : SLOW,
   )
-
-  async function renewFiles(): Promise<void> {
-    await rm(dataDir, { recursive: true })
-    await copyMade()
-    await addPrograms(dataDir)
-  }
 
   it(
     'leaves the old files as they are when the copy fails or has no room, and is done by one process at a time',
@@ -211,6 +211,12 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       const empty = () => rm(join(dataDir, 'filler'))
       await copyMade()
       await addPrograms(dataDir)
+      const lock = await acquireLock(dataDir)
+      await expect(bring(copyServer)).rejects.toMatchObject({ code: 'embedded_in_use' })
+      await lock?.release()
+      await mkdir(join(dataDir, 'postgres.old-17'))
+      await expect(bring(copyServer)).rejects.toMatchObject({ code: 'embedded_kept' })
+      await rmdir(join(dataDir, 'postgres.old-17'))
       const stop = new AbortController()
       const late = bring(async (deps, servers) => {
         await expect(bring(copyServer)).rejects.toMatchObject({ code: 'embedded_changing' })
