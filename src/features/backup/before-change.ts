@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises'
+import { mkdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
@@ -21,15 +21,10 @@ const SPARE_BYTES = 200_000_000
  */
 export const backUpBeforeChange = (
   { config, log }: Parameters<BeforeChange>[0],
-  {
-    connectionString,
-    signal,
-    isPlan,
-    dir,
-    keep,
-  }: Parameters<BeforeChange>[1] & { dir: string; keep: number },
-): ReturnType<BeforeChange> =>
-  closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
+  input: Parameters<BeforeChange>[1] & { dir: string; keep: number },
+): ReturnType<BeforeChange> => {
+  const { connectionString, signal, isPlan, dir, keep } = input
+  return closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
     const older = await store.read(({ client }) => findKnownTables(client))
     // Without its row a database is older than 1.0.0.
     if (!older.some(({ name }) => name === 'training.database')) return undefined
@@ -43,10 +38,12 @@ export const backUpBeforeChange = (
       const madeAt = systemClock()
       const path = join(dir, scheduledName(madeAt, line))
       const { bytes } = await writeBackupFile({ store, now: systemClock }, { path, signal, older })
-      await verifyBackup({ config, log }, { from: { path }, signal }).catch((error: unknown) => {
+      await verifyBackup({ config, log }, { from: { path }, signal }).catch(async (error: unknown) => {
         // Its checksums are right, and the owner of the server may not give more.
-        if (errorCode(error) !== 'create_database_denied') throw error
-        log.warn(errorLine(error))
+        if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
+        // Each try would leave one more.
+        await rm(path, { force: true })
+        throw error
       })
       await removeOldBackups({ dir, line }, { keep, madeAt })
       log.info({ path, size: formatBytes(bytes) }, 'backed up the database before a newer version changes it')
@@ -57,6 +54,7 @@ export const backUpBeforeChange = (
       throw new ConfigError('backup_before_change', message, { cause: error })
     }
   })
+}
 
 /** Finds how much room a backup needs in its folder, bytes, and beside the embedded Postgres the database that it is restored into. */
 export async function findNeededBytes(store: Store, databaseUrl: string | undefined): Promise<number> {

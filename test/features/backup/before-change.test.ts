@@ -87,22 +87,34 @@ it('a verified backup of the older tables is made before they change, as the pla
   expect(await queryOnce(target.url, accounts)).toEqual(await queryOnce(url, accounts))
 }, 60_000)
 
-it('without that backup the tables stay as they are, and the sentence names the way on', async () => {
-  const { dir, env, version } = await openOlder('a-file')
-  await writeFile(dir, 'not a folder')
-  const before = await version()
-  const refused = await runVerb(['migrate'], { env })
-  expect(refused).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('no backup could be made before its change'),
-  })
-  expect(await version()).toBe(before)
-  expect(refused.stderr).toContain('run: MUSETTE_BACKUP_DIR=off musette migrate')
-  const done = await typeVerb('musette migrate', refused.stderr, {
-    env: { ...env, MUSETTE_BACKUP_DIR: 'off' },
-  })
-  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('migrated the database') })
-})
+it.each([
+  ['cannot be written', async (_: string, dir: string) => void (await writeFile(dir, 'not a folder'))],
+  [
+    'cannot be restored',
+    async (url: string) =>
+      void (await queryOnce(
+        url,
+        'alter table training.accounts alter base_url drop not null; update training.accounts set base_url = null',
+      )),
+  ],
+])(
+  'when that backup %s the tables stay as they are, and the sentence names the way on',
+  async (what, spoil) => {
+    const { url, dir, env, version } = await openOlder(what)
+    await spoil(url, dir)
+    const before = await version()
+    const refused = await runVerb(['migrate'], { env })
+    expect(refused.stderr).toContain('no backup could be made before its change')
+    expect(refused.code).toBe(2)
+    expect(await version()).toBe(before)
+    if (what === 'cannot be restored') return expect(await readdir(dir)).toEqual([])
+    expect(refused.stderr).toContain('run: MUSETTE_BACKUP_DIR=off musette migrate')
+    const done = await typeVerb('musette migrate', refused.stderr, {
+      env: { ...env, MUSETTE_BACKUP_DIR: 'off' },
+    })
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('migrated the database') })
+  },
+)
 
 it('the embedded Postgres is backed up before any verb brings it to this version', async () => {
   const dataDir = join(folder.path, 'embedded')
