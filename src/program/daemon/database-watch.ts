@@ -60,10 +60,7 @@ export async function openDatabaseWatch(
   const watching = watch().catch(() => undefined)
   return {
     database,
-    /**
-     * resolves with the ConfigError when the database is at another version than this process, and with TransientError
-     * `database_new_line` when the daemon must open again; else stays pending
-     */
+    /** resolves with the ConfigError of another schema version, or TransientError `database_new_line` to open again; else stays pending */
     changed,
     async close() {
       closed.abort()
