@@ -99,6 +99,8 @@ const PLAIN: readonly string[] = [
   'core/dropfolder/folder-report.ts: folder',
   'core/jobs/backend.ts: prefix',
   'core/service/account-login.ts: login',
+  'embedded/binaries.ts: name',
+  'embedded/binaries.ts: version',
   'kit/files.ts: give',
   'program/app/open-database.ts: elsewhere',
   'program/app/remedy.ts: name',
