@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
   const DECIDED = ['after rename postgres.next', 'before rename postgres', 'after rename postgres']
   /** Moments by their number or name: queries, and the renames that decide; see kill-at.mjs. */
   const KILLS = [
-    ...Array.from({ length: 36 }, (_, n) => String(5 + n * 12)),
+    ...Array.from({ length: 36 }, (_, n) => String(5 + n * 22)),
     'before rename postgres.next',
     ...DECIDED,
   ]
@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
     'has the old files or the new ones, whole, when it is killed at any moment',
     async () => {
       await addPrograms(dataDir)
-      for (const moment of [...sample(KILLS.slice(0, -3), 1), ...sample(DECIDED, 1)]) {
+      for (const moment of [...sample(KILLS.slice(0, -DECIDED.length), 1), ...sample(DECIDED, 1)]) {
         const killed = await musette('migrate', { NODE_OPTIONS: `--import ${KILL_AT}`, KILL_AT: moment })
         expect(killed, moment).toMatchObject({ signal: 'SIGKILL' })
         const left = await foldersOf()
