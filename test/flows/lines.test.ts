@@ -16,9 +16,10 @@ import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { HAS_CLUSTERS } from '../kit/postgres-cluster.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { hasPostgres15, openClusters } from './lines.ts'
+import { openClusters } from './lines.ts'
 
 const log = makeSilentLog()
 const OFTEN = { everyMs: 50 }
@@ -116,7 +117,9 @@ const SITUATIONS: ReadonlyArray<[name: string, situation: Situation]> = [
   ],
 ]
 
-describe.skipIf(!hasPostgres15 && !process.env.CI)('readers miss and double nothing after', () => {
+const WHY = HAS_CLUSTERS ? '' : ' (Postgres 15 is not installed; run: apt-get install postgresql-15)'
+
+describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, () => {
   let clusters: Clusters
   let store: Store
   let receiver: Receiver

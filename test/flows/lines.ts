@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createOwnDirectory, detectRunAs, runToEnd } from '../../src/embedded/run-as.ts'
@@ -9,7 +8,6 @@ import { openTempDir } from '../kit/temp-dir.ts'
 
 const DEBIAN = '/usr/lib/postgresql/15'
 const bin = (program: string) => join(DEBIAN, 'bin', program)
-export const hasPostgres15 = existsSync(bin('postgres'))
 
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
 
