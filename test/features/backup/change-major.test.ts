@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
   const DECIDED = ['after rename postgres.next', 'before rename postgres', 'after rename postgres']
   /** Moments by their number or name: queries, and the renames that decide; see kill-at.mjs. */
   const KILLS = [
-    ...Array.from({ length: 36 }, (_, n) => String(5 + n * 22)),
+    ...Array.from({ length: 36 }, (_, n) => String(5 + n * 12)),
     'before rename postgres.next',
     ...DECIDED,
   ]
