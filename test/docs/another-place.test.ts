@@ -35,7 +35,7 @@ it.each([
   const places = once
     .replace(/BACKUPS="[^"]*"/, `BACKUPS="${backups}"`)
     .replace(/(RESTIC_REPOSITORY|AWAY)=\S+/, `$1="${away}"`)
-  const script = `rclone config create REMOTE local > /dev/null\n${places}\n${daily}\n${daily}\n${back}`
+  const script = `rclone config create REMOTE local > /dev/null\n${places}\n${daily}\n${back}`
   execFileSync('sh', ['-e', '-c', script], {
     env: { PATH: process.env.PATH, HOME: folder.path },
     stdio: 'pipe',
