@@ -70,6 +70,10 @@ describe.skipIf(leftOut)('an archive without musette', () => {
     const [[before], [after]] = [await queryOnce(source.url, line), await queryOnce(target.url, line)]
     expect(after).toMatchObject({ identity: before?.identity, earlier_lines: [before?.line] })
     expect(after?.line).not.toBe(before?.line)
+    const newest = `select change_id > 1e15 as far, kind, detail ->> 'cause' as cause, detail ->> 'line' as line
+      from training.changes order by change_id desc limit 1`
+    const restored = { far: true, kind: 'restored', cause: 'backup', line: after?.line }
+    expect(await queryOnce(target.url, newest)).toEqual([restored])
     const next = `select nextval(pg_get_serial_sequence('training.accounts', 'account_id'))::int as id`
     expect(await queryOnce(target.url, next)).toEqual([{ id: 2 }])
   })
