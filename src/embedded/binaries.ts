@@ -63,11 +63,10 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
     initdb: join(packageDir, 'native/bin/initdb'),
   }
   const links = await readLinks(packageDir)
-  const missing: Link[] = []
-  for (const one of links) if (!existsSync(join(packageDir, one.target))) missing.push(one)
+  const missing = links.filter(({ target }) => !existsSync(join(packageDir, target)))
   try {
-    for (const one of missing)
-      await createLink(join(packageDir, one.source), join(packageDir, one.target), true)
+    for (const { source, target } of missing)
+      await createLink(relative(dirname(target), source), join(packageDir, target))
     return binaries
   } catch (error) {
     if (!['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error
@@ -75,7 +74,7 @@ export async function openBinaries(packageDir: string, fallbackDir: string): Pro
   await rm(fallbackDir, { recursive: true, force: true })
   await mkdir(fallbackDir, { recursive: true })
   for (const { source, target } of links)
-    await createLink(join(packageDir, source), join(fallbackDir, basename(target)), false)
+    await createLink(join(packageDir, source), join(fallbackDir, basename(target)))
   return { ...binaries, libraries: fallbackDir }
 }
 
@@ -85,9 +84,7 @@ export function unavailable(reason: string, cause?: unknown, or = ''): ConfigErr
   return new ConfigError('embedded_unavailable', message, { cause })
 }
 
-type Link = { source: string; target: string }
-
-async function readLinks(packageDir: string): Promise<Link[]> {
+async function readLinks(packageDir: string) {
   try {
     const parsed: unknown = JSON.parse(await readFile(join(packageDir, 'native/pg-symlinks.json'), 'utf8'))
     if (!Array.isArray(parsed)) throw new TypeError('pg-symlinks.json holds no list')
@@ -100,12 +97,9 @@ async function readLinks(packageDir: string): Promise<Link[]> {
   }
 }
 
-async function createLink(source: string, target: string, relativeToTarget: boolean): Promise<void> {
-  const value = relativeToTarget ? relative(dirname(target), source) : source
-  try {
-    await symlink(value, target)
-  } catch (error) {
+async function createLink(source: string, target: string): Promise<void> {
+  await symlink(source, target).catch((error) => {
     // Two processes that start at the same time create the same links.
     if (errorCode(error) !== 'EEXIST') throw error
-  }
+  })
 }

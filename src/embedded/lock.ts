@@ -28,7 +28,7 @@ const HOLDER_TOKEN = /^[0-9a-f-]{36}$/
  */
 export async function acquireLock(dataDir: string, name: LockName = 'owner'): Promise<Lock | undefined> {
   const holder: Holder = { ...(await readProcessIdentity(process.pid)), token: randomUUID() }
-  const root = pathOfLock(dataDir, name)
+  const root = join(dataDir, `postgres.${name}`)
   const scratch = `${root}.${holder.token}.new`
   await writeFlushed(scratch, JSON.stringify(holder), 0o600)
   try {
@@ -55,11 +55,7 @@ export async function acquireLock(dataDir: string, name: LockName = 'owner'): Pr
 
 /** Whether a living process has a lock on `dataDir`. */
 export async function isLocked(dataDir: string, name: LockName = 'owner'): Promise<boolean> {
-  return (await followChain(pathOfLock(dataDir, name))).holder !== undefined
-}
-
-function pathOfLock(dataDir: string, name: LockName): string {
-  return join(dataDir, `postgres.${name}`)
+  return (await followChain(join(dataDir, `postgres.${name}`))).holder !== undefined
 }
 
 /** Follows the chain of holders to the living one, or to the path where the next one may create its file. */

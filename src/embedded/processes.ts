@@ -100,31 +100,22 @@ export async function stopOrphans(cluster: string): Promise<void> {
     ['SIGKILL', IMMEDIATE_MS],
   ] as const) {
     const found = await readServerProcesses(cluster)
-    const postmaster = signal === 'SIGINT' ? await readPostmasterPid(cluster) : undefined
-    // The postmaster passes a fast shutdown on to its children.
-    signalAll(signal === 'SIGINT' ? found.filter((pid) => pid === postmaster) : found, signal)
-    if (await waitUntilDeserted(cluster, withinMs))
-      return rm(join(cluster, 'postmaster.pid'), { force: true })
+    const postmaster = await readPostmasterPid(cluster)
+    for (const pid of found) {
+      // The postmaster passes a fast shutdown on to its children.
+      if (signal === 'SIGINT' && pid !== postmaster) continue
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It has ended.
+      }
+    }
+    for (const end = Date.now() + withinMs; Date.now() < end; await sleep(CHECK_EVERY_MS))
+      if ((await readServerProcesses(cluster)).length === 0)
+        return rm(join(cluster, 'postmaster.pid'), { force: true })
   }
   throw new TransientError(
     'embedded_orphan',
     `cannot stop the embedded Postgres that still runs in ${cluster}`,
   )
-}
-
-async function waitUntilDeserted(cluster: string, withinMs: number): Promise<boolean> {
-  for (const end = Date.now() + withinMs; Date.now() < end; await sleep(CHECK_EVERY_MS)) {
-    if ((await readServerProcesses(cluster)).length === 0) return true
-  }
-  return false
-}
-
-function signalAll(pids: number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal)
-    } catch {
-      // It has ended.
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import type { SUMMARY_FIELDS } from '../../../core/fields/activity-fields.ts'
 import type { SqlRow } from '../../../core/fields/field.ts'
 
@@ -17,6 +18,6 @@ export type ActivityLine = Pick<SqlRow<typeof SUMMARY_FIELDS>, 'avg_power' | 'xs
  * The SQL columns of an ActivityLine, from activities `v` and accounts `a`. Local times are texts, because the driver would convert them to
  * this machine's zone.
  */
-export const ACTIVITY_LINE = `v.activity_id, a.name as account, v.name, v.activity_type,
+export const ACTIVITY_LINE = sql`v.activity_id, a.name as account, v.name, v.activity_type,
   to_char(v.started_at_local, 'YYYY-MM-DD"T"HH24:MI:SS') as started_at_local, v.detail_state, v.elapsed_s,
   v.distance as distance_km, v.avg_power, v.xss, v.breakthrough`

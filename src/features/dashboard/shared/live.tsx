@@ -106,13 +106,8 @@ export async function fetchJson<T>(path: string, etag?: string): Promise<Answer<
     const header = response.headers.get('x-musette-login')
     const login = header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Problem)
     if (response.status === 304) return { kind: 'same', login }
-    if (response.ok)
-      return {
-        kind: 'data',
-        data: await response.json(),
-        etag: response.headers.get('etag') ?? undefined,
-        login,
-      }
+    const newEtag = response.headers.get('etag') ?? undefined
+    if (response.ok) return { kind: 'data', data: await response.json(), etag: newEtag, login }
     const isFinal = response.status === 400 || response.status === 404
     return { kind: 'problem', problem: await readProblem(response), isFinal }
   } catch {

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
 import { formatInstant, formatName, formatSpan } from './format.ts'
 import { ROOT } from './root.ts'
@@ -30,18 +30,8 @@ export function ActivityBadge(line: { detail_state: string; breakthrough: number
   return mood ? <Badge mood={mood}>{text}</Badge> : null
 }
 
-type LinkProps = {
-  to: string
-  children: ComponentChildren
-  title?: string | undefined
-  rel?: string
-  class?: string
-  download?: string
-  'aria-current'?: 'true' | undefined
-}
-
 /** A link to a path of this site, below its root. */
-export function Link({ to, ...rest }: LinkProps) {
+export function Link({ to, ...rest }: Omit<ComponentProps<'a'>, 'role'> & { to: string }) {
   return <a href={ROOT + to} {...rest} />
 }
 
@@ -71,10 +61,8 @@ export function Select({ options, onChoose, ...rest }: SelectProps) {
   )
 }
 
-type ToggleProps = { pressed: boolean; onClick: () => void; disabled?: boolean; children: ComponentChildren }
-
 /** A button that stays pressed. */
-export function Toggle({ pressed, ...rest }: ToggleProps) {
+export function Toggle({ pressed, ...rest }: ComponentProps<'button'> & { pressed: boolean }) {
   return <button type="button" aria-pressed={pressed} {...rest} />
 }
 

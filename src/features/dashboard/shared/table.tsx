@@ -34,12 +34,7 @@ export function Table<Row>({ caption, columns, rows, narrow, folded = false }: P
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(({ title, number, spare }) => (
-            <th
-              key={title}
-              role="columnheader"
-              scope="col"
-              class={[number && 'n', spare && 'spare'].filter(Boolean).join(' ')}
-            >
+            <th key={title} role="columnheader" scope="col" class={join(number && 'n', spare && 'spare')}>
               {title}
             </th>
           ))}
@@ -60,13 +55,13 @@ export function Table<Row>({ caption, columns, rows, narrow, folded = false }: P
   return <Details title={folded === true ? 'As a table' : folded}>{table}</Details>
 }
 
+const join = (...classes: ReadonlyArray<string | false | undefined>) => classes.filter(Boolean).join(' ')
+
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const { title, names, number, wide, whole, spare } = column
   const content = column.cell(row)
   const empty = content === null || content === undefined || content === false || content === ''
-  const classes = [number && 'n', wide && 'wide', whole && 'whole', spare && 'spare', empty && 'empty']
-    .filter(Boolean)
-    .join(' ')
+  const classes = join(number && 'n', wide && 'wide', whole && 'whole', spare && 'spare', empty && 'empty')
   return names ? (
     <th role="rowheader" scope="row" data-title={title} class={classes}>
       {content}

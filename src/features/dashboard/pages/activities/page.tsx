@@ -23,9 +23,6 @@ const POLL_EVERY_MS = 5_000
 /** The interval of saves of the position, ms: a browser allows a hundred history changes in half a minute. */
 const REST_MS = 250
 
-/** Returns the first visible row of the newest list. */
-let firstRow: (() => number) | undefined
-
 showPage(<Activities />)
 
 function Activities() {
@@ -126,12 +123,21 @@ function useList(state: ListState) {
   return { shown, onRows }
 }
 
-/** Scrolls a newly shown list to its last position, and focuses the activity that was opened from it. */
+/** The position in a list: the scroll height in px, the first visible row, and the address of the opened activity. */
+type Place = { y: number; first: number; activity: string | undefined }
+
+/** Returns the position that the browser's history has for this list; undefined when it is opened anew. */
+function placeKept(): Place | undefined {
+  return history.state ?? undefined
+}
+
+/**
+ * Scrolls a newly shown list to its last position, and focuses the activity that was opened from it; keeps the position in the browser's
+ * history, so that Back returns there. `firstShown` returns the first visible row.
+ */
 function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void {
   useLayoutEffect(() => {
-    if (!shown) return
-    const place = placeKept()
-    keepPlace(firstShown)
+    const place = shown && placeKept()
     if (!place) return
     scrollTo({ top: place.y, behavior: 'instant' })
     if (place.activity)
@@ -139,39 +145,24 @@ function useKeptPlace(shown: Shown | undefined, firstShown: () => number): void 
         document.querySelector<HTMLElement>(`[href="${place.activity}"]`)?.focus({ preventScroll: true }),
       )
   }, [shown?.pages])
-}
-
-/** The position in a list: the scroll height in px, the first visible row, and the address of the opened activity. */
-type Place = { y: number; first: number; activity: string | undefined }
-
-/** Keeps the position in the browser's history, so that Back returns there. `firstShown` returns the first visible row. */
-function keepPlace(firstShown: () => number): void {
-  const begun = firstRow !== undefined
-  firstRow = firstShown
-  if (begun) return
-  // The browser would scroll before the rows are there.
-  history.scrollRestoration = 'manual'
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const record = () => {
-    const activity = document.activeElement?.getAttribute('href')?.match(/^\/activities\/\d+$/)?.[0]
-    const place: Place = { y: scrollY, first: firstRow?.() ?? 0, activity }
-    history.replaceState(place, '')
-  }
-  addEventListener('scroll', () => {
-    clearTimeout(timer)
-    timer = setTimeout(record, REST_MS)
-  })
-  // Saves before the page is left, because a link may be followed before scrolling rests.
-  addEventListener('click', record, { capture: true })
-  addEventListener('pagehide', record)
-}
-
-/** Parses the position in the history; undefined when the list is opened anew. */
-function placeKept(): Place | undefined {
-  const kept: unknown = history.state
-  if (typeof kept !== 'object' || kept === null || !('y' in kept) || !('first' in kept)) return undefined
-  const activity = 'activity' in kept && typeof kept.activity === 'string' ? kept.activity : undefined
-  return { y: Number(kept.y), first: Number(kept.first), activity }
+  useLayoutEffect(() => {
+    if (!shown) return
+    // The browser would scroll before the rows are there.
+    history.scrollRestoration = 'manual'
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const record = () => {
+      const activity = document.activeElement?.getAttribute('href')?.match(/^\/activities\/\d+$/)?.[0]
+      const place: Place = { y: scrollY, first: firstShown(), activity }
+      history.replaceState(place, '')
+    }
+    addEventListener('scroll', () => {
+      clearTimeout(timer)
+      timer = setTimeout(record, REST_MS)
+    })
+    // Saves before the page is left, because a link may be followed before scrolling rests.
+    addEventListener('click', record, { capture: true })
+    addEventListener('pagehide', record)
+  }, [!shown])
 }
 
 type SumsProps = { sums: Page; state: ListState; onChange: OnChange }

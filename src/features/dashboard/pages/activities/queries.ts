@@ -1,7 +1,9 @@
+import { and, sql } from 'drizzle-orm'
 import { makeFoldedSql } from '../../../../core/store/clean.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
+import { rowsOf } from '../rows-of.ts'
 import type { Query } from '../send-view.ts'
 import { LENGTHS } from './address.ts'
 
@@ -60,21 +62,20 @@ export async function findActivityPage(
   input: { filter: ActivityFilter; order: ActivityOrder; offset: number; limit: number },
 ): Promise<ActivityPage> {
   const { filter, order, offset, limit } = input
-  const { conditions, values } = makeConditions(filter)
-  const direction = order.descending ? 'desc' : 'asc'
+  const direction = sql.raw(order.descending ? 'desc' : 'asc')
   const collation = order.sort === 'name' ? `collate ${await findCollation(tx, order.language)}` : ''
-  const { rows } = await tx.client.query<ActivityPage>(
-    // The rows are wide: narrow ones are sorted, and only the page's are read again.
-    `with matched as materialized (
-       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${SORT_KEYS[order.sort]} ${collation} as key, v.elapsed_s, v.distance, v.xss
-       from training.activities v where ${conditions}
+  // The rows are wide: narrow ones are sorted, and only the page's are read again.
+  const rows = await rowsOf<ActivityPage>(tx)`
+     with matched as materialized (
+       select v.activity_id, v.absent_since is not null as gone, v.fetched_at is null as unfetched, ${sql.raw(`${SORT_KEYS[order.sort]} ${collation}`)} as key, v.elapsed_s, v.distance, v.xss
+       from training.activities v where ${makeCondition(filter)}
      ), shown as (
        select * from matched where not gone or ${filter.absent === 'yes'}
      ), page as (
        select activity_id, row_number() over (order by key ${direction} nulls last, activity_id ${direction}) as place
        from (
          select activity_id, key from shown order by key ${direction} nulls last, activity_id ${direction}
-         limit $${values.length + 1} offset $${values.length + 2}
+         limit ${limit} offset ${offset}
        ) part
      )
      select count(*)::int as total, count(*) filter (where unfetched)::int as to_fetch, coalesce(sum(elapsed_s), 0)::float8 as elapsed_s, coalesce(sum(distance), 0)::float8 as distance_km,
@@ -85,89 +86,80 @@ export async function findActivityPage(
             from training.activities v join training.accounts a using (account_id) where v.activity_id = p.activity_id
           ) l
         ) ordered) as lines
-     from shown`,
-    [...values, limit, offset],
-  )
+     from shown`
   if (!rows[0]) throw new Error('sums return a row')
   return rows[0]
 }
 
 /** Finds the quoted collation of a language, or the general one when Postgres lacks it. */
 async function findCollation(tx: Tx, language: string | undefined): Promise<string> {
-  const { rows } = await tx.client.query<{ name: string }>(
-    `select quote_ident(collname) as name from pg_collation
-     where collprovider = 'i' and collname in ($1, 'und-x-icu') order by collname = 'und-x-icu' limit 1`,
-    [`${language}-x-icu`],
-  )
+  const rows = await rowsOf<{ name: string }>(tx)`
+     select quote_ident(collname) as name from pg_collation
+     where collprovider = 'i' and collname in (${`${language}-x-icu`}, 'und-x-icu') order by collname = 'und-x-icu' limit 1`
   // Some builds of Postgres lack ICU's alphabets.
   return rows[0]?.name ?? '"default"'
 }
 
-const SEARCHED = makeFoldedSql(`concat_ws(' ', v.name, v.description)`)
+const SEARCHED = sql.raw(makeFoldedSql(`concat_ws(' ', v.name, v.description)`))
+const WORD = sql.raw(makeFoldedSql('word'))
+const POWER = {
+  yes: sql`(v.avg_power > 0 or v.max_power > 0)`,
+  no: sql`coalesce(v.avg_power, 0) <= 0 and coalesce(v.max_power, 0) <= 0`,
+}
 
-/** Makes the condition of a filter on activities `v`, and its values. Every word must be in the name or the description. */
-function makeConditions(filter: ActivityFilter): { conditions: string; values: unknown[] } {
-  const values: unknown[] = []
-  const conditions = ['true']
-  const add = (condition: (place: string) => string, value: unknown) => {
-    values.push(value)
-    conditions.push(condition(`$${values.length}`))
-  }
-  for (const word of (filter.search ?? '').split(/\s+/).filter(Boolean))
-    add((place) => `strpos(${SEARCHED}, ${makeFoldedSql(place)}) > 0`, word)
-  if (filter.account !== undefined) add((place) => `v.account_id = ${place}`, filter.account)
-  if (filter.type !== undefined) add((place) => `v.activity_type = ${place}`, filter.type)
-  const start = (part: string) => (place: string) =>
-    `v.started_at_local >= ${place}::date
-    and v.started_at_local < ${place}::date + interval '1 ${part}'`
-  if (filter.year !== undefined) add(start('year'), `${filter.year}-01-01`)
-  if (filter.day !== undefined) add(start('day'), filter.day)
+/** Makes the condition of a filter on activities `v`. Every word must be in the name or the description. */
+function makeCondition({ account, type, year, day, breakthrough, power, ...filter }: ActivityFilter) {
+  const words = (filter.search ?? '').split(/\s+/).filter(Boolean)
+  const found = sql`not exists (select from unnest(${sql.param(words)}::text[]) word where strpos(${SEARCHED}, ${WORD}) = 0)`
+  const startsWithin = (from: string, part: string) =>
+    sql`v.started_at_local >= ${from}::date and v.started_at_local < ${from}::date + ${`1 ${part}`}::interval`
   const { minS, maxS } = LENGTHS.find(({ name }) => name === filter.length) ?? {}
-  if (minS !== undefined) add((place) => `v.elapsed_s >= ${place}`, minS)
-  if (maxS !== undefined) add((place) => `v.elapsed_s < ${place}`, maxS)
-  if (filter.breakthrough) conditions.push('v.breakthrough > 0')
-  if (filter.power === 'yes') conditions.push('(v.avg_power > 0 or v.max_power > 0)')
-  if (filter.power === 'no')
-    conditions.push('coalesce(v.avg_power, 0) <= 0 and coalesce(v.max_power, 0) <= 0')
-  return { conditions: conditions.join(' and '), values }
+  return and(
+    sql`true`,
+    words.length > 0 ? found : undefined,
+    account === undefined ? undefined : sql`v.account_id = ${account}`,
+    type === undefined ? undefined : sql`v.activity_type = ${type}`,
+    year === undefined ? undefined : startsWithin(`${year}-01-01`, 'year'),
+    day === undefined ? undefined : startsWithin(day, 'day'),
+    minS === undefined ? undefined : sql`v.elapsed_s >= ${minS}`,
+    maxS === undefined ? undefined : sql`v.elapsed_s < ${maxS}`,
+    breakthrough ? sql`v.breakthrough > 0` : undefined,
+    power && POWER[power],
+  )
 }
 
 /** The activities of a day or a month, and their sums; null where none has the number. */
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
 
+type Facets = {
+  accounts: Array<{ account_id: number; account: string }>
+  types: string[]
+  years: number[]
+}
+
 /** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
 export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
-  return await store.read(async ({ client }) => {
-    type Facets = {
-      accounts: Array<{ account_id: number; account: string }>
-      types: string[]
-      years: number[]
-    }
-    const { rows } = await client.query<Facets>(
-      `select
+  return await store.read(async (tx) => {
+    const [facets = { accounts: [], types: [], years: [] }] = await rowsOf<Facets>(tx)`
+     select
          (select coalesce(json_agg(json_build_object('account_id', account_id, 'account', name) order by account_id), '[]')
           from training.accounts) as accounts,
          coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
          coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
-       from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`,
-    )
-    const facets = rows[0] ?? { accounts: [], types: [], years: [] }
+       from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`
     const year = filter.year ?? facets.years.at(-1)
-    const { conditions, values } = makeConditions({ ...filter, year, day: undefined })
-    const found = await client.query<Calendar>(
-      `with days as (
+    const [calendar = { days: [], months: [] }] = await rowsOf<Calendar>(tx)`
+     with days as (
          select v.started_at_local::date::text as day, count(*)::int as activities, sum(v.elapsed_s) as elapsed_s, sum(v.xss) as xss
          from training.activities v
-         where ${conditions} and ${year !== undefined} and (v.absent_since is null or ${filter.absent === 'yes'})
+         where ${makeCondition({ ...filter, year, day: undefined })} and ${year !== undefined} and (v.absent_since is null or ${filter.absent === 'yes'})
          group by 1
        ), months as (
          select left(day, 7) as month, sum(activities) as activities, sum(elapsed_s) as elapsed_s, sum(xss) as xss from days group by 1
        )
        select (select coalesce(json_agg(d order by day), '[]') from days d) as days,
-         (select coalesce(json_agg(m order by month), '[]') from months m) as months`,
-      values,
-    )
-    return { ...facets, year: year ?? null, calendar: found.rows[0] ?? { days: [], months: [] } }
+         (select coalesce(json_agg(m order by month), '[]') from months m) as months`
+    return { ...facets, year: year ?? null, calendar }
   })
 }

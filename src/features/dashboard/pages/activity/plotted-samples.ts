@@ -2,6 +2,7 @@ import { findStoredSamples, IN_MAIN_RUN } from '../../../../core/store/samples/s
 import type { Tx } from '../../../../core/store/store.ts'
 import { hasValue } from '../../../../kit/floats.ts'
 import { SECOND } from '../../../../kit/time.ts'
+import { rowsOf } from '../rows-of.ts'
 
 /** The columns that a page always plots, with their visible decimals, because a day has 86,400 seconds. */
 const PLOTTED = { power: 0, p_raw: 0, mpa: 0, hr: 0, cad: 0, alt: 1, dist: 1, lat: 6, lng: 6 } as const
@@ -42,17 +43,15 @@ export async function findSampleColumns(tx: Tx, activityId: number): Promise<Sam
   const { count, t, columns } = await findStoredSamples(tx, activityId, { withoutStrays: true })
   const first = t[0] ?? 0
   const elapsed = Array.from(t.subarray(0, count), (moment) => (moment - first) / SECOND)
-  const extras = await tx.client.query<{ field: string }>(
-    'select field from training.sample_extras where activity_id = $1 order by field',
-    [activityId],
-  )
+  const extras = await rowsOf<{ field: string }>(tx)`
+     select field from training.sample_extras where activity_id = ${activityId} order by field`
   const plotted = NAMES.map((name) => [name, plotValues(columns[name], count, PLOTTED[name])] as const)
   return {
     elapsed_s: elapsed,
     ...(Object.fromEntries(plotted) as Record<SampledColumn, Array<number | null>>),
     fields: [
       ...ON_DEMAND.filter((name) => hasValue(columns[name], count)),
-      ...extras.rows.map(({ field }) => field),
+      ...extras.map(({ field }) => field),
     ],
     recorded: await findRecorded(tx, activityId, elapsed),
   }

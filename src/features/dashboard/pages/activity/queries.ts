@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { SUMMARY_FIELDS } from '../../../../core/fields/activity-fields.ts'
 import type { SqlRow } from '../../../../core/fields/field.ts'
 import { findAccounts } from '../../../../core/store/account-rows.ts'
@@ -11,6 +11,7 @@ import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
 import type { PagesApp } from '../page-frame.ts'
+import { rowsOf } from '../rows-of.ts'
 import { PLOTTED_SAMPLES } from './plotted-samples.ts'
 
 /** The content of the page as the browser receives it. */
@@ -109,12 +110,12 @@ type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
     revisions: number
   }
 
+const SUMMARY = Object.keys(SUMMARY_FIELDS).map((column) => sql.raw(`v.${column}`))
+
 /** Finds one activity, also an absent one; undefined for an unknown id. */
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
-  const { rows } = await tx.client.query<ActivityFacts>(
-    `select ${Object.keys(SUMMARY_FIELDS)
-      .map((column) => `v.${column}`)
-      .join(', ')}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
+  const [row] = await rowsOf<ActivityFacts>(tx)`
+     select ${sql.join(SUMMARY, sql`, `)}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
        v.timezone, v.started_at, v.sample_count, v.fetch_error, v.absent_since, v.fetched_at,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
        (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
@@ -124,10 +125,8 @@ export async function findActivityFacts(tx: Tx, activityId: number): Promise<Act
         where i.account_id = v.account_id and i.weight_kg is not null
         order by i.observed_at > v.started_at, abs(extract(epoch from i.observed_at - v.started_at)) limit 1) as weight_kg
      from training.activities v join training.accounts a using (account_id)
-     where v.activity_id = $1`,
-    [activityId],
-  )
-  return rows[0]
+     where v.activity_id = ${activityId}`
+  return row
 }
 
 type Neighbours = { older_id: number | null; newer_id: number | null }
@@ -135,27 +134,23 @@ type Neighbours = { older_id: number | null; newer_id: number | null }
 /** Finds the listed activities of the same account that started just before and just after one. */
 export async function findNeighbours(tx: Tx, activityId: number): Promise<Neighbours> {
   const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
-    `(select n.activity_id from training.activities n
+    sql`(select n.activity_id from training.activities n
       where n.account_id = v.account_id and n.absent_since is null
-        and (n.started_at, n.activity_id) ${sign} (v.started_at, v.activity_id)
-      order by n.started_at ${order}, n.activity_id ${order} limit 1)`
-  const { rows } = await tx.client.query<Neighbours>(
-    `select ${beside('<', 'desc')} as older_id, ${beside('>', 'asc')} as newer_id
-     from training.activities v where v.activity_id = $1`,
-    [activityId],
-  )
-  return rows[0] ?? { older_id: null, newer_id: null }
+        and (n.started_at, n.activity_id) ${sql.raw(sign)} (v.started_at, v.activity_id)
+      order by n.started_at ${sql.raw(order)}, n.activity_id ${sql.raw(order)} limit 1)`
+  const [row] = await rowsOf<Neighbours>(tx)`
+     select ${beside('<', 'desc')} as older_id, ${beside('>', 'asc')} as newer_id
+     from training.activities v where v.activity_id = ${activityId}`
+  return row ?? { older_id: null, newer_id: null }
 }
 
 type CurvePoint = { duration_s: number; watts: number }
 
 /** Finds the power curve of an activity, W, by duration in s. */
 async function findCurve(tx: Tx, activityId: number): Promise<CurvePoint[]> {
-  const { rows } = await tx.client.query<CurvePoint>(
-    `select duration_s, watts::float8 as watts from training.power_curves where activity_id = $1 order by duration_s`,
-    [activityId],
-  )
-  return rows
+  return rowsOf<CurvePoint>(tx)`
+     select duration_s, watts::float8 as watts
+     from training.power_curves where activity_id = ${activityId} order by duration_s`
 }
 
 /** A best mean power for comparison, and its activity. */
@@ -171,30 +166,24 @@ export async function findBestsOfSpan(
     season: number | null
   },
 ): Promise<ComparedPoint[]> {
-  const { rows } = await tx.client.query<ComparedPoint>(
-    `select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
-     where account_id = $1 and span = $2 and ($2 <> 'season' or season = $3) and sport = $4 order by duration_s`,
-    [input.accountId, input.span, input.season, input.sport],
-  )
-  return rows
+  return rowsOf<ComparedPoint>(tx)`
+     select duration_s, watts::float8 as watts, activity_id, day::text as day from training.power_bests
+     where account_id = ${input.accountId} and span = ${input.span} and (${input.span} <> 'season' or season = ${input.season}) and sport = ${input.sport} order by duration_s`
 }
+
+type Ids = { accountId: number; activityId: number }
 
 /** The seconds of an activity in each zone; null where the quantity or its bounds are unknown. */
 type Zones = Record<'ftp' | 'hr_max' | 'above_ftp_s' | 'near_mpa_s', number | null> &
   Record<'power_s' | 'hr_s', Array<number | null>>
 
 /** Finds the seconds of an activity in each zone; undefined without samples, and of an absent activity. */
-async function findZones(
-  tx: Tx,
-  input: { accountId: number; activityId: number },
-): Promise<Zones | undefined> {
-  const { rows } = await tx.client.query<Zones>(
-    `select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
+async function findZones(tx: Tx, input: Ids): Promise<Zones | undefined> {
+  const [row] = await rowsOf<Zones>(tx)`
+     select ftp, array[power_z1_s, power_z2_s, power_z3_s, power_z4_s, power_z5_s, power_z6_s, power_z7_s] as power_s, hr_max,
        array[hr_z1_s, hr_z2_s, hr_z3_s, hr_z4_s, hr_z5_s] as hr_s, above_ftp_s, near_mpa_s
-     from training.ride_intensity where account_id = $1 and activity_id = $2`,
-    [input.accountId, input.activityId],
-  )
-  return rows[0]
+     from training.ride_intensity where account_id = ${input.accountId} and activity_id = ${input.activityId}`
+  return row
 }
 
 /** A lap of the head unit; `from_s` counts from the first sample. */
@@ -204,7 +193,7 @@ type Lap = { lap: number } & Record<
 >
 
 /** Finds the laps of an activity's FIT file; none without the file. */
-async function findLaps(tx: Tx, input: { accountId: number; activityId: number }): Promise<Lap[]> {
+async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
   const { rows } = await tx.client.query<Lap>(
     `select l.lap, extract(epoch from l.started_at - s.first)::float8 as from_s, l.elapsed_s, l.distance_m, l.avg_power, l.max_power,
        l.avg_hr, l.avg_cadence
@@ -223,10 +212,7 @@ type Revision = { observed_at: Date; changes: Readonly<Record<string, readonly u
 
 /** Finds the changes by the service since the activity was first fetched, newest first. */
 async function findRevisions(tx: Tx, activityId: number): Promise<Revision[]> {
-  const { rows } = await tx.client.query<Revision>(
-    `select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
-     where activity_id = $1 order by observed_at desc limit ${MAX_REVISIONS}`,
-    [activityId],
-  )
-  return rows
+  return rowsOf<Revision>(tx)`
+     select observed_at, changes - 'summary_hash' as changes from training.activity_revisions
+     where activity_id = ${activityId} order by observed_at desc limit ${MAX_REVISIONS}`
 }

@@ -1,9 +1,11 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { findAccounts } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
-import { countToFetch, findFitnessNow, findSeasons, findSports } from '../fitness-now.ts'
+import { countSports, findFitnessNow, findSeasons } from '../fitness-now.ts'
+import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
@@ -23,15 +25,16 @@ export async function findFitness(
     const key = shown?.accountId ?? 0
     const seasons = await findSeasons(tx, key)
     const season = input.season ?? seasons[0] ?? null
-    const sports = await findSports(tx, key)
-    const sport = input.sport ?? sports[0] ?? 'all'
+    const counts = await countSports(tx, key)
+    const sum = (of: 'all' | 'to_fetch') => counts.reduce((total, count) => total + count[of], 0)
+    const sport = input.sport ?? counts[0]?.sport ?? 'all'
     const load = await findLoadColumns(tx, key)
     return {
       accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
       /** the account of the page; null before the first */
       account_id: shown?.accountId ?? null,
       sync_command: commandFor('sync', shown?.name ?? 'default'),
-      count: await countToFetch(tx, key),
+      count: { all: sum('all'), to_fetch: sum('to_fetch') },
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findColumns(tx, {
         names: SIGNATURE,
@@ -40,7 +43,7 @@ export async function findFitness(
       }),
       load,
       /** the account's sports, most frequent first; `sport` is the one of weeks and `best`, or all */
-      sports,
+      sports: counts.map((count) => count.sport),
       sport,
       weeks: await findWeeks(tx, { accountId: key, sport, load }),
       seasons,
@@ -129,15 +132,12 @@ export async function findBests(
   tx: Tx,
   { accountId, season, sport }: { accountId: number; season: number | null; sport: string },
 ): Promise<BestPoint[]> {
-  const best = (rule: string) =>
-    `(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
-  const { rows } = await tx.client.query<BestPoint>(
-    `select duration_s, ${best(`span = 'all time'`)} as all_time, ${best(`span = 'season' and season = $2`)} as season,
-       ${best(`span = 'last 90 days'`)} as last_90_days
-     from training.power_bests where account_id = $1 and $3 in ('all', sport) group by duration_s order by duration_s`,
-    [accountId, season, sport],
-  )
-  return rows
+  const best = (rule: SQL) =>
+    sql`(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
+  return rowsOf<BestPoint>(tx)`
+     select duration_s, ${best(sql`span = 'all time'`)} as all_time, ${best(sql`span = 'season' and season = ${season}`)} as season,
+       ${best(sql`span = 'last 90 days'`)} as last_90_days
+     from training.power_bests where account_id = ${accountId} and ${sport} in ('all', sport) group by duration_s order by duration_s`
 }
 
 /** Sums of a week; `monday` is in seconds since 1970 at 0:00 UTC. */
@@ -155,16 +155,14 @@ async function findWeeks(
   tx: Tx,
   { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
 ) {
-  const { rows } = await tx.client.query<Week>(
-    `select extract(epoch from d.week)::float8 as monday, coalesce(sum(w.activities), 0)::int as activities,
+  const rows = await rowsOf<Week>(tx)`
+     select extract(epoch from d.week)::float8 as monday, coalesce(sum(w.activities), 0)::int as activities,
        coalesce(sum(w.low_xss), 0)::float8 as low, coalesce(sum(w.high_xss), 0)::float8 as high,
        coalesce(sum(w.peak_xss), 0)::float8 as peak, coalesce(sum(w.xss), 0)::float8 as xss, min(r.xss) as recommended
-     from (select distinct training.week_of(day) as week from training.daily_load where account_id = $1) d
-     left join training.weekly_summary w on w.account_id = $1 and w.week = d.week and $2 in ('all', w.sport)
-     left join training.recommended_weeks r on r.account_id = $1 and r.week = d.week
-     group by d.week order by d.week`,
-    [accountId, sport],
-  )
+     from (select distinct training.week_of(day) as week from training.daily_load where account_id = ${accountId}) d
+     left join training.weekly_summary w on w.account_id = ${accountId} and w.week = d.week and ${sport} in ('all', w.sport)
+     left join training.recommended_weeks r on r.account_id = ${accountId} and r.week = d.week
+     group by d.week order by d.week`
   const loadOf = (monday: number) => {
     const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
     return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null

@@ -1,11 +1,13 @@
+import { sql } from 'drizzle-orm'
 import { QUIET_KEPT_DAYS } from '../../../../core/store/runs.ts'
 import type { Tx } from '../../../../core/store/store.ts'
+import { rowsOf } from '../rows-of.ts'
 
 /** Finds an account's present day in its own time zone, and for how many days in a row, 90 at most, it has had a good poll. */
 export async function findTodayOf(tx: Tx, accountId: number) {
   // Runs without a result are kept for so long. Each day is one look into the index: a poll every minute leaves 130,000 rows in that time.
-  const { rows } = await tx.client.query<{ day: string; days_mirrored: number }>(
-    `select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
+  const [row] = await rowsOf<{ day: string; days_mirrored: number }>(tx)`
+     select t.day::text as day, coalesce(min(p.ago) filter (where not p.was and p.ago > 0), ${QUIET_KEPT_DAYS})
        - (count(*) filter (where not p.was and p.ago = 0))::int as days_mirrored
      from training.today t cross join lateral (
        select n.ago, exists (
@@ -14,10 +16,8 @@ export async function findTodayOf(tx: Tx, accountId: number) {
            and r.outcome in ('done', 'partial') and r.started_at >= training.start_of_day(t.day - n.ago, t.timezone)
            and r.started_at < training.start_of_day(t.day - n.ago + 1, t.timezone)
        ) as was from generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago)
-     ) p where t.account_id = $1 group by t.day`,
-    [accountId],
-  )
-  return rows[0]
+     ) p where t.account_id = ${accountId} group by t.day`
+  return row
 }
 
 /** A day of the week: the load, and the recommended one, see the view this_week. */
@@ -29,12 +29,9 @@ type WeekDay = Record<'activities' | 'elapsed_s' | 'distance_km' | 'xss', number
 
 /** Finds the seven days of an account's week, Monday first. */
 export async function findWeekDays(tx: Tx, accountId: number): Promise<WeekDay[]> {
-  const { rows } = await tx.client.query<WeekDay>(
-    `select day::text as day, activities, elapsed_s, distance as distance_km, xss, recommended_xss
-     from training.this_week where account_id = $1 order by day`,
-    [accountId],
-  )
-  return rows
+  return rowsOf<WeekDay>(tx)`
+     select day::text as day, activities, elapsed_s, distance as distance_km, xss, recommended_xss
+     from training.this_week where account_id = ${accountId} order by day`
 }
 
 /** The form after the last activity; the service sends loads and form without units. */
@@ -48,39 +45,23 @@ type FormNow = {
 
 /** Finds an account's form after its last activity with one; undefined before the first. */
 export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | undefined> {
-  const { rows } = await tx.client.query<FormNow>(
-    `select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
-     from training.form_now where account_id = $1`,
-    [accountId],
-  )
-  return rows[0]
+  const [row] = await rowsOf<FormNow>(tx)`
+     select day::text as day, form, tl_total as training_load, rl_total as recovery_load, freshness
+     from training.form_now where account_id = ${accountId}`
+  return row
 }
 
-/** A value at an instant, seconds since 1970. */
-type Point = { at: number; value: number }
+/** A value at an instant, seconds since 1970, on a day of the rider. */
+type Point = { at: number; value: number; days_ago: number }
 
-/** Finds an account's form after each activity of the last 90 days, oldest first. */
-export async function findFormTrend(tx: Tx, accountId: number): Promise<Point[]> {
-  const { rows } = await tx.client.query<Point>(
-    `select extract(epoch from h.at)::float8 as at, h.form as value
-     from training.form_history h join training.today t using (account_id)
-     where h.account_id = $1 and h.form is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
-     order by h.at`,
-    [accountId],
-  )
-  return rows
-}
-
-/** Finds an account's FTP of the last 90 days and of six weeks before, W, oldest first. */
-export async function findSignatureTrend(tx: Tx, accountId: number) {
-  const { rows } = await tx.client.query<Point & { days_ago: number }>(
-    `select extract(epoch from h.at)::float8 as at, h.ftp as value, t.day - h.day as days_ago
-     from training.fitness_history h join training.today t using (account_id)
-     where h.account_id = $1 and h.ftp is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
-     order by h.at`,
-    [accountId],
-  )
-  return { ftp: rows, ftp_six_weeks_ago: rows.findLast((row) => row.days_ago >= 42)?.value ?? null }
+/** Finds an account's form, or its FTP in W, after each activity of the last 90 days, oldest first. */
+export async function findTrend(tx: Tx, accountId: number, of: 'form' | 'ftp'): Promise<Point[]> {
+  const [value, history] = [sql.raw(of), sql.raw(of === 'form' ? 'form_history' : 'fitness_history')]
+  return rowsOf<Point>(tx)`
+     select extract(epoch from h.at)::float8 as at, h.${value} as value, t.day - h.day as days_ago
+     from training.${history} h join training.today t using (account_id)
+     where h.account_id = ${accountId} and h.${value} is not null and h.day > t.day - 90 and h.at > now() - interval '92 days'
+     order by h.at`
 }
 
 /** The workout of the day, and its files by format (`erg`, `zwo`). */
@@ -94,15 +75,13 @@ export type WorkoutOfDay = {
 
 /** Finds the workout in an account's newest training info, with its files by format; undefined without one. */
 export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<WorkoutOfDay | undefined> {
-  const { rows } = await tx.client.query<WorkoutOfDay>(
-    `select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
+  const [row] = await rowsOf<WorkoutOfDay>(tx)`
+     select i.wotd_name as name, i.wotd_type as type, i.wotd_description as description, i.wotd_difficulty as difficulty,
        coalesce((select jsonb_object_agg(f.format, f.content) from training.workout_files f
          where f.account_id = i.account_id and f.workout_id = i.wotd_workout_id), '{}') as files
-     from (select * from training.training_info where account_id = $1 order by observed_at desc limit 1) i
-     where i.wotd_workout_id is not null or i.wotd_name is not null`,
-    [accountId],
-  )
-  return rows[0]
+     from (select * from training.training_info where account_id = ${accountId} order by observed_at desc limit 1) i
+     where i.wotd_workout_id is not null or i.wotd_name is not null`
+  return row
 }
 
 /** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
@@ -110,8 +89,8 @@ type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
 /** Counts the runs of all accounts in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
 export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
-  const { rows } = await tx.client.query<RunsOfDay>(
-    `select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
+  const [row] = await rowsOf<RunsOfDay>(tx)`
+     select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
        n.came::int, n.changed::int
      from (
        select count(*) filter (where is_new) as came, count(*) filter (where not is_new) as changed from (
@@ -119,7 +98,6 @@ export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
          where at > now() - interval '24 hours' and kind in ('activity.new', 'activity.changed', 'activity.samples')
          group by account_id, path
        ) each
-     ) n left join training.sync_runs on started_at > now() - interval '24 hours' group by n.came, n.changed`,
-  )
-  return rows[0] ?? { runs: 0, failed: 0, came: 0, changed: 0 }
+     ) n left join training.sync_runs on started_at > now() - interval '24 hours' group by n.came, n.changed`
+  return row ?? { runs: 0, failed: 0, came: 0, changed: 0 }
 }

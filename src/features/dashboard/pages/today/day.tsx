@@ -21,7 +21,7 @@ type Props = { today: Today }
 
 /** The cards of the day: form, signature, week and workout. */
 export function Day({ today }: Props) {
-  if (today.fitness === null && today.signature.ftp.length === 0)
+  if (today.fitness === null && today.ftp_trend.length === 0)
     return (
       <p class="quiet">
         Form, signature and workout appear here with the first training info. The daemon fetches it by itself;
@@ -83,13 +83,13 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
   )
 }
 
-function Signature({ today: { fitness, signature } }: Props) {
+function Signature({ today: { fitness, ftp_trend: trend } }: Props) {
   const { ftp, weight_kg: kg, ltp, hie_kj: hie, pp } = fitness ?? {}
   return (
     <Card title="Signature" name="signature">
       <Value value={formatNumber(ftp, 'W')} note={['FTP', formatPerKg(ftp, kg)].filter(Boolean).join(', ')} />
-      <Sparkline label="FTP of the last 90 days, W" points={signature.ftp} />
-      <p class="quiet">{trendOf(signature)}</p>
+      <Sparkline label="FTP of the last 90 days, W" points={trend} />
+      <p class="quiet">{describeTrend(trend)}</p>
       <Numbers
         numbers={[
           ['LTP', formatNumber(ltp, 'W')],
@@ -101,9 +101,10 @@ function Signature({ today: { fitness, signature } }: Props) {
   )
 }
 
-function trendOf({ ftp, ftp_six_weeks_ago: before }: Today['signature']): string {
-  const now = ftp.at(-1)?.value
-  if (now === undefined || before === null) return 'No FTP of six weeks ago to compare with.'
+function describeTrend(points: Today['ftp_trend']): string {
+  const now = points.at(-1)?.value
+  const before = points.findLast(({ days_ago: ago }) => ago >= 42)?.value
+  if (now === undefined || before === undefined) return 'No FTP of six weeks ago to compare with.'
   const change = now - before
   if (Math.abs(change) < 0.5) return 'As six weeks ago; the line is the FTP of 90 days.'
   const sign = change > 0 ? 'up' : 'down'

@@ -1,9 +1,8 @@
+import { sql } from 'drizzle-orm'
 import { type Account, findAccountById, findAccounts } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { findSavedWorkouts } from '../../../../core/store/workout-rows.ts'
 import { commandFor } from '../../../../kit/errors.ts'
-import { makeFileStem } from '../../../../kit/folders/file-name.ts'
-import type { App } from '../../../../program/app/app.ts'
 import { makeCachedProbe } from '../../../../program/frame/cached-probe.ts'
 import { collectFindings, findLastCopy } from '../../../../program/frame/findings/collect-findings.ts'
 import { type Facts, type FactsApp, makeFacts } from '../../../../program/frame/findings/facts.ts'
@@ -12,13 +11,13 @@ import { makeWorkoutLines } from '../../../../program/frame/workout-steps.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow } from '../fitness-now.ts'
+import { rowsOf } from '../rows-of.ts'
 import { KEEP_MS } from '../send-view.ts'
 import {
   findFormNow,
-  findFormTrend,
   findRunsOfDay,
-  findSignatureTrend,
   findTodayOf,
+  findTrend,
   findWeekDays,
   findWorkoutOfDay,
   type WorkoutOfDay,
@@ -71,7 +70,10 @@ async function findSharedPart(app: FactsApp) {
   const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
   const problems = await collectProblems(facts, 'page')
   return {
-    accounts: status.accounts.map((account) => viewOf(account, ids.get(account.account) ?? 0)),
+    accounts: status.accounts.map((account) => ({
+      account_id: ids.get(account.account) ?? 0,
+      ...viewOf(account),
+    })),
     problems,
     /** whether the page and all logins are without problems */
     is_well:
@@ -112,8 +114,8 @@ async function findAccountToday(tx: Tx, account: Account) {
     ...today,
     fitness: (await findFitnessNow(tx, accountId)) ?? null,
     form: (await findFormNow(tx, accountId)) ?? null,
-    form_trend: await findFormTrend(tx, accountId),
-    signature: await findSignatureTrend(tx, accountId),
+    form_trend: await findTrend(tx, accountId, 'form'),
+    ftp_trend: await findTrend(tx, accountId, 'ftp'),
     week: await findWeekDays(tx, accountId),
     workout: workout ? viewOfWorkout(workout) : null,
     workouts: makeWorkoutLines(saved.filter(({ isOwn }) => isOwn)).map(
@@ -127,22 +129,11 @@ function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
 }
 
 /** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
-function viewOf(
-  {
-    base_url: baseUrl,
-    cursor,
-    list_cap,
-    reconciled_at,
-    last_run,
-    reconcile_error,
-    ...account
-  }: AccountStatus,
-  accountId: number,
-) {
+function viewOf(status: AccountStatus) {
+  const { base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, reconcile_error, ...account } = status
   const busy = account.wanted > 0
   return {
     ...account,
-    account_id: accountId,
     sync_command: commandFor('sync', account.account),
     // Only the host: the path of a URL must not be shown.
     service: URL.canParse(baseUrl) ? new URL(baseUrl).host : '',
@@ -169,43 +160,26 @@ type UploadLine = {
 export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
   // Reads the newest rows of each table by its index: Postgres would read the whole view, a union, to sort it.
   const newestOf = (table: string) =>
-    `(select account_id, content_id, file_name, seen_at from training.${table} order by seen_at desc, content_id limit $1)`
-  const { rows } = await tx.client.query<UploadLine>(
-    `select a.name as account, j.file_name, j.state, j.reason, j.seen_at, extract(epoch from j.took)::float8 as took_s,
+    sql`(select account_id, content_id, file_name, seen_at from training.${sql.raw(table)} order by seen_at desc, content_id limit ${input.limit})`
+  return rowsOf<UploadLine>(tx)`
+     select a.name as account, j.file_name, j.state, j.reason, j.seen_at, extract(epoch from j.took)::float8 as took_s,
        j.activity_id, j.activity_name, j.xss
-     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit $1) n
+     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit ${input.limit}) n
      cross join lateral (
        select * from training.upload_journey v
        where (v.account_id, v.content_id, v.file_name, v.seen_at) = (n.account_id, n.content_id, n.file_name, n.seen_at)
        offset 0
      ) j
      join training.accounts a on a.account_id = j.account_id
-     order by j.seen_at desc, j.content_id`,
-    [input.limit],
-  )
-  return rows
+     order by j.seen_at desc, j.content_id`
 }
 
 /** Finds listed activities of all accounts, newest first, those without a start last. */
 export async function findActivityLines(tx: Tx, input: { limit: number }): Promise<ActivityLine[]> {
   // The order of the index activities_newest.
-  const { rows } = await tx.client.query<ActivityLine>(
-    `select ${ACTIVITY_LINE}
+  return rowsOf<ActivityLine>(tx)`
+     select ${ACTIVITY_LINE}
      from training.activities v join training.accounts a using (account_id)
      where v.absent_since is null
-     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit $1`,
-    [input.limit],
-  )
-  return rows
-}
-
-/** Finds the file of an account's workout of the day in a format, with its name in the workout folder. */
-export async function findWorkoutFile(
-  { store }: Pick<App, 'store'>,
-  { accountId, format }: { accountId: number; format: string },
-) {
-  const workout = await store.read((tx) => findWorkoutOfDay(tx, accountId))
-  const content = workout?.files[format]
-  if (!workout || content === undefined) return undefined
-  return { name: `${makeFileStem(workout.name, 'workout')}.${format}`, content }
+     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit ${input.limit}`
 }

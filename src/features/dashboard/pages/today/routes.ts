@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { makeFileStem } from '../../../../kit/folders/file-name.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { KEY, sendFile } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
-import { findWorkoutFile, makeFindToday } from './queries.ts'
+import { findWorkoutOfDay } from './account-day.ts'
+import { makeFindToday } from './queries.ts'
 
 /** Adds the content of the first page. */
 export function registerToday(scope: FastifyInstance, app: PagesApp): void {
@@ -17,8 +19,10 @@ export function registerWorkoutOfDay(server: FastifyInstance, app: Pick<App, 'st
     '/workouts-of-the-day/:account(^\\d{1,9}$).:format(^(?:erg|zwo)$)',
     async (request, reply) => {
       const { account, format } = request.params
-      const file = await findWorkoutFile(app, { accountId: Number(account), format })
-      return file ? sendFile(reply, file) : reply.callNotFound()
+      const workout = await app.store.read((tx) => findWorkoutOfDay(tx, Number(account)))
+      const content = workout?.files[format]
+      if (!workout || content === undefined) return reply.callNotFound()
+      return sendFile(reply, { name: `${makeFileStem(workout.name, 'workout')}.${format}`, content })
     },
   )
 }

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tx } from '../../../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, isDiskFull, TransientError } from '../../../../kit/errors.ts'
@@ -6,6 +7,7 @@ import { isTimeZone, SECOND } from '../../../../kit/time.ts'
 import { dropFile } from '../../../../program/app/files/drop-file.ts'
 import { setHomeTimezone } from '../../../../program/app/sign-in.ts'
 import type { PagesApp } from '../page-frame.ts'
+import { rowsOf } from '../rows-of.ts'
 
 const TOKEN_HEADER = 'x-musette-page'
 const MIB = 1_024 * 1_024
@@ -180,11 +182,8 @@ export async function findDroppedContents(
   tx: Tx,
   input: { account: string; contentIds: readonly string[] },
 ): Promise<DroppedContent[]> {
-  const { rows } = await tx.client.query<DroppedContent>(
-    `select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name
+  return rowsOf<DroppedContent>(tx)`
+     select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name
      from training.uploads u join training.accounts a using (account_id) left join training.activities v on v.activity_id = u.activity_id
-     where a.name = $1 and u.content_id = any ($2)`,
-    [input.account, input.contentIds],
-  )
-  return rows
+     where a.name = ${input.account} and u.content_id = any (${sql.param(input.contentIds)})`
 }

@@ -1,0 +1,14 @@
+import { sql } from 'drizzle-orm'
+import { PgDialect } from 'drizzle-orm/pg-core'
+import type pg from 'pg'
+import type { Tx } from '../../../core/store/store.ts'
+
+const DIALECT = new PgDialect()
+
+/** Makes the tag of a query, which returns its rows. A value in the query is a parameter; SQL in it is of drizzle's `sql`. */
+export function rowsOf<Row extends pg.QueryResultRow>(tx: Tx) {
+  return async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
+    const query = DIALECT.sqlToQuery(sql(text, ...values))
+    return (await tx.client.query<Row>(query.sql, query.params)).rows
+  }
+}
