@@ -179,41 +179,24 @@ async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
   }
 }
 
-/** A trigger of one of our tables; both names are quoted for SQL. */
-type Trigger = { oid: number; name: string; table: string }
-
 /**
  * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of
  * the mirror, and a table with deferred triggers that wait cannot be altered. Returns the function that switches those on
  * again that still exist.
  */
 export async function disableTriggers(client: pg.ClientBase): Promise<() => Promise<void>> {
-  const setAll = async (triggers: readonly Trigger[], state: 'DISABLE' | 'ENABLE') => {
-    if (triggers.length === 0) return
-    await client.query(
-      triggers.map(({ name, table }) => `ALTER TABLE ${table} ${state} TRIGGER ${name}`).join('; '),
+  // Without Postgres's own for constraints.
+  const setAll = async (state: 'DISABLE' | 'ENABLE', before?: number[]) => {
+    const { rows } = await client.query<{ oid: number; text: string }>(
+      `SELECT t.oid, format('ALTER TABLE %s %s TRIGGER %I', t.tgrelid::regclass, $1::text, t.tgname) AS text
+       FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname IN ('training', 'musette') AND NOT t.tgisinternal AND t.tgenabled = $2
+         AND ($3::oid[] IS NULL OR t.oid = ANY ($3)) ORDER BY n.nspname, c.relname, t.tgname`,
+      [state, state === 'DISABLE' ? 'O' : 'D', before],
     )
+    await client.query(rows.map(({ text }) => text).join('; '))
+    return rows.map(({ oid }) => oid)
   }
-  const before = await findTriggers(client)
-  await setAll(before, 'DISABLE')
-  return async () => {
-    const off = await findTriggers(client, 'D')
-    const ours = off.filter(({ oid }) => before.some((trigger) => trigger.oid === oid))
-    await setAll(ours, 'ENABLE')
-  }
-}
-
-/** Finds the triggers of our tables that are enabled, or with `D` disabled, without Postgres's own for constraints. */
-export async function findTriggers(client: pg.ClientBase, state: 'O' | 'D' = 'O'): Promise<Trigger[]> {
-  const { rows } = await client.query<Omit<Trigger, 'table'> & { schema: string; table: string }>(
-    `SELECT t.oid, t.tgname AS name, n.nspname AS schema, c.relname AS table
-     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname IN ('training', 'musette') AND NOT t.tgisinternal AND t.tgenabled = $1 ORDER BY 3, 4, 2`,
-    [state],
-  )
-  return rows.map(({ oid, name, schema, table }) => ({
-    oid,
-    name: pg.escapeIdentifier(name),
-    table: `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`,
-  }))
+  const before = await setAll('DISABLE')
+  return async () => void (await setAll('ENABLE', before))
 }

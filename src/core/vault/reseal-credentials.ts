@@ -77,7 +77,13 @@ async function resealRows(
       resealed = reseal({ from, to }, row.sealed)
       logins += 1
     })
-    await updateSealed(tx, resealed)
+    const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = resealed
+    await keepRider(tx, accountId, accessToken)
+    // Only the sealed columns: a pause after a failed refresh and an ended login stay.
+    await tx.db
+      .update(credentials)
+      .set({ clientSecret, accessToken, refreshToken, password, keyId, updatedAt: sql`clock_timestamp()` })
+      .where(eq(credentials.accountId, accountId))
   }
   return logins
 }
@@ -91,14 +97,4 @@ async function unlessUnreadable(
   const error = await orUnreadable(work, account)
   if (error?.code === 'spool_unreadable') throw error
   if (error) unreadable.set(account.accountId, error)
-}
-
-// Changes only the sealed columns: a pause after a failed refresh and an ended login stay.
-async function updateSealed(tx: Tx, sealed: SealedCredentials): Promise<void> {
-  const { clientSecret, accessToken, refreshToken, password, keyId, accountId } = sealed
-  await keepRider(tx, accountId, accessToken)
-  await tx.db
-    .update(credentials)
-    .set({ clientSecret, accessToken, refreshToken, password, keyId, updatedAt: sql`clock_timestamp()` })
-    .where(eq(credentials.accountId, accountId))
 }

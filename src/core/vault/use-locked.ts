@@ -84,7 +84,16 @@ async function readUnderLock<T>(
       const sealer = parts.keys.sealerOf(state.newest)
       const sealed = reseal({ from: sealer, to: sealer }, state.newest, pair)
       state.newest = sealed
-      state.spooled = await trySpool(parts, sealed)
+      state.spooled = await parts.spool.write(sealed).then(
+        () => true,
+        (error: unknown) => {
+          parts.log.error(
+            { accountId, reason: errorLine(error) },
+            'cannot write the spool file of new tokens',
+          )
+          return false
+        },
+      )
       try {
         await keepRider(tx, accountId, sealed.accessToken)
         await upsertSealed(tx, sealed, { failures })
@@ -113,19 +122,6 @@ async function readUnderLock<T>(
 function warnSpooled({ log }: VaultParts, accountId: number, error: unknown): void {
   const reason = errorLine(mapDatabaseError(error, 'query'))
   log.warn({ accountId, reason }, 'could not store new tokens; kept in the spool file')
-}
-
-async function trySpool(parts: VaultParts, sealed: SealedCredentials): Promise<boolean> {
-  try {
-    await parts.spool.write(sealed)
-    return true
-  } catch (error) {
-    parts.log.error(
-      { accountId: sealed.accountId, reason: errorLine(error) },
-      'cannot write the spool file of new tokens',
-    )
-    return false
-  }
 }
 
 /** Removes the spool file of tokens that are in the table. Only logs a failure, because the next read tries again. */

@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openPlainFile, orNone, UNFINISHED } from '../../kit/files.ts'
-import { DAY } from '../../kit/time.ts'
 import { onDisk } from './archive/backup-errors.ts'
 import type { Manifest } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
@@ -10,9 +9,6 @@ import { openArchive } from './archive/read-archive.ts'
 const COMPLETE = /^musette-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-([0-9a-f]{8}))?\.tar$/
 /** The incomplete file of a killed scheduled backup: the name of a complete one with an ending. */
 const NAME_BEFORE_END = /\.[0-9a-f-]+\.part$/
-
-/** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
-export const VERIFY_EVERY_MS = 7 * DAY
 
 /** A folder of scheduled backups, and the line of their database; files of other lines stay. */
 export type Schedule = Readonly<{ dir: string; line: string }>
@@ -39,10 +35,8 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
     await mkdir(dir, { recursive: true, mode: 0o700 })
     return readdir(dir)
   })
-  const files = names.flatMap((name) => {
-    const [, year, month, day, hour, minute, second] = (isOwn(name, line) && COMPLETE.exec(name)) || []
-    return year ? [{ name, madeAt: new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) }] : []
-  })
+  const own = names.filter((name) => isOwn(name, line))
+  const files = own.map((name) => ({ name, madeAt: new Date(name.replace(COMPLETE, '$1-$2-$3T$4:$5:$6Z')) }))
   return files.sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime())
 }
 
@@ -71,7 +65,7 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
 }
 
 /** A complete scheduled backup as its folder has it; `doneAt` is when it was last written. */
-type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
+export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
 
 /**
  * Reads the scheduled backup of a line that was written last, as it lies in the folder now; undefined when there is none. Throws
@@ -80,12 +74,13 @@ type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }>
 export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
   return onDisk(dir, async () => {
     const names = await readdir(dir).catch(orNone)
-    const found: FoundBackup[] = []
-    for (const name of names.filter((each) => isOwn(each, line))) {
-      const path = join(dir, name)
-      const { size: bytes, mtime: doneAt } = await stat(path)
-      found.push({ path, doneAt, bytes })
-    }
+    const own = names.filter((name) => isOwn(name, line)).map((name) => join(dir, name))
+    const found = await Promise.all(
+      own.map(async (path) => {
+        const { size: bytes, mtime: doneAt } = await stat(path)
+        return { path, doneAt, bytes }
+      }),
+    )
     return found.sort((a, b) => b.doneAt.getTime() - a.doneAt.getTime())[0]
   })
 }

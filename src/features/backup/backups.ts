@@ -21,6 +21,8 @@ import { readBackupManifest } from './backup-folder.ts'
 import type { CopyProgress } from './database/copy-progress.ts'
 import { withTemporaryDatabase } from './database/temporary-database.ts'
 
+export { describeContent } from './archive/manifest.ts'
+
 /** The logins of a database with the ids of their keys; `missing` are those whose key this configuration has not. */
 type KeyNeeds = Readonly<Record<'needed' | 'missing', ReadonlyArray<{ account: string; keyId: string }>>>
 
@@ -68,10 +70,9 @@ export async function restoreFrom(
   const { config, log } = deps
   const archive = await openSource(input.from)
   return closeAfter(await openUnmigrated(config, log, input.signal), async ({ url: connectionString }) => {
-    const key = await restoreInto(log, { ...input, archive, connectionString }, (store) =>
-      findKeyNeeds(store, config),
-    )
-    return { manifest: archive.manifest, key }
+    await restoreBackup({ log }, { ...input, archive, connectionString })
+    const store = openStore({ log }, { connectionString, maxConnections: 1 })
+    return { manifest: archive.manifest, key: await closeAfter(store, (all) => findKeyNeeds(all, config)) }
   })
 }
 
@@ -84,20 +85,6 @@ type RestoreInput = {
 
 function openSource(from: RestoreInput['from']): Promise<Archive> {
   return openArchive('path' in from ? readBackupFile(from.path) : from.source)
-}
-
-/** Restores an archive into a database, and returns what `find` finds in it. */
-async function restoreInto<T>(
-  log: Logger,
-  input: Omit<RestoreInput, 'from'> & { archive: Archive; connectionString: string; compare?: boolean },
-  find: (store: Store) => Promise<T>,
-): Promise<T> {
-  const { onProgress, connectionString, ...rest } = input
-  return closeAfter(openStore({ log }, { connectionString, maxConnections: 1 }), async (store) => {
-    const progress = onProgress && { store, onProgress }
-    await restoreBackup({ log }, { ...rest, connectionString, progress })
-    return find(store)
-  })
 }
 
 /**
@@ -116,11 +103,8 @@ export async function verifyBackup(
   const verifyOn = (server: string) =>
     withTemporaryDatabase(server, async (connectionString) => {
       const archive = await openSource(from)
-      return restoreInto(
-        log,
-        { ...input, archive, connectionString, compare: true },
-        async () => archive.manifest,
-      )
+      await restoreBackup({ log }, { ...input, archive, connectionString, compare: true })
+      return archive.manifest
     })
   if (config.databaseUrl !== undefined) {
     try {

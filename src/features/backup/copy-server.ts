@@ -3,10 +3,9 @@ import { PassThrough } from 'node:stream'
 import { findVersion } from '../../core/store/migration/schema-version.ts'
 import { openStore } from '../../core/store/store.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
-import { formatCount } from '../../kit/text.ts'
 import { systemClock } from '../../kit/time.ts'
 import type { ServerCopy } from '../../program/app/open-database.ts'
-import { countManifestRows } from './archive/manifest.ts'
+import { describeContent } from './archive/manifest.ts'
 import { openArchive } from './archive/read-archive.ts'
 import { restoreBackup } from './archive/restore-backup.ts'
 import { writeBackup } from './archive/write-backup.ts'
@@ -30,37 +29,24 @@ export const copyServer: ServerCopy = async (deps, { from, to, onProgress }) => 
       const foreign = await source.read((tx) => findForeignParts(tx, tables))
       return { copied: [], leftOut: [...foreign, ...others] }
     }
-    return closeAfter(openStore({ log }, { connectionString: to, maxConnections: 1 }), async (target) => {
-      const [pipe, failed] = [new PassThrough(), new AbortController()]
-      pipe.on('error', () => undefined)
-      const write = async (bytes: Buffer) => {
-        if (!pipe.write(bytes)) await once(pipe, 'drain', failed)
-      }
-      const written = writeBackup({ store: source, now: systemClock }, { write, signal, older: tables })
-      const restored = openArchive(pipe).then((archive) =>
-        restoreBackup(deps, {
-          connectionString: to,
-          archive,
-          signal,
-          compare: true,
-          progress: onProgress && { store: target, onProgress },
-        }),
-      )
-      // The first that fails ends the other.
-      const both = [written.then(() => void pipe.end()), restored]
-      await Promise.all(both).catch(async (error: unknown) => {
-        failed.abort()
-        pipe.destroy(error instanceof Error ? error : undefined)
-        await Promise.allSettled(both)
-        throw error
-      })
-      const { manifest, leftOut } = await written
-      return {
-        copied: [
-          `${manifest.tables.length} tables with ${formatCount(countManifestRows(manifest))} rows, each compared`,
-        ],
-        leftOut: [...leftOut, ...others],
-      }
+    const [pipe, failed] = [new PassThrough(), new AbortController()]
+    pipe.on('error', () => undefined)
+    const write = async (bytes: Buffer) => {
+      if (!pipe.write(bytes)) await once(pipe, 'drain', failed)
+    }
+    const written = writeBackup({ store: source, now: systemClock }, { write, signal, older: tables })
+    const restored = openArchive(pipe).then((archive) =>
+      restoreBackup(deps, { connectionString: to, archive, signal, compare: true, onProgress }),
+    )
+    // The first that fails ends the other.
+    const both = [written.then(() => void pipe.end()), restored]
+    await Promise.all(both).catch(async (error: unknown) => {
+      failed.abort()
+      pipe.destroy(error instanceof Error ? error : undefined)
+      await Promise.allSettled(both)
+      throw error
     })
+    const { manifest, leftOut } = await written
+    return { copied: [`${describeContent(manifest)}, each compared`], leftOut: [...leftOut, ...others] }
   })
 }

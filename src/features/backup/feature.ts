@@ -1,13 +1,12 @@
 import { addAbortSignal } from 'node:stream'
 import { commandFor, errorCode, errorLine } from '../../kit/errors.ts'
-import { formatBytes, formatCount } from '../../kit/text.ts'
+import { formatBytes } from '../../kit/text.ts'
 import { DAY, formatDuration } from '../../kit/time.ts'
 import type { Config } from '../../program/config/config.ts'
 import { defineFeature } from '../../program/frame/define-feature.ts'
 import { ASKS, DATABASE } from '../../program/frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
 import { defineVerb, flag, type Tools } from '../../program/frame/verb.ts'
-import type { Manifest } from './archive/manifest.ts'
 
 const backupVerb = defineVerb({
   name: 'backup <file>',
@@ -36,20 +35,39 @@ const restoreVerb = defineVerb({
   description: 'load a backup into an empty database, all of it or nothing; - is standard input',
   help: { settings: DATABASE, exits: ASKS, examples: ['musette restore training.tar'] },
   needs: 'nothing',
-  run: (tools, { file }) => restoreInto(tools, file),
+  async run(tools, { file }): Promise<undefined> {
+    const { signal, note, took } = tools
+    const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
+    const { restoreFrom, describeContent } = await import('./backups.ts')
+    const line = tools.beginProgress('restoring rows')
+    const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
+    line.close()
+    note(
+      `musette: ${describeContent(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
+    )
+    const [first] = key.missing
+    const canAsk = file !== '-' && tools.terminal && process.stdin.isTTY && !tools.config.secretKey
+    const added = first && canAsk ? await promptForKey(tools, first.keyId) : []
+    for (const { account, keyId } of key.missing) {
+      const path = added.find((one) => one.keyId === keyId)?.path
+      const lost = `is not here; put it in place with musette key import FILE, or run: ${commandFor('login', account)}`
+      note(`musette: the key ${keyId} of the login of "${account}" ${path ? `is in ${path}` : lost}`)
+    }
+    note('musette: the next sync or start of the daemon brings what has changed since the backup')
+  },
 })
 
 async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, note, took } = tools
   if (file === '-') refuseTerminal('a backup is not for a terminal; run: musette backup FILE')
   const to = file === '-' ? { write: writeOut } : { path: file }
-  const { backUp } = await import('./backups.ts')
+  const { backUp, describeContent } = await import('./backups.ts')
   const line = tools.beginProgress('backing up rows')
   const { manifest, bytes, leftOut, key } = await backUp(tools, { to, signal, onProgress: line.show })
   line.close()
   const where = file === '-' ? 'the backup' : file
   note(
-    `musette: ${await contentOf(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
+    `musette: ${describeContent(manifest)} are in ${where}, ${formatBytes(bytes)}, after ${formatDuration(took())}`,
   )
   for (const part of leftOut) {
     note(`musette: ${part} is not of musette and is not in the backup; copy it with pg_dump`)
@@ -68,35 +86,14 @@ async function backUpTo(tools: Tools<'nothing'>, file: string): Promise<undefine
 async function verifyFile(tools: Tools<'nothing'>, file: string): Promise<undefined> {
   const { signal, print, took } = tools
   const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { verifyBackup } = await import('./backups.ts')
+  const { verifyBackup, describeContent } = await import('./backups.ts')
   const line = tools.beginProgress('restoring rows')
   const manifest = await verifyBackup(tools, { from, signal, onProgress: line.show })
   line.close()
   const which = file === '-' ? 'the backup' : file
   print(
-    `${which}: ${await contentOf(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
+    `${which}: ${describeContent(manifest)} of ${manifest.made_at}, each as it was written, also when it is restored; after ${formatDuration(took())}`,
   )
-}
-
-async function restoreInto(tools: Tools<'nothing'>, file: string): Promise<undefined> {
-  const { signal, note, took } = tools
-  const from = file === '-' ? { source: addAbortSignal(signal, process.stdin) } : { path: file }
-  const { restoreFrom } = await import('./backups.ts')
-  const line = tools.beginProgress('restoring rows')
-  const { manifest, key } = await restoreFrom(tools, { from, signal, onProgress: line.show })
-  line.close()
-  note(
-    `musette: ${await contentOf(manifest)} of ${manifest.made_at} are restored and verified, after ${formatDuration(took())}`,
-  )
-  const [first] = key.missing
-  const canAsk = file !== '-' && tools.terminal && process.stdin.isTTY && !tools.config.secretKey
-  const added = first && canAsk ? await promptForKey(tools, first.keyId) : []
-  for (const { account, keyId } of key.missing) {
-    const path = added.find((one) => one.keyId === keyId)?.path
-    const lost = `is not here; put it in place with musette key import FILE, or run: ${commandFor('login', account)}`
-    note(`musette: the key ${keyId} of the login of "${account}" ${path ? `is in ${path}` : lost}`)
-  }
-  note('musette: the next sync or start of the daemon brings what has changed since the backup')
 }
 
 /** Asks for a missing key on the terminal until it is typed right or not at all, and puts it in place. */
@@ -116,11 +113,6 @@ async function promptForKey({ config, signal }: Tools<'nothing'>, keyId: string)
   const typed = await promptForText(message, signal, { validate }).catch(() => '')
   signal.throwIfAborted()
   return typed.trim() === '' ? [] : await addPaperKeys(config, typed)
-}
-
-async function contentOf(manifest: Manifest): Promise<string> {
-  const { countManifestRows } = await import('./archive/manifest.ts')
-  return `${manifest.tables.length} tables with ${formatCount(countManifestRows(manifest))} rows`
 }
 
 const scheduleOf = async (config: Config) => (await import('./settings.ts')).scheduleOf(config)

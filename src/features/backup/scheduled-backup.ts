@@ -3,26 +3,23 @@ import { findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { findWholeWorkState, withRun } from '../../core/store/runs.ts'
 import { withExclusiveWork } from '../../core/store/store.ts'
-import { errorLine, TransientError } from '../../kit/errors.ts'
+import { TransientError } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { type Clock, DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
 import { countManifestRows } from './archive/manifest.ts'
 import { writeBackupFile } from './archive/write-backup.ts'
 import {
-  readBackupManifest,
   readBackupsOfOthers,
   readNewestBackup,
   readScheduled,
   removeOldBackups,
   removeUnfinished,
-  type Schedule,
   scheduledName,
-  VERIFY_EVERY_MS,
 } from './backup-folder.ts'
 import { verifyBackup } from './backups.ts'
 import { assertRoom, findNeededBytes } from './before-change.ts'
-import { scheduleOf } from './settings.ts'
+import { scheduleOf, VERIFY_EVERY_MS } from './settings.ts'
 
 const RUN = { accountId: null, resource: 'backup', kind: 'schedule' }
 
@@ -119,14 +116,6 @@ export async function verifyScheduledBackup(
     tally.bytes = newest.bytes
     return { counts: { rows: countManifestRows(manifest), bytes: newest.bytes } }
   })
-}
-
-/** Reads the newest scheduled backup of a line as far as its manifest, and returns why it cannot be read; undefined when it can. */
-export async function readBackupFault(schedule: Schedule): Promise<string | undefined> {
-  const newest = await readNewestBackup(schedule)
-  if (!newest) return undefined
-  const fault = (error: unknown) => `${newest.path} cannot be read: ${errorLine(error)}`
-  return readBackupManifest(newest).then(() => undefined, fault)
 }
 
 /** Another worker may have the folder: the job is tried again, and may then reach that one. */

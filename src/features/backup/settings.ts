@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { DAY } from '../../kit/time.ts'
 import { anyDuration, folder, numberWithin } from '../../program/config/checks.ts'
 import type { Config } from '../../program/config/config.ts'
-import { defineSettings } from '../../program/config/define-settings.ts'
+import { type BeforeChange, defineSettings } from '../../program/config/define-settings.ts'
 
 const WITHOUT = 'off'
+
+/** How often the newest scheduled backup is restored and compared, ms; after a failure the next one is a day later. */
+export const VERIFY_EVERY_MS = 7 * DAY
 
 /** What is set; scheduleOf has what holds. */
 export const backupSettings = defineSettings({
@@ -22,7 +25,7 @@ export const backupSettings = defineSettings({
       .optional()
       .describe('how many scheduled backups stay; unset: 7, in the data directory 2'),
   },
-  async beforeChange(deps, input) {
+  async beforeChange(deps, input): ReturnType<BeforeChange> {
     const { dir, keep } = scheduleOf(deps.config)
     if (dir === undefined) return undefined
     return (await import('./before-change.ts')).backUpBeforeChange(deps, { ...input, dir, keep })
@@ -38,14 +41,7 @@ export const backupSettings = defineSettings({
  * Returns which backups the daemon makes; `dir` is undefined for none, `keep` the number of files that stay. By default
  * (`isDefault`) they are weekly ones of the embedded Postgres, beside it, which nobody asked for: each is compared, and the mirror goes before.
  */
-export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databaseUrl'>): {
-  isDefault: boolean
-  dir: string | undefined
-  everyMs: number
-  /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
-  lookEveryMs: number
-  keep: number
-} {
+export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databaseUrl'>) {
   const { dir, everyMs, keep } = backupSettings.of(config)
   const isDefault = dir === undefined && config.databaseUrl === undefined
   const interval = everyMs ?? (isDefault ? 7 * DAY : DAY)
@@ -53,6 +49,7 @@ export function scheduleOf(config: Pick<Config, 'features' | 'dataDir' | 'databa
     isDefault,
     dir: isDefault ? join(config.dataDir, 'backups') : dir === WITHOUT ? undefined : dir,
     everyMs: interval,
+    /** how often the daemon looks whether one is due: a machine that is off at night is late by a day, not by weeks */
     lookEveryMs: Math.min(interval, DAY),
     keep: keep ?? (isDefault ? 2 : 7),
   }

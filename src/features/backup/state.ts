@@ -6,7 +6,7 @@ import { secretKeyPath } from '../../core/vault/key-file.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { orMissing } from '../../kit/files.ts'
 import type { DatabaseIdentity, ForeignFolder } from '../../kit/folders/folder-owner.ts'
-import { formatBytes, formatCount, quoteShell } from '../../kit/text.ts'
+import { countOf, formatBytes, quoteShell } from '../../kit/text.ts'
 import { DAY, formatAge, formatDuration } from '../../kit/time.ts'
 import { readWritableFolder } from '../../program/frame/findings/check-folder.ts'
 import {
@@ -25,7 +25,8 @@ import {
   warning,
 } from '../../program/frame/findings/finding.ts'
 import { defineGauges } from '../../program/frame/gauges.ts'
-import { scheduleOf } from './settings.ts'
+import type { FoundBackup } from './backup-folder.ts'
+import { scheduleOf, VERIFY_EVERY_MS } from './settings.ts'
 
 const SAID = 'doctor status page heartbeat message'
 const BACK_UP = 'musette backup DIR/by-hand.tar'
@@ -64,33 +65,30 @@ export const backupState: FeatureState = {
   },
   async findCopy(facts) {
     if (scheduleOf(facts.config).dir === undefined) return null
-    const { newest } = await facts.once(readNewest)
+    const { newest } = await facts.once(findBackups)
     return { done_at: newest?.doneAt ?? null, bytes: newest?.bytes ?? null }
   },
 }
 
-/** Finds the newest backup that lies in the folder now, whatever the runs say; `unreadable` is why the folder cannot be read. */
-async function readNewest({ config, identity }: Facts) {
-  const { dir } = scheduleOf(config)
-  if (dir === undefined) return { newest: undefined, unreadable: undefined }
-  const { line } = await identity()
-  const { readNewestBackup } = await import('./backup-folder.ts')
-  return await readNewestBackup({ dir, line }).then(
-    (newest) => ({ newest, unreadable: undefined }),
-    (error: unknown) => ({ newest: undefined, unreadable: errorLine(error) }),
-  )
-}
-
-/** Finds the same with the runs that make and verify backups. */
+/**
+ * Finds the runs that make and verify backups, and the newest backup that lies in the folder now, whatever the runs say; `unreadable` is
+ * why the folder cannot be read.
+ */
 async function findBackups(facts: Facts) {
   const { dir, isDefault } = scheduleOf(facts.config)
-  if (dir === undefined) return undefined
-  const { VERIFY_EVERY_MS: verifyEveryMs } = await import('./backup-folder.ts')
-  const { lineBeganAt } = await facts.identity()
-  const { newest, unreadable } = await facts.once(readNewest)
+  const { line, lineBeganAt } = await facts.identity()
+  const found: { newest?: FoundBackup | undefined; unreadable?: string } = {}
+  if (dir !== undefined) {
+    const { readNewestBackup } = await import('./backup-folder.ts')
+    try {
+      found.newest = await readNewestBackup({ dir, line })
+    } catch (error) {
+      found.unreadable = errorLine(error)
+    }
+  }
   const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
   const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
-  return { dir, isDefault, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs }
+  return { dir, isDefault, ...found, made, verified, lineBeganAt }
 }
 
 /** The daemon looks once a day whether the first one is due, half a day after the tables were made. */
@@ -98,10 +96,9 @@ const FIRST_WITHIN_MS = 2 * DAY
 
 /** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
 async function judgeBackups(facts: Facts): Promise<Finding[]> {
-  const backups = await facts.once(findBackups)
-  if (!backups) return []
   const { now, config } = facts
-  const { dir, isDefault, newest, unreadable, made, verified, lineBeganAt, verifyEveryMs } = backups
+  const { dir, isDefault, newest, unreadable, made, verified, lineBeganAt } = await facts.once(findBackups)
+  if (dir === undefined) return []
   const since = newest?.doneAt ?? null
   const of = (rule: Rule, found: string) => [
     makeFinding(rule, found, { since, DIR: dir, ...(newest && { FILE: newest.path }) }),
@@ -139,7 +136,7 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
     return of(RULES.backup_unproved, `${found}; ${last}`)
   }
   const unprovedMs = ageOf(verified.doneAt)
-  if (unprovedMs > 3 * verifyEveryMs) {
+  if (unprovedMs > 3 * VERIFY_EVERY_MS) {
     const found = `no backup was restored and compared for ${formatDuration(unprovedMs)}`
     return of(RULES.backup_unproved, `${found}, and one is due every week; ${last}`)
   }
@@ -161,10 +158,17 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
   const database = await mirror()
   if (listed.some(({ state }) => state !== 'ok') || 'reason' in database) return listed
   const { line } = await database.store.read(findIdentity)
-  const { readBackupFault } = await import('./scheduled-backup.ts')
-  const fault = await readBackupFault({ dir, line })
+  const { readBackupManifest, readNewestBackup } = await import('./backup-folder.ts')
+  const newest = await readNewestBackup({ dir, line })
+  const fault = newest && (await readBackupManifest(newest).then(() => undefined, errorLine))
   if (fault !== undefined)
-    return [problem('unexpected', fault, `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`)]
+    return [
+      problem(
+        'unexpected',
+        `${newest?.path} cannot be read: ${fault}`,
+        `musette backup ${quoteShell(`${dir}/by-hand.tar`)}`,
+      ),
+    ]
   const [backups, data] = [await stat(dir).catch(orMissing), await stat(dataDir).catch(orMissing)]
   if (!backups || !data || backups.dev !== data.dev) return listed
   // A backup on the disk of the embedded database is lost together with it; whoever sets no folder is told with the key.
@@ -178,9 +182,8 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
 
 /** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */
 async function findStatus(facts: Facts, finding: Finding | undefined) {
-  const backups = await facts.once(findBackups)
-  if (!backups) return null
-  const { dir, newest, unreadable, made, verified } = backups
+  const { dir, newest, unreadable, made, verified } = await facts.once(findBackups)
+  if (dir === undefined) return null
   const failure = unreadable === undefined ? made.errorCode : 'backup_file'
   const rule = finding?.rule
   const isFailed = rule && [RULES.backup_failed, RULES.backup_disk_full, RULES.backup_no_room].includes(rule)
@@ -200,20 +203,20 @@ async function readForeignBackups(
 ): Promise<ForeignFolder | undefined> {
   const { readBackupManifest, readBackupsOfOthers } = await import('./backup-folder.ts')
   const paths = await readBackupsOfOthers({ dir, line })
-  const [first] = paths
-  if (first === undefined) return undefined
-  const owners = await Promise.all(paths.map((path) => readBackupManifest({ path }).catch(() => undefined)))
-  const isEarlier = owners.every((manifest) => manifest?.database?.identity === identity)
-  const count = formatCount(paths.length)
-  const found = `${dir} also holds ${count} ${paths.length === 1 ? 'backup' : 'backups'} that this database does not count, verify or remove`
-  if (isEarlier) {
+  if (paths.length === 0) return undefined
+  const owners = await Promise.all(
+    paths.map(
+      async (path) => (await readBackupManifest({ path }).catch(() => undefined))?.database?.identity,
+    ),
+  )
+  const count = countOf(paths.length, 'backup', 'backups')
+  const found = `${dir} also holds ${count} that this database does not count, verify or remove`
+  if (owners.every((owner) => owner === identity)) {
     const why = 'of this database, but from before a restore or of another restore of it'
     return { found: `${found}, ${why}; remove them if not needed`, run: `ls -l ${quoteShell(dir)}` }
   }
-  const other = owners.find((manifest) => manifest?.database && manifest.database.identity !== identity)
-  const whose = other?.database
-    ? `of another database (identity ${other.database.identity})`
-    : 'of an unknown database'
+  const other = owners.find((owner) => owner !== undefined && owner !== identity)
+  const whose = other === undefined ? 'of an unknown database' : `of another database (identity ${other})`
   const own = quoteShell(`${dir}-${identity.slice(0, 8)}`)
   return {
     found: `${found}, ${whose}; give each database a folder of its own`,
@@ -238,10 +241,8 @@ export const backupGauges = defineGauges({
     },
   },
   async read(facts) {
-    const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
-    const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
     // Age and size are those of the actual file, not of its row.
-    const { newest } = await facts.once(readNewest)
+    const { newest, made, verified } = await facts.once(findBackups)
     return [
       {
         values: {

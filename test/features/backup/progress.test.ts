@@ -79,7 +79,7 @@ it('a backup and its restore show how many rows are copied, also in the middle o
     { log },
     {
       ...{ connectionString: target.url, archive: await openArchive(slowly()), signal },
-      progress: { store: to, onProgress: reading.onProgress },
+      onProgress: reading.onProgress,
     },
   )
   expectWhole(reading.shown)

@@ -13,8 +13,8 @@ import {
   removeOldBackups,
   removeUnfinished,
   scheduledName,
-  VERIFY_EVERY_MS,
 } from '../../../src/features/backup/backup-folder.ts'
+import { VERIFY_EVERY_MS } from '../../../src/features/backup/settings.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 async function* streamOf(...chunks: Buffer[]) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { formatCount } from '../../../kit/text.ts'
 
 /** The version of the archive's layout; restore reads this one only. */
 export const FORMAT = 1
@@ -47,6 +48,11 @@ export const anyManifestSchema = z.object({ format: z.int(), musette: z.string()
 /** Returns how many rows an archive holds. */
 export function countManifestRows({ tables }: Pick<Manifest, 'tables'>): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0)
+}
+
+/** Says for a person how much an archive holds. */
+export function describeContent({ tables }: Pick<Manifest, 'tables'>): string {
+  return `${tables.length} tables with ${formatCount(countManifestRows({ tables }))} rows`
 }
 
 /** Returns the name of a part of a table; parts count from 1. */

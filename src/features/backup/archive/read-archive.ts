@@ -1,4 +1,5 @@
 import { ConfigError, errorCode } from '../../../kit/errors.ts'
+import { parseIfJson } from '../../../kit/json.ts'
 import { damaged, newerBackup } from './backup-errors.ts'
 import {
   anyManifestSchema,
@@ -100,12 +101,7 @@ async function isContradicted(entry: Entry, rest: AsyncIterable<Entry>): Promise
 }
 
 function parseManifest(bytes: Buffer): Manifest {
-  let json: unknown
-  try {
-    json = JSON.parse(bytes.toString())
-  } catch (error) {
-    throw damaged(MANIFEST, error)
-  }
+  const json = parseIfJson(bytes.toString())
   const parsed = manifestSchema.safeParse(json)
   if (parsed.success) return parsed.data
   const other = anyManifestSchema.safeParse(json)

@@ -1,23 +1,21 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { copyIn } from '../../../core/store/copy.ts'
+import { copyIn, copyOut } from '../../../core/store/copy.ts'
 import { mapDatabaseError, sqlstateOf } from '../../../core/store/database-errors.ts'
-import { applyMigrations, withMigrationLock } from '../../../core/store/migrate.ts'
+import { applyMigrations, disableTriggers, withMigrationLock } from '../../../core/store/migrate.ts'
 import { findVersion, readMigrations } from '../../../core/store/migration/schema-version.ts'
-import type { Store } from '../../../core/store/store.ts'
+import { openStore } from '../../../core/store/store.ts'
 import { ConfigError, errorCode, MusetteError } from '../../../kit/errors.ts'
 import { type CopyProgress, watchCopy } from '../database/copy-progress.ts'
 import {
   analyzeTables,
-  digestTable,
   dropEmptyTables,
   lockEmptyTables,
   makeBeginLine,
-  prepareTables,
   setSequences,
 } from '../database/load-tables.ts'
-import { findColumns, quoteColumns } from '../database/tables.ts'
+import { findColumns, quoteColumns, quoteName } from '../database/tables.ts'
 import { damaged, newerBackup } from './backup-errors.ts'
 import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
@@ -38,11 +36,11 @@ export async function restoreBackup(
     compare?: boolean
     /** the folder of the migrations, for tests */
     folder?: string
-    /** shows how far it is; it takes a connection of this store */
-    progress?: { store: Pick<Store, 'read'>; onProgress: (now: CopyProgress) => void } | undefined
+    /** shows how far it is; it takes another connection */
+    onProgress?: ((now: CopyProgress) => void) | undefined
   },
 ): Promise<void> {
-  const { archive, progress } = input
+  const { archive } = input
   const known = await readMigrations(input.folder)
   const version = await blameDamage(input, () => checkVersion(archive.manifest, known))
   await withMigrationLock({ ...deps, ...input }, async (client) => {
@@ -55,7 +53,7 @@ export async function restoreBackup(
     await applyMigrations(client, { ...options, upTo: version })
     const digests = new Map<string, Hash>()
     if (input.compare) for (const { name } of archive.manifest.tables) digests.set(name, createHash('sha256'))
-    await blameDamage(input, () => loadTables(client, { archive, digests, progress }))
+    await blameDamage(input, () => loadTables(client, { ...deps, ...input, digests }))
     await archive.verify()
     await compareTables(client, archive.manifest, digests)
     await applyMigrations(client, options)
@@ -93,13 +91,9 @@ async function blameDamage<T>(
 /** Loads all tables; what of a table is loaded goes into its digest, if it has one. */
 async function loadTables(
   client: pg.ClientBase,
-  input: {
-    archive: Archive
-    digests: ReadonlyMap<string, Hash>
-    progress: Parameters<typeof restoreBackup>[1]['progress']
-  },
+  input: Parameters<typeof restoreBackup>[1] & { log: Logger; digests: ReadonlyMap<string, Hash> },
 ): Promise<void> {
-  const { archive, digests, progress } = input
+  const { archive, digests, onProgress, connectionString, log } = input
   const { tables, sequences, musette } = archive.manifest
   const known = await findColumns(client)
   for (const { name, columns } of tables) {
@@ -108,9 +102,14 @@ async function loadTables(
       : `the table ${name}`
     if (missing !== undefined) throw unknownBackup(musette, missing)
   }
-  const enableTriggers = await prepareTables(client, tables)
+  // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
+  // ones also for the sequences, because a setval is not taken back with its transaction.
+  await client.query(`TRUNCATE ${tables.map(({ name }) => quoteName(name)).join(', ')} RESTART IDENTITY`)
+  // The rows hold already what the triggers would write.
+  const enableTriggers = await disableTriggers(client)
   const total = countManifestRows({ tables })
-  const watch = progress && (await watchCopy(progress.store, client, { ...progress, total }))
+  const store = openStore({ log }, { connectionString, maxConnections: 1 })
+  const watch = onProgress && (await watchCopy(store, client, { onProgress, total }))
   try {
     for (const table of tables) {
       const bytes = digested(archive.tableBytes(table.name), digests.get(table.name))
@@ -120,6 +119,7 @@ async function loadTables(
     }
   } finally {
     await watch?.stop()
+    await store.close()
   }
   await setSequences(client, sequences)
   await enableTriggers()
@@ -141,8 +141,11 @@ async function compareTables(
   // Else a large table may be read from its middle on.
   await client.query('SET LOCAL synchronize_seqscans = off')
   for (const table of tables) {
-    const digest = digests.get(table.name)?.digest('hex')
-    if (digest && (await digestTable(client, table)) !== digest) {
+    const loaded = digests.get(table.name)?.digest('hex')
+    if (loaded === undefined) continue
+    const digest = createHash('sha256')
+    for await (const chunk of copyOut(client, quoteColumns(table)).chunks) digest.update(chunk)
+    if (digest.digest('hex') !== loaded) {
       const message = `the rows of ${table.name} are others in a restored database than in the backup, whose checksums are right; make a new backup, keep this one, and report it`
       throw new MusetteError('backup_differs', message)
     }

@@ -13,7 +13,6 @@ import { findForeignParts } from '../database/foreign-parts.ts'
 import {
   type BackupTable,
   findSequences,
-  lockForReading,
   quoteColumns,
   quoteName,
   tablesInOrder,
@@ -105,7 +104,9 @@ export async function writeBackup(
   let watch: CopyWatch | undefined
   try {
     return await deps.store.read(async (tx) => {
-      await lockForReading(tx, tables)
+      // Before any other query: all of them then see what a migration did before, and none changes a table until the end.
+      const names = tables.map(({ name }) => quoteName(name))
+      await tx.client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS SHARE MODE`)
       if (!older) await checkSchema(tx)
       const manifest = await findManifest(tx, tables, deps.now())
       const archive = archiveWriter(write, deps.now())

@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { copyOut } from '../../../core/store/copy.ts'
-import { disableTriggers, findTriggers } from '../../../core/store/migrate.ts'
 import { ConfigError, MusetteError } from '../../../kit/errors.ts'
-import { type BackupTable, findColumns, quoteColumns, quoteName, type SequenceState } from './tables.ts'
+import { findColumns, quoteName, type SequenceState } from './tables.ts'
 
 /** Tables with rows also where no account is, which are of no use to anybody later: the migrations and a daemon write them. */
 const WRITTEN_WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
@@ -21,11 +18,11 @@ export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
   const names = await findTableNames(client)
   if (names.length === 0) return
   await client.query(`LOCK TABLE ${names.map(quoteName).join(', ')} IN ACCESS EXCLUSIVE MODE`)
-  const filled: string[] = []
-  for (const name of names.filter((each) => !WRITTEN_WITHOUT_ACCOUNT.has(each))) {
-    const { rows } = await client.query(`SELECT FROM ${quoteName(name)} LIMIT 1`)
-    if (rows.length > 0) filled.push(name)
-  }
+  const each = names
+    .filter((name) => !WRITTEN_WITHOUT_ACCOUNT.has(name))
+    .map((name) => `(SELECT ${pg.escapeLiteral(name)} AS name FROM ${quoteName(name)} LIMIT 1)`)
+  const { rows } = await client.query<{ name: string }>(each.join(' UNION ALL '))
+  const filled = rows.map(({ name }) => name)
   if (filled.length === 0) return
   const message =
     `this database is not empty (${filled.slice(0, 3).join(', ')}${filled.length > 3 ? ', …' : ''} have rows), and a restore ` +
@@ -39,49 +36,28 @@ export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
  * `restore_schema_used` when others of the database depend on them.
  */
 export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
-  const { rows: views } = await client.query<{ name: string }>(
-    `SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname IN ('training', 'musette') AND c.relkind = 'v' AND c.relname <> 'lock_migration'`,
+  // Triggers need functions, and functions need the tables whose rows they take.
+  const { rows } = await client.query<{ text: string | null }>(
+    `WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname IN ('training', 'musette'))
+     SELECT 1 AS place, format('DROP TRIGGER %I ON %s', t.tgname, c.oid::regclass) AS text
+     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace IN (TABLE ours) AND NOT t.tgisinternal
+     UNION ALL
+     SELECT 2, 'DROP VIEW ' || string_agg(oid::regclass::text, ', ')
+     FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind = 'v' AND relname <> 'lock_migration'
+     UNION ALL
+     SELECT 3, 'DROP FUNCTION ' || string_agg(oid::regprocedure::text, ', ') FROM pg_proc WHERE pronamespace IN (TABLE ours)
+     UNION ALL
+     SELECT 4, 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
+     FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind IN ('r', 'p')
+     ORDER BY place`,
   )
-  const { rows: functions } = await client.query<{ name: string }>(
-    `SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-     WHERE n.nspname IN ('training', 'musette')`,
-  )
-  const names = await findTableNames(client)
-  const triggers = await findTriggers(client)
-  const sqlNames = (some: readonly string[]) => some.map(quoteName).join(', ')
   try {
-    if (views.length > 0) await client.query(`DROP VIEW ${sqlNames(views.map(({ name }) => name))}`)
-    // Triggers need functions, and functions need the tables whose rows they take.
-    for (const { name, table } of triggers) await client.query(`DROP TRIGGER ${name} ON ${table}`)
-    if (functions.length > 0)
-      await client.query(`DROP FUNCTION ${functions.map(({ name }) => name).join(', ')}`)
-    await client.query(`DROP TABLE ${sqlNames([...names, 'musette.migrations'])}`)
+    for (const { text } of rows) if (text !== null) await client.query(text)
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && error.code === '2BP01')) throw error
     const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
     throw new ConfigError('restore_schema_used', message)
   }
-}
-
-/**
- * Makes empty tables ready to be loaded in this transaction, and switches their triggers off: the rows hold already what those
- * would write. Returns the function that switches them on again.
- */
-export async function prepareTables(client: pg.ClientBase, tables: readonly BackupTable[]) {
-  const names = tables.map(({ name }) => quoteName(name))
-  // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
-  // ones also for the sequences, because a setval is not taken back with its transaction.
-  await client.query(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
-  return disableTriggers(client)
-}
-
-/** Computes the SHA-256 of all rows of a table in their loaded order, in COPY format. */
-export async function digestTable(client: pg.ClientBase, table: BackupTable): Promise<string> {
-  const digest = createHash('sha256')
-  const { chunks } = copyOut(client, quoteColumns(table))
-  for await (const chunk of chunks) digest.update(chunk)
-  return digest.digest('hex')
 }
 
 /** Sets the next numbers of identity columns of prepared tables. Throws MusetteError `sequence_missing`. */

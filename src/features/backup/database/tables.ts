@@ -3,7 +3,6 @@ import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 import * as schema from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
-import { MusetteError } from '../../../kit/errors.ts'
 
 /** A table as `schema.name`, and its columns without those that Postgres computes. */
 export type BackupTable = { name: string; columns: string[] }
@@ -11,22 +10,19 @@ export type BackupTable = { name: string; columns: string[] }
 /** An identity column's sequence; the value as text, because it may be too large for a number. */
 export type SequenceState = { name: string; last_value: string; is_called: boolean }
 
-type Declared = BackupTable & { references: string[] }
-
 /** Returns every table of this version, each after the tables that its foreign keys refer to. */
 export function tablesInOrder(): BackupTable[] {
-  let waiting = Object.values(schema).flatMap((table) => (is(table, PgTable) ? [declaredOf(table)] : []))
-  const placed: Declared[] = []
-  while (waiting.length > 0) {
-    const names = new Set(waiting.map(({ name }) => name))
-    const ready = waiting.filter((table) => !table.references.some((name) => names.has(name)))
-    if (ready.length === 0) {
-      throw new MusetteError('tables_cyclic', `store: foreign keys form a cycle: ${[...names].join(', ')}`)
-    }
-    placed.push(...ready)
-    waiting = waiting.filter((table) => !ready.includes(table))
+  const placed = new Map<PgTable, BackupTable>()
+  const place = (table: PgTable) => {
+    if (placed.has(table)) return
+    const { schema: schemaName, name, columns, foreignKeys } = getTableConfig(table)
+    const others = foreignKeys.map((key) => key.reference().foreignTable)
+    others.filter((other) => other !== table).forEach(place)
+    const ours = columns.filter(({ generated }) => generated === undefined)
+    placed.set(table, { name: `${schemaName}.${name}`, columns: ours.map((column) => column.name) })
   }
-  return placed.map(({ name, columns }) => ({ name, columns }))
+  for (const table of Object.values(schema)) if (is(table, PgTable)) place(table)
+  return [...placed.values()]
 }
 
 /** Finds the tables of this version as far as a database of an older one has them: no migration since 1.0.0 takes one away. */
@@ -48,16 +44,6 @@ export function quoteColumns({ name, columns }: BackupTable): string {
   return `${quoteName(name)} (${columns.map(pg.escapeIdentifier).join(', ')})`
 }
 
-/**
- * Locks tables so that no migration changes them until the transaction ends; all others go on. To be called first in a
- * transaction: what a migration did before that is then seen by all of its queries.
- */
-export async function lockForReading(tx: Tx, tables: readonly BackupTable[]): Promise<void> {
-  await tx.client.query(
-    `LOCK TABLE ${tables.map(({ name }) => quoteName(name)).join(', ')} IN ACCESS SHARE MODE`,
-  )
-}
-
 /** Finds the sequences of identity columns. Their values cover at least the rows of this transaction. */
 export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Promise<SequenceState[]> {
   const { rows: found } = await tx.client.query<{ name: string }>(
@@ -68,14 +54,11 @@ export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Pro
      ORDER BY 1`,
     [tables.map((table) => quoteName(table.name))],
   )
-  const states: SequenceState[] = []
-  for (const { name } of found) {
-    const { rows } = await tx.client.query<Omit<SequenceState, 'name'>>(
-      `SELECT last_value::text, is_called FROM ${quoteName(name)}`,
-    )
-    states.push(...rows.map((row) => ({ name, ...row })))
-  }
-  return states
+  const each = found.map(
+    ({ name }) =>
+      `SELECT ${pg.escapeLiteral(name)} AS name, last_value::text, is_called FROM ${quoteName(name)}`,
+  )
+  return (await tx.client.query<SequenceState>(each.join(' UNION ALL '))).rows
 }
 
 /**
@@ -92,18 +75,4 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
        AND c.oid IS DISTINCT FROM to_regclass('musette.migrations') ORDER BY 1`,
   )
   return new Map(rows.map(({ name, columns }) => [name, columns]))
-}
-
-function declaredOf(table: PgTable): Declared {
-  const { schema: schemaName, name, columns, foreignKeys } = getTableConfig(table)
-  const full = `${schemaName}.${name}`
-  const references = foreignKeys.map((key) => {
-    const target = getTableConfig(key.reference().foreignTable)
-    return `${target.schema}.${target.name}`
-  })
-  return {
-    name: full,
-    columns: columns.filter(({ generated }) => generated === undefined).map((column) => column.name),
-    references: references.filter((reference) => reference !== full),
-  }
 }

@@ -49,16 +49,13 @@ async function create(client: pg.ClientBase, name: string): Promise<void> {
 
 async function dropLeft(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT datname AS name FROM pg_database d WHERE datname ~ $1 AND pg_has_role(datdba, 'USAGE')
+    `SELECT datname AS name FROM pg_database d
+     WHERE substring(datname::text FROM $1::text)::bigint < $2::bigint AND pg_has_role(datdba, 'USAGE')
        AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`,
-    [`^${PREFIX}[0-9]+_[0-9a-f]+$`],
+    [`^${PREFIX}([0-9]{1,15})_[0-9a-f]+$`, Date.now() - LEFT_AFTER_MS],
   )
-  for (const { name } of rows) {
-    const madeAt = Number(name.slice(PREFIX.length).split('_')[0])
-    // Somebody may connect at this moment: then it is not left.
-    if (Date.now() - madeAt > LEFT_AFTER_MS)
-      await client.query(`DROP DATABASE ${name}`).catch(() => undefined)
-  }
+  // Somebody may connect at this moment: then it is not left.
+  for (const { name } of rows) await client.query(`DROP DATABASE ${name}`).catch(() => undefined)
 }
 
 async function onServer<T>(connectionString: string, work: (client: pg.ClientBase) => Promise<T>) {
