@@ -33,10 +33,8 @@ export type GuardedReader = {
   read(statement: GuardedStatement, signal?: AbortSignal): Promise<GuardedAnswer>
 }
 
-type Limits = { timeoutMs: number; maxRows: number; maxBytes: number; concurrency: number }
-
 /** Of 60 connections of the embedded server, and of the memory and processors of a small machine. */
-const LIMITS: Limits = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000_000, concurrency: 4 }
+const LIMITS = { timeoutMs: 20 * SECOND, maxRows: 2_000, maxBytes: 1_000_000, concurrency: 4 }
 /** After this the connection of a statement that was stopped is ended at the server: a block of code can ignore that it is cancelled. */
 const STOP_WITHIN_MS = SECOND
 /** Statements that wait for one of the places; more are refused. */
@@ -50,9 +48,9 @@ const MAX_WAITING = 32
  */
 export function makeGuardedReader(
   deps: { log: Logger; find: () => Promise<AssistantOptions> },
-  limits: Partial<Limits> = {},
+  limits: Partial<typeof LIMITS> = {},
 ): GuardedReader {
-  const all: Limits = { ...LIMITS, ...limits }
+  const all = { ...LIMITS, ...limits }
   const semaphore = makeSemaphore(all.concurrency)
   let pending = 0
   let login: Promise<Found> | undefined
@@ -104,7 +102,7 @@ const NEEDS_NEW_LOGIN: ReadonlySet<string> = new Set(['database_login_refused', 
 const CANCELLED = '57014'
 const SET_ZONE = `select set_config('TimeZone', min(timezone), true) from training.today having count(distinct timezone) = 1`
 
-type Input = GuardedStatement & { limits: Limits; signal: AbortSignal | undefined }
+type Input = GuardedStatement & { limits: typeof LIMITS; signal: AbortSignal | undefined }
 
 async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
   const { limits } = input

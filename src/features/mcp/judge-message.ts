@@ -4,6 +4,7 @@ import {
   isJSONRPCResponse,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
+import { isObject, parseIfJson } from '../../kit/json.ts'
 
 /** The answer of JSON-RPC to a message that is not a request; `id` is null where the request has none that can be read. */
 export type Refusal = {
@@ -23,12 +24,9 @@ export const VERSION_WITH_BATCHES = '2025-03-26'
  * neither a request nor a notification nor an answer is refused; a notification or an answer of a wrong form is dropped.
  */
 export function judgeText(text: string, version: string | undefined): Judged {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
+  const json = parseIfJson(text)
+  if (json === undefined)
     return refused(ProtocolErrorCode.ParseError, 'this is not JSON; send one message of JSON-RPC 2.0')
-  }
   if (!Array.isArray(json)) return { json, ...judgeMessage(json) }
   if (version !== VERSION_WITH_BATCHES)
     return refused(
@@ -64,7 +62,7 @@ function judgeMessage(message: unknown): Judged {
 }
 
 function refusalOf(message: unknown): Refusal | undefined {
-  if (typeof message !== 'object' || message === null || Array.isArray(message))
+  if (!isObject(message))
     return makeRefusal(ProtocolErrorCode.InvalidRequest, 'a message of JSON-RPC 2.0 is an object')
   const { params, ...rest }: { id?: unknown; params?: unknown } = message
   const isAnswer = !('method' in message) && ('result' in message || 'error' in message)

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebParts } from '../../program/frame/define-feature.ts'
 import { loginOptions } from './assistant-login.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
@@ -41,22 +40,14 @@ export async function registerAssistants(
         reply.raw.once('close', () => gone.abort())
         made ??= import('./http.ts').then((http) => http.httpServer({ log }, makeReader))
         const text = request.body as string | undefined
-        return sendResponse(reply, await (await made).fetch(toWebRequest(request), text, gone.signal))
+        return reply.send(await (await made).fetch(toWebRequest(request), text, gone.signal))
       },
     })
   })
 }
 
-function toWebRequest(request: FastifyRequest): Request {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(request.headers))
-    if (value !== undefined && !KEPT_BACK.has(name)) headers.set(name, String(value))
-  return new Request(new URL(request.url, 'http://localhost'), { method: request.method, headers })
-}
-
-function sendResponse(reply: FastifyReply, response: Response): FastifyReply {
-  reply.code(response.status)
-  for (const [name, value] of response.headers) reply.header(name, value)
-  if (!response.body) return reply.send()
-  return reply.send(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]))
+function toWebRequest({ headers, url, method }: FastifyRequest): Request {
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !KEPT_BACK.has(name))
+  const texts = kept.map(([name, value]): [string, string] => [name, String(value)])
+  return new Request(new URL(url, 'http://localhost'), { method, headers: texts })
 }
