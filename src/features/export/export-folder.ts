@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { ConfigError } from '../../kit/errors.ts'
 import {
   flushDirectory,
   openPlainFile,
+  orMissing,
   orNone,
   readPlainFile,
   renameDurably,
-  writeFlushed,
+  writeDurably,
 } from '../../kit/files.ts'
 import {
   claimFolderOrThrow,
@@ -18,6 +19,7 @@ import {
   OWNER_FILE,
   readForeign,
 } from '../../kit/folders/folder-owner.ts'
+import { parseIfJson } from '../../kit/json.ts'
 import { quoteShell } from '../../kit/text.ts'
 
 /** The manifest: it tells readers the content and the time of the export. */
@@ -158,10 +160,7 @@ export async function writeStaged(dir: string, path: string, pieces: AsyncIterab
  */
 export async function publish(dir: string, manifest: Manifest): Promise<void> {
   await createFolder(join(dir, STAGING))
-  const scratch = join(dir, STAGING, 'writing')
-  await rm(scratch, { force: true })
-  await writeFlushed(scratch, `${JSON.stringify(manifest, undefined, 1)}\n`, 0o600)
-  await renameDurably(scratch, join(dir, STAGING, MANIFEST))
+  await writeDurably(join(dir, STAGING, MANIFEST), `${JSON.stringify(manifest, undefined, 1)}\n`)
   await publishStaged(dir)
 }
 
@@ -215,12 +214,10 @@ async function createFolder(path: string): Promise<void> {
 const readStaged = (dir: string) => readManifest(join(dir, STAGING, MANIFEST))
 
 async function readManifest(path: string): Promise<Manifest | undefined> {
-  try {
-    return manifestSchema.parse(JSON.parse(String(await readPlainFile(path))))
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    if (!(error instanceof SyntaxError || error instanceof z.ZodError)) throw error
-    const message = `${path} is not as musette wrote it; remove the folder, and the next export writes all of it`
-    throw new ConfigError('not_an_export', message, { cause: error })
-  }
+  const text = await readPlainFile(path).catch(orMissing)
+  if (text === undefined) return undefined
+  const { data, error } = manifestSchema.safeParse(parseIfJson(String(text)))
+  if (data) return data
+  const message = `${path} is not as musette wrote it; remove the folder, and the next export writes all of it`
+  throw new ConfigError('not_an_export', message, { cause: error })
 }

@@ -130,11 +130,8 @@ function escapeAccount(name: string, names: ReadonlySet<string>): string {
   return hasTwin ? safe.replace(/[A-Z]|[^\0-\x7f]/gu, percent) : safe
 }
 
-function percent(character: string): string {
-  return [...Buffer.from(character)]
-    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-    .join('')
-}
+const percent = (character: string) =>
+  Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '%$&')
 
 /** A kept FIT file or answer of the service: its account, time and name. */
 type KeptFile = {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker as Thread } from 'node:worker_threads'
 import { errorLine, TransientError } from '../../../kit/errors.ts'
@@ -18,37 +19,30 @@ export function openEncoderThread(script = SCRIPT): EncoderThread {
   // Without the flags of this process, which may name loaders for TypeScript.
   // A group lives for a moment: with more room for young objects its texts would only be collected later, at 40 MB more.
   const thread = new Thread(script, { execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 16 } })
-  let died: TransientError | undefined
-  let waiting: { resolve: (encoded: EncodedGroup) => void; reject: (error: unknown) => void } | undefined
+  const ended = new AbortController()
   const end = (why: string, cause?: unknown) => {
     const message = `the thread that encodes the export ended (${why}); the last export is still there; run it again: musette export --all --format parquet --to DIR`
-    died ??= new TransientError('encoder_died', message, { cause })
-    waiting?.reject(died)
-    waiting = undefined
+    ended.abort(new TransientError('encoder_died', message, { cause }))
   }
-  thread.on('message', (encoded: EncodedGroup) => {
-    waiting?.resolve(encoded)
-    waiting = undefined
-  })
   thread.on('error', (error) => end(errorLine(error), error))
   thread.on('exit', (code) => end(`exit code ${code}`))
   return {
-    encode: (group) =>
-      new Promise((resolve, reject) => {
-        if (died) throw died
-        waiting = { resolve, reject }
-        const arrays = group.parts.flatMap(({ columns }) =>
-          columns.flatMap(({ values, nulls, utf8 }) => [
-            nulls,
-            ...(utf8 ? [utf8.bytes, utf8.ends] : []),
-            ...(Array.isArray(values) ? [] : [values]),
-          ]),
-        )
-        thread.postMessage(
-          group,
-          arrays.map(({ buffer }) => buffer as ArrayBuffer),
-        )
-      }),
+    async encode(group) {
+      ended.signal.throwIfAborted()
+      const arrays = group.parts.flatMap(({ columns }) =>
+        columns.flatMap(({ values, nulls, utf8 }) => [
+          nulls,
+          ...(utf8 ? [utf8.bytes, utf8.ends] : []),
+          ...(Array.isArray(values) ? [] : [values]),
+        ]),
+      )
+      thread.postMessage(
+        group,
+        arrays.map(({ buffer }) => buffer as ArrayBuffer),
+      )
+      const [encoded] = await once(thread, 'message', ended).catch(() => Promise.reject(ended.signal.reason))
+      return encoded as EncodedGroup
+    },
     close: async () => void (await thread.terminate()),
   }
 }

@@ -1,21 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
-import {
-  activities,
-  activityMeasures,
-  changes,
-  fitDevices,
-  fitFields,
-  fitFiles,
-  fitLaps,
-  fitMessages,
-  fitRecords,
-  fitSessions,
-  powerCurves,
-  trainingInfo,
-  uploads,
-  workoutSets,
-  workouts,
-} from '../../../core/store/schema/index.ts'
+import * as schema from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 import { findSamplePages, SAMPLE_COLUMNS } from './export-rows.ts'
 import { columnsOf, type ExportColumn, findColumnPages, makeSelection } from './exported-columns.ts'
@@ -126,7 +110,7 @@ const SAMPLES = {
 /** Every table but samples, by its name. */
 const PLAIN: Readonly<Record<string, PlainTable>> = {
   activities: {
-    columns: selected('v', columnsOf(activities, OF_FETCHING)),
+    columns: selected('v', columnsOf(schema.activities, OF_FETCHING)),
     from: 'training.activities v',
     year: YEAR,
     order: 'v.started_at, v.activity_id',
@@ -135,7 +119,10 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     columns: [
       ...OWNER,
       { name: 'started_at_local', type: 'wall_clock', from: 'v' },
-      ...selected('c', columnsOf(powerCurves, ['activity_id', 'account_id', 'season', 'started_at_local'])),
+      ...selected(
+        'c',
+        columnsOf(schema.powerCurves, ['activity_id', 'account_id', 'season', 'started_at_local']),
+      ),
     ],
     from: 'training.activities v join training.power_curves c using (activity_id)',
     year: YEAR,
@@ -149,7 +136,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     columns: [
       ...OWNER,
       { name: 'started_at_local', type: 'wall_clock', from: 'v' },
-      ...selected('m', columnsOf(activityMeasures, ['activity_id', 'account_id'])),
+      ...selected('m', columnsOf(schema.activityMeasures, ['activity_id', 'account_id'])),
     ],
     from: 'training.activities v join training.ride_measures m using (activity_id)',
     year: YEAR,
@@ -166,42 +153,42 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     order: 'r.observed_at, v.activity_id',
   },
   training_info: {
-    columns: selected('v', columnsOf(trainingInfo)),
+    columns: selected('v', columnsOf(schema.trainingInfo)),
     from: 'training.training_info v',
     year: INFO_YEAR,
     order: 'v.observed_at',
   },
   uploads: {
-    columns: selected('u', columnsOf(uploads, OF_SENDING)),
+    columns: selected('u', columnsOf(schema.uploads, OF_SENDING)),
     from: 'training.uploads u join training.accounts v using (account_id)',
     year: FILE_YEAR,
     order: 'u.seen_at, u.content_id',
   },
-  fit_files: ofFile(fitFiles, 'fit_files', 'v.started_at'),
-  fit_sessions: ofFile(fitSessions, 'fit_sessions'),
-  fit_laps: ofFile(fitLaps, 'fit_laps'),
-  fit_devices: ofFile(fitDevices, 'fit_devices'),
-  fit_fields: ofFile(fitFields, 'fit_fields'),
-  fit_records: ofFileKey(fitRecords, 'fit_records', {
+  fit_files: ofFile(schema.fitFiles, 'fit_files', 'v.started_at'),
+  fit_sessions: ofFile(schema.fitSessions, 'fit_sessions'),
+  fit_laps: ofFile(schema.fitLaps, 'fit_laps'),
+  fit_devices: ofFile(schema.fitDevices, 'fit_devices'),
+  fit_fields: ofFile(schema.fitFields, 'fit_fields'),
+  fit_records: ofFileKey(schema.fitRecords, 'fit_records', {
     month: FILE_MONTH,
     where: ' and v.records > 0',
     rows: 'sum(v.records)',
   }),
-  fit_messages: ofFileKey(fitMessages, 'fit_messages', { where: '', rows: 'count(*)' }),
+  fit_messages: ofFileKey(schema.fitMessages, 'fit_messages', { where: '', rows: 'count(*)' }),
   workouts: {
-    columns: selected('w', columnsOf(workouts, ['account_id', 'updated_at'])),
+    columns: selected('w', columnsOf(schema.workouts, ['account_id', 'updated_at'])),
     from: OF_WORKOUTS,
     year: 'null::int',
     order: 'w.path, w.base_url',
   },
   workout_sets: {
-    columns: selected('v', columnsOf(workoutSets, ['account_id', 'resolved_at'])),
+    columns: selected('v', columnsOf(schema.workoutSets, ['account_id', 'resolved_at'])),
     from: 'training.workout_sets v',
     year: 'null::int',
     order: 'v.path, v.position',
   },
   changes: {
-    columns: selected('c', columnsOf(changes, ['account_id', 'transaction_id'])),
+    columns: selected('c', columnsOf(schema.changes, ['account_id', 'transaction_id'])),
     from: OF_CHANGES,
     year: yearOf('c.at'),
     order: 'c.change_id',
