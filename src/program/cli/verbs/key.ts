@@ -69,16 +69,14 @@ export const keyRotateVerb = defineVerb({
     const { rotateKey } = await import('../../app/key-rotation.ts')
     const rotation = await rotateKey(app, { to })
     print(sentenceOf(rotation))
-    print(backupsOf(rotation))
+    const kept = rotation.old ? `, which is kept in ${rotation.old}` : ''
+    print(
+      `backups made before this hold logins sealed with the old key${kept}${kept === '' ? ':' : ';'} put a copy of that with them, or make a new backup; run: musette backup FILE`,
+    )
     for (const { message } of rotation.unreadable) note(`musette: ${message}`)
     return rotation.unreadable.length > 0 ? EXIT.partial : EXIT.done
   },
 })
-
-function backupsOf({ old }: Rotation): string {
-  const kept = old ? `, which is kept in ${old}; put a copy of that` : ': put a copy of that'
-  return `backups made before this hold logins sealed with the old key${kept} with them, or make a new backup; run: musette backup FILE`
-}
 
 function sentenceOf({ logins, path, byHand }: Rotation): string {
   const count = logins === 1 ? '1 login is' : `${logins} logins are`
