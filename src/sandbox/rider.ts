@@ -63,22 +63,16 @@ export type Activity = NewActivity & {
 }
 
 /** Makes a rider with a history that ends the day before `todayMs` (midnight UTC). */
-export function makeRider(input: {
-  username: string
-  password: string
-  seed: number
-  activities: number
-  longestActivitySeconds: number
-  todayMs: number
-  home: Home
-}): Rider {
-  const { username, password, seed, longestActivitySeconds, todayMs, home } = input
-  const body = bodyOf(seed)
+export function makeRider(
+  input: Parameters<typeof planHistory>[0] & { username: string; password: string },
+): Rider {
+  const { username, password, todayMs, home } = input
+  const body = bodyOf(input.seed)
   const prefix = username === 'rider' ? 'own' : `o${username.slice(0, 2)}`
   const workouts = datedWorkouts(OWN_WORKOUTS, todayMs - 30 * DAY)
   for (const workout of workouts) workout.path = workout.path.replace('own', prefix)
   const rider: Rider = { username, home, password, body, activities: new Map(), workouts }
-  const plans = planHistory({ seed, count: input.activities, longestActivitySeconds, todayMs, home })
+  const plans = planHistory(input)
   let loads = makeLoads(body.daily)
   let atMs = plans[0]?.startMs ?? todayMs
   for (const { kind, running, indoor, ...known } of plans) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { answerActivity, answerActivityList } from './api/activity-answers.ts'
 import { answerTrainingInfo, answerWorkoutDownload } from './api/training-info-answer.ts'
 import { answerUpload } from './api/upload-answer.ts'
@@ -37,8 +38,7 @@ export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}
   server.on('clientError', (_error, socket) => socket.destroy())
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
-  place.port = typeof address === 'object' && address ? address.port : 0
+  place.port = (server.address() as AddressInfo).port
   place.url = `http://127.0.0.1:${place.port}`
   return {
     ...place,

@@ -37,17 +37,15 @@ const SECOND_HOME = 'Pacific/Auckland'
 export function newWorld(options: WorldOptions) {
   const { activities = 150, longestActivitySeconds = Number.POSITIVE_INFINITY, seed = 1 } = options
   const { clients = [], now = () => new Date() } = options
-  const settings: Settings = {
-    ...SETTINGS,
-    sample_delay_ms: options.sampleDelayMs ?? SETTINGS.sample_delay_ms,
-    access_token_seconds: options.accessTokenSeconds ?? SETTINGS.access_token_seconds,
-  }
+  const settings = settingsSchema.parse({
+    sample_delay_ms: options.sampleDelayMs,
+    access_token_seconds: options.accessTokenSeconds,
+  })
   const todayMs = Math.floor(now().getTime() / DAY) * DAY
-  const rider = (username: string, seed: number, activities: number, home: Home) =>
-    [
-      username,
-      makeRider({ username, password: username, seed, activities, longestActivitySeconds, todayMs, home }),
-    ] as const
+  const rider = (username: string, seed: number, count: number, home: Home) => {
+    const history = { seed, count, longestActivitySeconds, todayMs, home }
+    return [username, makeRider({ username, password: username, ...history })] as const
+  }
   return {
     now: () => new Date(now().getTime() + settings.clock_skew_ms),
     settings,
@@ -97,52 +95,42 @@ export function findWorkout(world: World, path: string): Workout | undefined {
 /** The settings of the sandbox's behaviour (PATCH /_sandbox/settings). Times in ms unless named otherwise. */
 export const settingsSchema = z.strictObject({
   /** The number of newest activities that the list keeps; null for all. */
-  list_cap: z.number().int().positive().nullable(),
+  list_cap: z.number().int().positive().nullable().default(null),
   /** Start dates: in UTC, as in every published answer; in UTC in the list and with a zone in the detail; or with a zone in both. */
-  dates: z.enum(['utc', 'detail', 'zone']),
+  dates: z.enum(['utc', 'detail', 'zone']).default('utc'),
   /** How long after an upload the samples are ready. */
-  sample_delay_ms: z.number().int().nonnegative(),
+  sample_delay_ms: z.number().int().nonnegative().default(2_000),
   /** The answer to the same bytes again: a second path that vanishes after the delay, a refusal, or the first path. */
-  duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']),
+  duplicate_uploads: z.enum(['twin', 'refuse', 'same-path']).default('twin'),
   /** A used refresh token ends the whole grant. */
-  reuse_revokes_grant: z.boolean(),
-  access_token_seconds: z.number().int().positive(),
-  /** How long a refresh token lives. */
-  refresh_token_seconds: z.number().int().positive(),
+  reuse_revokes_grant: z.boolean().default(false),
+  /** A week (service document, Limits). */
+  access_token_seconds: z
+    .number()
+    .int()
+    .positive()
+    .default((7 * DAY) / SECOND),
+  /** How long a refresh token lives; two weeks is the default of the service's library. */
+  refresh_token_seconds: z
+    .number()
+    .int()
+    .positive()
+    .default((14 * DAY) / SECOND),
   /** Shifts the Date header and every time of the service. */
-  clock_skew_ms: z.number().int(),
+  clock_skew_ms: z.number().int().default(0),
   /** The delay of every answer. */
-  latency_ms: z.number().int().nonnegative(),
+  latency_ms: z.number().int().nonnegative().default(0),
   /** How long a request's body may take. */
-  body_timeout_ms: z.number().int().positive(),
+  body_timeout_ms: z.number().int().positive().default(30_000),
   /** Power and distance come as texts in every tenth sample. */
-  number_texts: z.boolean(),
+  number_texts: z.boolean().default(false),
   /** Entries of the workout lists with the fields of the document, of published captures (no `last_modified`), or all. */
-  workout_dialect: z.enum(['both', 'document', 'capture']),
+  workout_dialect: z.enum(['both', 'document', 'capture']).default('both'),
   /** The workout of the day; `auto` follows the day of the week. */
-  wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']),
+  wotd_type: z.enum(['auto', 'None', 'Forecast', 'Scheduled']).default('auto'),
 })
 
 export type Settings = z.infer<typeof settingsSchema>
-
-/** The settings of a new world. */
-const SETTINGS: Settings = {
-  list_cap: null,
-  dates: 'utc',
-  sample_delay_ms: 2_000,
-  duplicate_uploads: 'twin',
-  reuse_revokes_grant: false,
-  /** A week (service document, Limits). */
-  access_token_seconds: (7 * DAY) / SECOND,
-  /** Two weeks, the default of the service's library. */
-  refresh_token_seconds: (14 * DAY) / SECOND,
-  clock_skew_ms: 0,
-  latency_ms: 0,
-  body_timeout_ms: 30_000,
-  number_texts: false,
-  workout_dialect: 'both',
-  wotd_type: 'auto',
-}
 
 /** Makes counts of what is requested from now on; requests by method and route pattern. */
 export function makeCounts() {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SavedWorkout } from '../../core/store/workout-rows.ts'
 import { makeFileStem } from '../../kit/folders/file-name.ts'
+import { escapeMarkup } from '../../kit/text.ts'
 import { type Repeated, type Step, stepsOf } from '../../program/frame/workout-steps.ts'
 import { formatFitWorkout } from './fit-workout.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
@@ -17,22 +18,15 @@ export function formatWorkout(workout: SavedWorkout, format: WorkoutFileFormat):
   if ('problem' in listed) return listed
   const { steps, sets } = listed
   if (format === 'fit') return { content: formatFitWorkout(workout, sets) }
-  if (format === 'erg')
-    return {
-      content: formatCourse(workout, steps, {
-        unit: 'WATTS',
-        ofWatts: (watts) => String(Math.round(watts * 100) / 100),
-      }),
-    }
-  const { ftp } = workout
   if (format === 'json') return { content: formatJson(workout, steps) }
+  const roundWatts = (watts: number) => String(Math.round(watts * 100) / 100)
+  if (format === 'erg') return { content: formatCourse(workout, steps, 'WATTS', roundWatts) }
+  const { ftp, path } = workout
   if (ftp === null || !(ftp > 0))
-    return {
-      problem: `the FTP of workout ${workout.path} is not known, and its ${format} file holds shares of it`,
-    }
+    return { problem: `the FTP of workout ${path} is not known, and its ${format} file holds shares of it` }
   if (format === 'zwo') return { content: formatZwo({ ...workout, sets, ftp }) }
-  const ofWatts = (watts: number) => ((100 * watts) / ftp).toFixed(4)
-  return { content: formatCourse(workout, steps, { unit: 'PERCENT', ofWatts }) }
+  const shareOf = (watts: number) => ((100 * watts) / ftp).toFixed(4)
+  return { content: formatCourse(workout, steps, 'PERCENT', shareOf) }
 }
 
 function formatJson({ path, name, description, ftp }: SavedWorkout, steps: readonly Step[]): string {
@@ -48,7 +42,8 @@ function formatJson({ path, name, description, ftp }: SavedWorkout, steps: reado
 function formatCourse(
   workout: SavedWorkout,
   steps: readonly Step[],
-  { unit, ofWatts }: { unit: 'WATTS' | 'PERCENT'; ofWatts(watts: number): string },
+  unit: 'WATTS' | 'PERCENT',
+  ofWatts: (watts: number) => string,
 ): string {
   let seconds = 0
   const data: string[] = []
@@ -126,13 +121,9 @@ function formatZwo({
   ].join('\n')
 }
 
-const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
-
 /** Escapes markup and removes characters that XML forbids. */
 function escapeXml(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
-    .replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
+  return escapeMarkup(text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
 }
 
 /** A file to write, named `<stem>.<format>`, or `<stem> (2).<format>` where the first is not ours. */
@@ -150,6 +141,7 @@ export function makeWorkoutFiles(
   input: { formats: readonly WorkoutFileFormat[]; taken?: readonly string[] },
 ): WorkoutFiles {
   const counts = new Map<string, number>()
+  const plainStemOf = ({ name, path }: SavedWorkout) => makeFileStem(name, path)
   for (const stem of [...(input.taken ?? []), ...workouts.map(plainStemOf)])
     counts.set(foldName(stem), (counts.get(foldName(stem)) ?? 0) + 1)
   const files: WorkoutFiles = { wanted: [], problems: [], kept: [] }
@@ -174,8 +166,4 @@ export function makeWorkoutFiles(
 /** Returns a name as file systems that ignore case compare it. */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase()
-}
-
-function plainStemOf({ name, path }: SavedWorkout): string {
-  return makeFileStem(name, path)
 }

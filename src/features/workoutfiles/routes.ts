@@ -20,26 +20,15 @@ export function registerWorkouts(server: FastifyInstance, app: Pick<App, 'store'
     `/workouts/:account(^\\d{1,9}$).:format(^(?:${WORKOUT_FORMATS.join('|')})$)`,
     { schema: BY_PATH },
     async (request, reply) => {
-      const { account, format } = request.params
-      const { path } = request.query
-      const file = await findFile(app, { accountId: Number(account), path, format })
-      return file ? sendFile(reply, file) : reply.callNotFound()
+      const { account: accountId, format } = request.params
+      const saved = await app.store.read(async (tx) => {
+        const account = await findAccountById(tx, Number(accountId))
+        return account ? findSavedWorkouts(tx, account) : []
+      })
+      const chosen = saved.filter(({ path }) => path === request.query.path)
+      const [file] = makeWorkoutFiles(chosen, { formats: [format] }).wanted
+      if (!file) return reply.callNotFound()
+      return sendFile(reply, { name: `${file.stem}.${format}`, content: file.content })
     },
   )
-}
-
-/** Finds the file of an account's workout in a format, with its name in a folder. */
-async function findFile(
-  { store }: Pick<App, 'store'>,
-  { accountId, path, format }: { accountId: number; path: string; format: WorkoutFileFormat },
-) {
-  const saved = await store.read(async (tx) => {
-    const account = await findAccountById(tx, accountId)
-    return account ? findSavedWorkouts(tx, account) : []
-  })
-  const { wanted } = makeWorkoutFiles(
-    saved.filter((workout) => workout.path === path),
-    { formats: [format] },
-  )
-  return wanted[0] && { name: `${wanted[0].stem}.${format}`, content: wanted[0].content }
 }

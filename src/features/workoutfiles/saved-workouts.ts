@@ -5,7 +5,7 @@ import { findSavedWorkouts, type SavedWorkout } from '../../core/store/workout-r
 import { ConfigError } from '../../kit/errors.ts'
 import { accountNamed, type LocalApp } from '../../program/app/local-app.ts'
 import { makeWorkoutLines } from '../../program/frame/workout-steps.ts'
-import { formatWorkout, makeWorkoutFiles } from './format-workout.ts'
+import { foldName, formatWorkout, makeWorkoutFiles } from './format-workout.ts'
 import { workoutfilesSettings } from './settings.ts'
 import { systemCode, updateFolder } from './workout-folder.ts'
 import type { WorkoutFileFormat } from './workout-formats.ts'
@@ -80,9 +80,9 @@ export async function exportWorkouts(
 }
 
 function chooseWorkout(workouts: readonly SavedWorkout[], name: string): SavedWorkout {
-  const fold = (text: string) => text.normalize('NFC').toLowerCase().trim()
+  const fold = (text: string | null) => foldName(text ?? '').trim()
   const byPath = workouts.find(({ path }) => path === name)
-  const named = byPath ? [byPath] : workouts.filter((workout) => fold(workout.name ?? '') === fold(name))
+  const named = byPath ? [byPath] : workouts.filter((workout) => fold(workout.name) === fold(name))
   const [workout] = named
   if (!workout)
     throw new ConfigError('no_workout', `there is no workout "${name}"; run: musette workout list`)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { escapeMarkup } from '../../kit/text.ts'
 import type { Auth } from './auth.ts'
 import { contentPolicy } from './security-headers.ts'
 
@@ -67,22 +68,18 @@ function sendPage(reply: FastifyReply, content: string) {
 /** Renders the form; `next` is the path to go to afterwards, `problem` the fault of the last attempt. */
 function renderLogin(next: string, root: string, problem?: string): string {
   const alert = problem ? `<p role="alert">${problem}</p>` : ''
-  return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeHtml(next)}">
+  return `${alert}<form method="post" action="${root}/login"><input type="hidden" name="next" value="${escapeMarkup(next)}">
 <input type="text" name="username" value="musette" autocomplete="username" hidden>
 <label for="token">Token</label><input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button>Sign in</button></form><p>It is the value of <code>MUSETTE_HTTP_TOKEN</code> on the machine where musette runs.</p>`
 }
 
 function renderLogout(next: string, root: string): string {
-  return `<p>You are signed in. <a href="${root}${escapeHtml(next)}">Go on</a></p>
+  return `<p>You are signed in. <a href="${root}${escapeMarkup(next)}">Go on</a></p>
 <form method="post" action="${root}/logout"><button>Sign out</button></form>`
 }
 
 /** Returns `next` if it is a path of this site, else `/`: a login must not lead to another site. */
 function ownPath(next: unknown): string {
   return typeof next === 'string' && /^\/(?![/\\])[\w/.~%-]*(\?[\w/.~%=&-]*)?$/.test(next) ? next : '/'
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -53,11 +53,10 @@ export const answerActivity: RiderAnswer = ({ world, rider }, request, params) =
   if (activity.broken === '500') return refuse(500, 'this activity cannot be shown')
   const withSamples = request.query.get('include_session_data') === '1'
   const ready = hasSamples(activity, nowMs)
-  const texts = world.settings.number_texts
-  const { dates } = world.settings
-  const key = [rider.username, activity.path, activity.revision, withSamples, ready, texts, dates].join('/')
-  const body = cachedBody(world, key, () =>
-    writeJson(makeActivityDetail(activity, { nowMs, withSamples, texts, dates })),
+  const { settings } = world
+  const made = [rider.username, activity.path, activity.revision, withSamples, ready]
+  const body = cachedBody(world, [...made, settings.number_texts, settings.dates].join('/'), () =>
+    writeJson(makeActivityDetail(activity, { nowMs, withSamples, settings })),
   )
   return json(200, breakBody(activity, body))
 }
@@ -87,10 +86,10 @@ function readSeconds(request: Request, name: string): number | undefined {
  */
 export function makeActivityDetail(
   activity: Activity,
-  input: { nowMs: number; withSamples: boolean; texts: boolean; dates: Settings['dates'] },
+  input: { nowMs: number; withSamples: boolean; settings: Settings },
 ) {
   const named = { success: true, name: activity.name, description: activity.description }
-  const isZoneSent = activity.isZoneSent || input.dates !== 'utc'
+  const isZoneSent = activity.isZoneSent || input.settings.dates !== 'utc'
   const startDate = makeStartDate(activity.startMs, isZoneSent ? activity.zone : UTC)
   if (!hasSamples(activity, input.nowMs)) {
     // PHP writes an empty object as a list.
@@ -114,7 +113,7 @@ export function makeActivityDetail(
   const samples = makeSamples(scored, {
     seed: activity.seed,
     plain: activity.source.kind === 'file',
-    texts: input.texts,
+    texts: input.settings.number_texts,
     extra: activity.sampleExtra,
   })
   return { ...named, session_data: samples, summary }

@@ -1,8 +1,9 @@
+import { escapeMarkup } from '../../kit/text.ts'
 import { DAY } from '../../kit/time.ts'
 import { freshnessOf, type Load, type Signature, totalOf } from '../athlete/fitness-model.ts'
-import { resolveSets, type Workout, type WorkoutSet } from '../athlete/workout-designs.ts'
+import { resolveSets, type Workout } from '../athlete/workout-designs.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
-import { escapeMarkup, json, makeReply, refuse } from '../http/reply.ts'
+import { json, makeReply, refuse } from '../http/reply.ts'
 import { loadsAt, type Rider, riderSignature } from '../rider.ts'
 import { findWorkout, type World } from '../world.ts'
 
@@ -73,10 +74,16 @@ function withTotal(load: Load) {
 function formatErg(workout: Workout, signature: Signature): string {
   let minutes = 0
   const lines: string[] = []
-  for (const step of stepsOf(resolveSets(workout, signature))) {
-    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
-    minutes += step.seconds / 60
-    lines.push(`${minutes.toFixed(2)}\t${Math.round(step.watts)}`)
+  const ride = (watts: number, seconds: number) => {
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(watts)}`)
+    minutes += seconds / 60
+    lines.push(`${minutes.toFixed(2)}\t${Math.round(watts)}`)
+  }
+  for (const set of resolveSets(workout, signature)) {
+    for (let i = 0; i < set.interval_count; i++) {
+      ride(set.power, set.duration)
+      if (set.power_rest !== undefined) ride(set.power_rest, set.duration_rest ?? 0)
+    }
   }
   return [
     '[COURSE HEADER]',
@@ -118,15 +125,4 @@ function formatZwo(workout: Workout, signature: Signature): string {
     '</workout_file>',
     '',
   ].join('\n')
-}
-
-function stepsOf(sets: WorkoutSet[]): Array<{ watts: number; seconds: number }> {
-  return sets.flatMap((set) =>
-    Array.from({ length: set.interval_count }, () => [
-      { watts: set.power, seconds: set.duration },
-      ...(set.power_rest === undefined || set.duration_rest === undefined
-        ? []
-        : [{ watts: set.power_rest, seconds: set.duration_rest }]),
-    ]).flat(),
-  )
 }

@@ -8,19 +8,7 @@ import { drawKindName, type RideKind } from './ride-kinds.ts'
 export type Zone = { style: 1 | 2 | 3; name: string }
 
 /** One activity of the past, before its samples are simulated. */
-export type PlannedActivity = {
-  path: string
-  seed: string
-  startMs: number
-  seconds: number
-  kind: RideKind
-  running: boolean
-  indoor: boolean
-  activityType: string
-  zone: Zone
-  name: string
-  description: string | null
-}
+export type PlannedActivity = ReturnType<typeof planOne>
 
 /** About three years, ending with yesterday. */
 const HISTORY_MS = 3 * 365 * DAY
@@ -91,7 +79,7 @@ function moveHome({ startMs, zone }: PlannedActivity, home: Home): Pick<PlannedA
   }
 }
 
-function planOne(place: { seed: string; from: number; room: number }, random: Random): PlannedActivity {
+function planOne(place: { seed: string; from: number; room: number }, random: Random) {
   const dayStart = drawDay(place, random)
   const weekday = new Date(dayStart).getUTCDay()
   const weekend = weekday === 0 || weekday === 6

@@ -98,22 +98,11 @@ export function datedWorkouts(designs: readonly Design[], newestMs: number): Wor
   return designs.map((design, i) => ({ ...design, modifiedMs: newestMs - i * DAY, deleted: false }))
 }
 
-/** A set entry of a workout definition: watts and seconds. */
-export type WorkoutSet = {
-  name: string
-  index: number
-  power: number
-  duration: number
-  power_rest?: number
-  duration_rest?: number
-  interval_count: number
-}
-
 /**
- * Resolves a workout for a signature (GET /oauth/workout/<path>). An interval with a target of available power ends when that has fallen
+ * Resolves a workout for a signature (GET /oauth/workout/<path>) into its sets, in watts and seconds. An interval with a target of available power ends when that has fallen
  * far enough, so its repetitions differ: they become several sets with one name and index.
  */
-export function resolveSets(workout: Workout, signature: Signature): WorkoutSet[] {
+export function resolveSets(workout: Workout, signature: Signature) {
   return workout.intervals.flatMap((interval, index) => {
     const { of, share } = interval.target
     const power = halfWatts(share * (of === 'mpa' ? signature.ftp : signature[of]))

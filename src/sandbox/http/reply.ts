@@ -32,13 +32,6 @@ export function writeJson(value: unknown): string {
   })
 }
 
-/** Escapes the characters with a meaning in XML and HTML. */
-export function escapeMarkup(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&${MARKUP[sign]};`)
-}
-
-const MARKUP: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
-
 /** Makes an HTML page; it may not be framed or kept. */
 export function html(status: number, page: string): Reply {
   const safety = { 'x-frame-options': 'DENY', 'cache-control': 'no-store' }

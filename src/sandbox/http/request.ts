@@ -95,11 +95,9 @@ export async function readUploadForm(request: Request): Promise<UploadForm> {
   if (!/^multipart\/form-data\b/i.test(contentType)) {
     throw new ReplyError(refuse(400, 'expected multipart/form-data'))
   }
-  try {
-    return await parseUploadForm(contentType, body)
-  } catch {
+  return parseUploadForm(contentType, body).catch(() => {
     throw new ReplyError(refuse(400, 'the multipart form is damaged'))
-  }
+  })
 }
 
 function parseUploadForm(contentType: string, body: Buffer): Promise<UploadForm> {

@@ -1,4 +1,5 @@
-import { escapeMarkup, html, type Reply, redirect } from '../http/reply.ts'
+import { escapeMarkup } from '../../kit/text.ts'
+import { html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
 import type { Client } from './clients.ts'

@@ -30,8 +30,7 @@ export function answerTruths(world: World): Reply {
 export function answerTruth(world: World, _request: Request, params: Params): Reply {
   const { rider, activity } = requireActivity(world, params)
   const nowMs = world.now().getTime()
-  const { number_texts: texts, dates } = world.settings
-  const detail = makeActivityDetail(activity, { nowMs, withSamples: true, texts, dates })
+  const detail = makeActivityDetail(activity, { nowMs, withSamples: true, settings: world.settings })
   return json(200, { ...makeTruth(activity, rider.username, nowMs), detail })
 }
 
@@ -54,7 +53,7 @@ export async function createActivity(world: World, request: Request): Promise<Re
     zone: input.zone,
     isZoneSent: true,
     home: rider.home,
-    startMs: readMoment(input.started_at) ?? Math.floor(fallback / 1_000) * 1_000,
+    startMs: input.started_at ?? Math.floor(fallback / 1_000) * 1_000,
     seconds: input.seconds,
     source: { kind: 'ride', ride: { kind: input.kind, running, indoor: input.indoor } },
     updatedMs: nowMs,
@@ -116,7 +115,7 @@ function recalculated(activity: Activity): Partial<Activity> {
 
 function changeOf(activity: Activity, edit: ActivityPatch, nowMs: number): Partial<Activity> {
   const kept = edit.reset ? { summary: {}, sample: {}, scale: 1 } : undefined
-  const startMs = readMoment(edit.started_at)
+  const { started_at: startMs } = edit
   return {
     ...(edit.name === undefined ? {} : { name: edit.name }),
     ...(edit.description === undefined ? {} : { description: edit.description }),
@@ -133,11 +132,6 @@ function requireActivity(world: World, params: Params): { rider: Rider; activity
   const found = findActivity(world, params.path ?? '')
   if (!found) throw new ReplyError(refuse(404, 'no such activity'))
   return found
-}
-
-function readMoment(moment: number | string | undefined): number | undefined {
-  if (moment === undefined) return undefined
-  return typeof moment === 'number' ? moment * 1_000 : new Date(moment).getTime()
 }
 
 /** Returns all facts of an activity, also those that no answer has. */
@@ -164,6 +158,11 @@ function sampleCount(activity: Activity, nowMs: number): number {
   return activity.source.kind === 'file' ? activity.source.track.unixMs.length : activity.seconds
 }
 
+/** Unix seconds or ISO text, in ms since 1970. */
+const moment = z
+  .union([z.number(), z.iso.datetime({ offset: true })])
+  .transform((at) => (typeof at === 'number' ? at * 1_000 : new Date(at).getTime()))
+
 const sampleFields = z.record(z.string(), z.union([z.number(), z.string(), z.null()]))
 
 /** POST /_sandbox/activities. `started_at` is Unix seconds or ISO text; `late` is new now, but started 400 days ago. */
@@ -176,7 +175,7 @@ export const newActivitySchema = z.strictObject({
     .optional(),
   name: z.string().default('Added Ride'),
   description: z.string().nullable().default(null),
-  started_at: z.union([z.number(), z.iso.datetime({ offset: true })]).optional(),
+  started_at: moment.optional(),
   seconds: z.number().int().positive().max(172_800).default(1_800),
   activity_type: z.string().default('Cycling'),
   kind: z.enum(['recovery', 'endurance', 'tempo', 'intervals', 'sprints', 'race']).default('endurance'),
@@ -195,7 +194,7 @@ export const patchActivitySchema = z.strictObject({
   name: z.string().optional(),
   description: z.string().nullable().optional(),
   activity_type: z.string().optional(),
-  started_at: z.union([z.number(), z.iso.datetime({ offset: true })]).optional(),
+  started_at: moment.optional(),
   summary: z.record(z.string(), z.unknown()).optional(),
   sample: sampleFields.optional(),
   scale_power: z.number().positive().optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../../kit/json.ts'
 import { DAY } from '../../kit/time.ts'
 import { homeIn } from '../athlete/history.ts'
 import { faultSchema } from '../http/faults.ts'
@@ -79,7 +80,8 @@ function resetCounts(world: World): Reply {
 }
 
 async function patchSettings(world: World, request: Request): Promise<Reply> {
-  Object.assign(world.settings, await readChecked(request, settingsSchema.partial()))
+  const merge = (body: unknown) => (isObject(body) ? { ...world.settings, ...body } : body)
+  Object.assign(world.settings, await readChecked(request, z.preprocess(merge, settingsSchema)))
   return json(200, world.settings)
 }
 
@@ -92,13 +94,13 @@ async function planFault(world: World, request: Request): Promise<Reply> {
 
 /** Adds a rider, or changes the password of a known one. */
 async function putRider(world: World, request: Request): Promise<Reply> {
-  const { username, password, activities, seed, home } = await readChecked(request, riderSchema)
+  const { username, password, activities: count, seed, home } = await readChecked(request, riderSchema)
   const known = world.riders.get(username)
   if (known) known.password = password
   else {
     const todayMs = Math.floor(world.now().getTime() / DAY) * DAY
     const { longestActivitySeconds } = world
-    const history = { seed, activities, longestActivitySeconds, todayMs, home: homeIn(home) }
+    const history = { seed, count, longestActivitySeconds, todayMs, home: homeIn(home) }
     world.riders.set(username, makeRider({ username, password, ...history }))
   }
   return json(known ? 200 : 201, { username, activities: world.riders.get(username)?.activities.size })
