@@ -3,39 +3,39 @@ import { z } from 'zod'
 import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
 import { parseDuration, SECOND } from '../../kit/time.ts'
 
+/** What `parse` makes of a text; `problem` is the sentence about one of which it makes undefined. */
+export const parsed = <T>(parse: (text: string) => T | undefined, problem: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue(problem)
+    return z.NEVER
+  })
+
 /** A duration of a second or more, such as 90s or 15m, in ms. */
-export const anyDuration = z.string().transform((text, context) => {
-  const ms = parseDuration(text)
-  if (ms !== undefined && ms >= SECOND) return ms
-  context.addIssue('is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
-  return z.NEVER
-})
+export const anyDuration = parsed((text) => {
+  const ms = parseDuration(text) ?? 0
+  return ms >= SECOND ? ms : undefined
+}, 'is not a duration of a second or more; write for example 90s, 15m, 1h or 1d')
 
 export const duration = (fallback: string) => anyDuration.prefault(fallback)
 
 /** A whole number from `least` to `most`. */
 export const numberWithin = (least: number, most: number) =>
-  z.string().transform((text, context) => {
+  parsed((text) => {
     const number = Number(text)
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number
-    context.addIssue(`is not a whole number from ${least} to ${most}`)
-    return z.NEVER
-  })
+    return /^\d+$/.test(text) && number >= least && number <= most ? number : undefined
+  }, `is not a whole number from ${least} to ${most}`)
 
 export const wholeNumber = (fallback: number, least: number, most: number) =>
   numberWithin(least, most).prefault(String(fallback))
 
 /** true, 1 or yes; false, 0 or no. */
 export const yesNo = (fallback: boolean) =>
-  z
-    .string()
-    .default(String(fallback))
-    .transform((text, context) => {
-      if (['true', '1', 'yes'].includes(text.toLowerCase())) return true
-      if (['false', '0', 'no'].includes(text.toLowerCase())) return false
-      context.addIssue('is neither true nor false')
-      return z.NEVER
-    })
+  parsed((text) => {
+    const isYes = ['true', '1', 'yes'].includes(text.toLowerCase())
+    return isYes || ['false', '0', 'no'].includes(text.toLowerCase()) ? isYes : undefined
+  }, 'is neither true nor false').prefault(String(fallback))
 
 /** A folder, as a full path; undefined when it is not set. */
 export const folder = z

@@ -4,7 +4,7 @@ import envPaths from 'env-paths'
 import { z } from 'zod'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { isTimeZone, parseDay } from '../../kit/time.ts'
-import { duration, isReadBy, postgresUrl, url, wholeNumber, yesNo } from './checks.ts'
+import { duration, isReadBy, parsed, postgresUrl, url, wholeNumber, yesNo } from './checks.ts'
 
 /**
  * Returns the data directory of those who name none: in a clone `./.musette`, for an installed package the place where the
@@ -26,12 +26,10 @@ const baseUrl = url(['http:', 'https:'], 'is not a URL; write for example https:
   )
   .transform((text) => text.replace(/\/+$/, ''))
 
-const secretKey = z.string().transform((text, context) => {
+const secretKey = parsed((text) => {
   const key = Buffer.from(text, 'base64')
-  if (key.length === 32) return key
-  context.addIssue('is not 32 bytes in base64; make one with: openssl rand -base64 32')
-  return z.NEVER
-})
+  return key.length === 32 ? key : undefined
+}, 'is not 32 bytes in base64; make one with: openssl rand -base64 32')
 
 const proxyUrl = url(
   ['http:', 'https:'],
@@ -56,15 +54,9 @@ const httpPath = z
   .optional()
   .transform((text = '') => text.replace(/\/$/, ''))
 
-const day = z
-  .string()
-  .default('2000-01-01')
-  .transform((text, context) => {
-    const date = parseDay(text)
-    if (date) return date
-    context.addIssue('is not a day of the calendar; write for example 2015-01-31')
-    return z.NEVER
-  })
+const day = parsed(parseDay, 'is not a day of the calendar; write for example 2015-01-31').prefault(
+  '2000-01-01',
+)
 
 const timezone = z.string().refine(isTimeZone, 'is not a time zone; write an IANA name such as Europe/Berlin')
 

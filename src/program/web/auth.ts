@@ -34,16 +34,7 @@ type Verdict =
   | { kind: 'wrong_token' }
   | { kind: 'rate_limited'; retryAfterS: number }
 
-export type Auth = {
-  /** Checks a request's bearer token, else its session cookie. */
-  authenticate(request: FastifyRequest): Promise<Verdict>
-  /** Checks a token. The right one always passes, also from an address with too many wrong ones. */
-  checkToken(request: FastifyRequest, token: string): Promise<Verdict>
-  /** Sets the cookie of a new session. */
-  beginSession(request: FastifyRequest, reply: FastifyReply): void
-  /** Ends the request's session permanently, and removes its cookie. */
-  endSession(request: FastifyRequest, reply: FastifyReply): Promise<void>
-}
+export type Auth = Awaited<ReturnType<typeof registerAuth>>
 
 /**
  * Makes the only part that knows the token, and adds the plugins for cookies and rate limits to the server. The cookie is for paths below
@@ -53,14 +44,15 @@ export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
   { token, root }: { token: string; root: string },
-): Promise<Auth> {
+) {
   const { log, endedSessions } = deps
   await server.register(fastifyCookie)
   await server.register(fastifyRateLimit, { global: false })
   const countWrongToken = server.createRateLimit(WRONG_TOKENS)
   const sessions = makeSessions({ log, now: systemClock, ended: endedSessions }, token)
 
-  const checkToken: Auth['checkToken'] = async (request, given) => {
+  /** Checks a token. The right one always passes, also from an address with too many wrong ones. */
+  const checkToken = async (request: FastifyRequest, given: string): Promise<Verdict> => {
     if (isSame(given, token)) return { kind: 'authenticated' }
     const limit = await countWrongToken(request)
     if (!limit.isAllowed && limit.isExceeded) return { kind: 'rate_limited', retryAfterS: limit.ttlInSeconds }
@@ -70,19 +62,21 @@ export async function registerAuth(
 
   return {
     checkToken,
-    async authenticate(request) {
+    /** Checks a request's bearer token, else its session cookie. */
+    async authenticate(request: FastifyRequest): Promise<Verdict> {
       const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
       // Node reads a header's bytes as latin1; a token may hold any character.
-      if (bearer !== undefined) return await checkToken(request, Buffer.from(bearer, 'latin1').toString())
+      if (bearer !== undefined) return checkToken(request, Buffer.from(bearer, 'latin1').toString())
       const session = request.cookies[SESSION_COOKIE]
       const isOpen = session !== undefined && (await sessions.isOpen(session))
       return { kind: isOpen ? 'authenticated' : 'unauthenticated' }
     },
-    beginSession(request, reply) {
+    beginSession(request: FastifyRequest, reply: FastifyReply) {
       const { value, maxAgeS } = sessions.begin()
       reply.setCookie(SESSION_COOKIE, value, { ...cookieOptions(request, root), maxAge: maxAgeS })
     },
-    async endSession(request, reply) {
+    /** Ends the request's session permanently, and removes its cookie. */
+    async endSession(request: FastifyRequest, reply: FastifyReply) {
       const session = request.cookies[SESSION_COOKIE]
       if (session !== undefined) await sessions.end(session)
       reply.clearCookie(SESSION_COOKIE, cookieOptions(request, root))

@@ -42,11 +42,9 @@ export async function listenOn(
   server: FastifyInstance,
   { host, port }: { host: string; port: number },
 ): Promise<{ url: string; close(): Promise<void> }> {
-  try {
-    const url = await server.listen({ host, port })
-    return { url, close: () => server.close() }
-  } catch (error) {
+  const url = await server.listen({ host, port }).catch((error) => {
     const message = `MUSETTE_HTTP: cannot listen on ${host}:${port} (${errorCode(error)}); set another address, or off`
     throw new ConfigError('http_cannot_listen', message, { cause: error })
-  }
+  })
+  return { url, close: () => server.close() }
 }

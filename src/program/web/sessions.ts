@@ -14,61 +14,46 @@ export type EndedSessions = {
   record(session: { id: string; endsAt: Date }): Promise<void>
 }
 
-export type Sessions = {
-  /** Begins a session; `value` is for a cookie and does not contain the token. */
-  begin(): { value: string; maxAgeS: number }
-  isOpen(value: string): Promise<boolean>
-  /** Ends a session early and permanently; a new token ends all sessions. */
-  end(value: string): Promise<void>
-}
-
 /**
  * Makes the browser sessions of one token. A session is its end time and a random id, signed with a key derived from the token: it survives
  * a restart, and only signed-out sessions are stored. The derivation is slow, so that a stolen cookie does not help to guess the token.
  * While `ended` cannot be read, the last known ended sessions and those of this process count.
  */
-export function makeSessions(
-  deps: { log: Logger; now: Clock; ended: EndedSessions },
-  token: string,
-): Sessions {
+export function makeSessions(deps: { log: Logger; now: Clock; ended: EndedSessions }, token: string) {
   const signer = new Signer(scryptSync(token, 'musette browser session', 32))
   let stored: ReadonlySet<string> = new Set()
   const endedHere = new Map<string, number>()
 
-  const findOpen = async (value: string): Promise<Session | undefined> => {
-    const session = parseSession(signer.unsign(value).value)
-    if (!session || session.endsMs <= deps.now().getTime() || endedHere.has(session.id)) return undefined
+  const findOpen = async (value: string) => {
+    const [end, id] = signer.unsign(value).value?.split('.') ?? []
+    const endsMs = Number(end)
+    if (id === undefined || endsMs <= deps.now().getTime() || endedHere.has(id)) return undefined
     stored = await deps.ended.find().catch(() => stored)
-    return stored.has(session.id) ? undefined : session
+    return stored.has(id) ? undefined : { id, endsMs }
   }
 
   return {
+    /** Begins a session; `value` is for a cookie and does not contain the token. */
     begin() {
       const session = `${deps.now().getTime() + LIFE_MS}.${randomBytes(16).toString('hex')}`
       return { value: signer.sign(session), maxAgeS: LIFE_MS / SECOND }
     },
-    isOpen: async (value) => (await findOpen(value)) !== undefined,
-    async end(value) {
+    isOpen: async (value: string) => (await findOpen(value)) !== undefined,
+    /** Ends a session early and permanently; a new token ends all sessions. */
+    async end(value: string) {
       const session = await findOpen(value)
       if (!session) return
       const now = deps.now().getTime()
       for (const [id, endsMs] of endedHere) if (endsMs <= now) endedHere.delete(id)
       endedHere.set(session.id, session.endsMs)
-      try {
-        await deps.ended.record({ id: session.id, endsAt: new Date(session.endsMs) })
-      } catch (error) {
-        deps.log.warn(
-          { reason: errorLine(error) },
-          'web: a sign-out could not be stored and ends with this process; set another MUSETTE_HTTP_TOKEN to end every session',
+      await deps.ended
+        .record({ id: session.id, endsAt: new Date(session.endsMs) })
+        .catch((error) =>
+          deps.log.warn(
+            { reason: errorLine(error) },
+            'web: a sign-out could not be stored and ends with this process; set another MUSETTE_HTTP_TOKEN to end every session',
+          ),
         )
-      }
     },
   }
-}
-
-type Session = { id: string; endsMs: number }
-
-function parseSession(text: string | null): Session | undefined {
-  const [endsMs, id] = text?.split('.') ?? []
-  return endsMs !== undefined && id !== undefined ? { id, endsMs: Number(endsMs) } : undefined
 }
