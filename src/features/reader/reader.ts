@@ -22,6 +22,8 @@ import {
 export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
 const INSUFFICIENT_PRIVILEGE = '42501'
+/** Names reserved by Postgres and musette. */
+const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_))/
 
 /**
  * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.
@@ -42,8 +44,17 @@ export async function upsertReader(
   },
 ) {
   const { name, password = randomBytes(24).toString('base64url'), statementTimeoutMs, account } = input
-  checkName(name)
-  checkPassword(password)
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || OURS.test(name))
+    throw new ConfigError(
+      'bad_reader_name',
+      'a login name has small letters, digits and _, 63 at most, for example analyst',
+    )
+  // Other characters are refused, because Postgres would normalize them (SASLprep) or a URL would escape them twice.
+  if (!/^[\x21-\x7e]{12,128}$/.test(password))
+    throw new ConfigError(
+      'bad_reader_password',
+      'the password must be 12–128 printable ASCII characters; leave it out to have one generated',
+    )
   const database = await openDatabase(config, log, input.signal)
   const store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   try {
@@ -112,24 +123,4 @@ export async function renewReaders({
       const reason = errorLine(error)
       log.warn({ reason }, 'the settings of the reading logins could not be made anew; run: musette reader')
     })
-}
-
-/** Names reserved by Postgres and musette. */
-const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_))/
-
-function checkName(name: string): void {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(name) && !OURS.test(name)) return
-  throw new ConfigError(
-    'bad_reader_name',
-    'a login name has small letters, digits and _, 63 at most, for example analyst',
-  )
-}
-
-// Other characters are refused, because Postgres would normalize them (SASLprep) or a URL would escape them twice.
-function checkPassword(password: string): void {
-  if (/^[\x21-\x7e]{12,128}$/.test(password)) return
-  throw new ConfigError(
-    'bad_reader_password',
-    'the password must be 12–128 printable ASCII characters; leave it out to have one generated',
-  )
 }

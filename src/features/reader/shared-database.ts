@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { readSharedUrl } from '../../embedded/embedded.ts'
@@ -39,13 +39,12 @@ export async function shareDatabaseUrl(
   if (config.databaseUrl) return config.databaseUrl
   await assertDatabase(config)
   // Needed also when a Postgres runs: a short verb may own it, and the background process keeps it running after that.
-  let keptAlive = await requestKeepAlive(config.dataDir)
+  await writeFile(join(config.dataDir, REQUESTED), '', { mode: 0o600 })
   for (let waited = 0; waited < SHARE_WITHIN_MS; waited += LOOK_EVERY_MS) {
-    if (!keptAlive) await startHolder(deps, options.signal)
+    if (!(await isLocked(config.dataDir, 'holder'))) await startHolder(deps, options.signal)
     const url = await readSharedUrl(config.dataDir, options)
     if (url) return url
     await sleep(LOOK_EVERY_MS, options.signal)
-    keptAlive = await isKeptAlive(config.dataDir)
   }
   throw new TransientError('embedded_not_started', 'the embedded Postgres did not start; run: musette doctor')
 }
@@ -115,33 +114,23 @@ export async function holdDatabase(
     await assertDatabase(config)
     const keepAlive = await acquireKeepAlive(config.dataDir)
     if (!keepAlive) return report({})
-    await closeAfter(await openDatabase(config, log, signal, 'read'), ({ url }) => {
+    await closeAfter(await openDatabase(config, log, signal, 'read'), async ({ url }) => {
       report({})
-      return stayWhileNeeded({ keepAlive, url, dataDir: config.dataDir }, { signal, idleMs, lookEveryMs })
+      for (let idle = 0; ; ) {
+        await sleep(lookEveryMs, signal)
+        // The data directory was deleted, and with it the database.
+        if (!(await stat(config.dataDir).catch(() => undefined))) return
+        const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
+        idle = needed ? 0 : idle + lookEveryMs
+        if (idle < idleMs) continue
+        if (await keepAlive.release()) return
+        idle = 0
+      }
     })
   } catch (error) {
     const mendable = error instanceof ConfigError
     report({ failure: { code: errorCode(error), message: errorLine(error), mendable } })
     throw error
-  }
-}
-
-async function stayWhileNeeded(
-  database: { keepAlive: KeepAlive; url: string; dataDir: string },
-  options: { signal: AbortSignal; idleMs: number; lookEveryMs: number },
-): Promise<void> {
-  const { keepAlive, url, dataDir } = database
-  const { signal, idleMs, lookEveryMs } = options
-  let idle = 0
-  for (;;) {
-    await sleep(lookEveryMs, signal)
-    // The data directory was deleted, and with it the database.
-    if (!(await stat(dataDir).catch(() => undefined))) return
-    const needed = (await keepAlive.wasRequested()) || (await isInUse(url).catch(() => false))
-    idle = needed ? 0 : idle + lookEveryMs
-    if (idle < idleMs) continue
-    if (await keepAlive.release()) return
-    idle = 0
   }
 }
 
@@ -156,29 +145,14 @@ async function isInUse(url: string): Promise<boolean> {
   return rowCount !== 0
 }
 
-type KeepAlive = NonNullable<Awaited<ReturnType<typeof acquireKeepAlive>>>
-
-/** The file with the time of the last request as its time of change. */
+/** The file that says that a program needs the database, with the time of the last request as its time of change. */
 const REQUESTED = 'postgres.requested'
-
-/** Records that a program needs the embedded Postgres of `dataDir` from now on, and returns whether a process keeps it running. */
-async function requestKeepAlive(dataDir: string): Promise<boolean> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  await writeFile(join(dataDir, REQUESTED), '', { mode: 0o600 })
-  return isKeptAlive(dataDir)
-}
-
-/** Whether a living process keeps the embedded Postgres of `dataDir` running. */
-function isKeptAlive(dataDir: string): Promise<boolean> {
-  return isLocked(dataDir, 'holder')
-}
 
 /**
  * Acquires the lock of the process that keeps the embedded Postgres of a data directory running for other programs, or returns
  * undefined while a living process has it.
  */
 async function acquireKeepAlive(dataDir: string) {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
   let lock = await acquireLock(dataDir, 'holder')
   if (!lock) return undefined
   let seen = await readRequested(dataDir)

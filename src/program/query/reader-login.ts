@@ -55,7 +55,10 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   // Two processes must not change the same rows of the catalog at the same time.
   await acquireNamedLock(tx, 'logins', 'of the server')
   const known = await findRole(tx, login.name)
-  if (known && !isMark(known.mark, readers)) throw nameTaken(login.name)
+  if (known && !isMark(known.mark, readers)) {
+    const message = `role "${login.name}" exists and was not made here; choose another name, or give it the right with: GRANT ${READER} TO "${login.name}"`
+    throw new ConfigError('reader_name_taken', message)
+  }
   await grantToReader(tx)
   if (!known) await run(`CREATE ROLE ${name}`)
   await run(`COMMENT ON ROLE ${name} IS ${pg.escapeLiteral(MARKS[readers])}`)
@@ -210,9 +213,4 @@ function deriveScramVerifier(password: string): string {
   const stored = createHash('sha256').update(keyOf('Client Key')).digest('base64')
   const server = keyOf('Server Key').toString('base64')
   return `SCRAM-SHA-256$${SCRAM_ROUNDS}:${salt.toString('base64')}$${stored}:${server}`
-}
-
-function nameTaken(name: string): ConfigError {
-  const message = `role "${name}" exists and was not made here; choose another name, or give it the right with: GRANT ${READER} TO "${name}"`
-  return new ConfigError('reader_name_taken', message)
 }
