@@ -5,15 +5,7 @@ import { SECOND, waitFor, within } from '../../kit/time.ts'
 import type { BrokerOptions } from './settings.ts'
 
 /** A connection to the broker. Every method throws TransientError `mqtt_unreachable` when it ends or the broker does not answer in 15 s. */
-export type Broker = {
-  /** Publishes, and resolves when the broker has it. */
-  publish(topic: string, payload: string, options: { retain: boolean }): Promise<void>
-  subscribe(topics: readonly string[]): Promise<void>
-  /** aborts, with the reason, when the connection is lost */
-  lost: AbortSignal
-  /** Says goodbye and closes; never throws. */
-  close(): Promise<void>
-}
+export type Broker = Awaited<ReturnType<typeof openBroker>>
 
 const ANSWER_WITHIN_MS = 15 * SECOND
 const GOODBYE_WITHIN_MS = 2 * SECOND
@@ -37,7 +29,7 @@ export async function openBroker(
     will?: { topic: string; payload: string }
     onMessage?: (message: { topic: string; text: string; isRetained: boolean }) => void
   } = {},
-): Promise<Broker> {
+) {
   const address = new URL(url)
   const username = decodeURIComponent(address.username)
   const secret = password ?? decodeURIComponent(address.password)
@@ -77,17 +69,18 @@ export async function openBroker(
       clearTimeout(late)
     }
   }
-  try {
-    await answered(new Promise<void>((resolve) => client.once('connect', () => resolve())))
-  } catch (error) {
+  await answered(new Promise<void>((resolve) => client.once('connect', () => resolve()))).catch((error) => {
     client.end(true)
     throw error
-  }
+  })
   return {
-    publish: (topic, payload, { retain }) =>
+    /** Publishes, and resolves when the broker has it. */
+    publish: (topic: string, payload: string, { retain }: { retain: boolean }) =>
       answered(client.publishAsync(topic, payload, { qos: 1, retain })),
-    subscribe: (topics) => answered(client.subscribeAsync([...topics], { qos: 1 })),
+    subscribe: (topics: readonly string[]) => answered(client.subscribeAsync([...topics], { qos: 1 })),
+    /** aborts, with the reason, when the connection is lost */
     lost: lost.signal,
+    /** Says goodbye and closes; never throws. */
     async close() {
       client.removeAllListeners('close')
       const ended = client.endAsync(lost.signal.aborted).catch(() => undefined)

@@ -2,19 +2,16 @@ import { cleanNullable } from '../../core/store/clean.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MINUTE } from '../../kit/time.ts'
 
-/** The MQTT publisher: its name at the broker, and the last change with confirmed events. */
-type Publisher = Readonly<{ publisherId: string; changeId: number }>
-
-/** Finds the publisher of this database; the first call makes it, and it sends events of what happens from then on. */
-export async function recordPublisher(tx: Tx): Promise<Publisher> {
+/** Finds the id of this database's publisher; the first call makes it, and it sends events of what happens from then on. */
+export async function recordPublisher(tx: Tx): Promise<string> {
   await tx.client.query(
     `insert into musette.mqtt_publisher (change_id) select coalesce(max(change_id), 0) from training.changes on conflict do nothing`,
   )
-  const { rows } = await tx.client.query<Publisher>(
-    'select publisher_id as "publisherId", change_id::float8 as "changeId" from musette.mqtt_publisher',
+  const { rows } = await tx.client.query<{ id: string }>(
+    'select publisher_id as id from musette.mqtt_publisher',
   )
   if (!rows[0]) throw new Error('an insert leaves a row')
-  return rows[0]
+  return rows[0].id
 }
 
 /** Finds the last change with confirmed events. */

@@ -6,7 +6,7 @@ import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
 import { type Store, type Tx, withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
-import { type Backoff, backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
+import { backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type Broker, openBroker } from './broker.ts'
 import { findDeviceFacts } from './device-facts.ts'
 import {
@@ -46,9 +46,7 @@ const NEW_WITHIN = '14 days'
 const PAGE = 500
 
 /** The pauses; tests make them shorter. */
-type PublisherPauses = Readonly<{ lookEveryMs: number; lockRetryMs: number; backoff: Backoff }>
-
-const PAUSES: PublisherPauses = {
+const PAUSES = {
   /** Polls, logins and files are looked at this often; the change feed wakes the publisher at once. */
   lookEveryMs: 30 * SECOND,
   /** Another process of this database may hold the connection. */
@@ -65,7 +63,7 @@ const PAUSES: PublisherPauses = {
  */
 export function openPublisher(
   deps: PublisherDeps,
-  { broker, pauses = PAUSES }: { broker: BrokerOptions; pauses?: PublisherPauses },
+  { broker, pauses = PAUSES }: { broker: BrokerOptions; pauses?: typeof PAUSES },
 ): { close(): Promise<void> } {
   const { store, log } = deps
   const stop = new AbortController()
@@ -111,7 +109,7 @@ export function openPublisher(
 
 type SessionInput = {
   broker: BrokerOptions
-  pauses: PublisherPauses
+  pauses: typeof PAUSES
   signal: AbortSignal
   /** aborts when another process may publish */
   held: AbortSignal
@@ -123,11 +121,9 @@ type SessionInput = {
 /** Publishes by one connection until the signal aborts, and then returns true; throws the reason when the connection is lost. */
 async function publishUntilLost(deps: PublisherDeps, input: SessionInput): Promise<true> {
   const { store, log } = deps
-  const {
-    published,
-    broker: { commands },
-  } = input
-  const { publisherId } = await store.transaction(recordPublisher)
+  const { published } = input
+  const { commands } = input.broker
+  const publisherId = await store.transaction(recordPublisher)
   const availability = availabilityTopicOf(publisherId)
   const sent = new Map<string, string>()
   const listener = openChangeListener(

@@ -149,22 +149,18 @@ function isRescored({ kind, detail }: Change): boolean {
 
 /** A restore concerns all accounts. */
 function newsOfRestores(changes: readonly Change[]): NewsOfChange[] {
-  return changes.flatMap(({ kind, at, detail, changeId }) =>
-    kind === 'restored' && Date.parse(at) > Date.now() - MESSAGE_TTL_MS
-      ? [
-          {
-            ...{ accountId: null, changeId },
-            ...formatRestored(new Date(at), {
-              up_to: typeof detail.up_to === 'number' ? detail.up_to : null,
-              cause: textOf(detail.cause),
-              backup_made_at: textOf(detail.backup_made_at),
-              identity: textOf(detail.identity),
-              line: textOf(detail.line),
-            }),
-          },
-        ]
-      : [],
-  )
+  const oldest = Date.now() - MESSAGE_TTL_MS
+  const restores = changes.filter(({ kind, at }) => kind === 'restored' && Date.parse(at) > oldest)
+  return restores.map(({ at, detail, changeId }) => {
+    const facts = {
+      up_to: typeof detail.up_to === 'number' ? detail.up_to : null,
+      cause: textOf(detail.cause),
+      backup_made_at: textOf(detail.backup_made_at),
+      identity: textOf(detail.identity),
+      line: textOf(detail.line),
+    }
+    return { accountId: null, changeId, ...formatRestored(new Date(at), facts) }
+  })
 }
 
 function newsOfLogins(changes: readonly AccountChange[]): NewsOfChange[] {

@@ -93,8 +93,7 @@ export const webhooks = defineFeature({
     const { webhooksSettings } = await import('./settings.ts')
     const file = webhooksSettings.of(app.config)
     if (!file) return undefined
-    const { openWebhooks } = await import('./open-webhooks.ts')
-    const { findConditions } = await import('./open-webhooks.ts')
+    const { findConditions, openWebhooks } = await import('./open-webhooks.ts')
     const conditions = () => findConditions(app, { startedAt, now: new Date() })
     return openWebhooks({ ...app, conditions }, { file, proxies: app.config.proxies })
   },

@@ -16,11 +16,7 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 export type Webhook = Readonly<z.output<typeof webhook>>
 
 /** The file that MUSETTE_WEBHOOKS names. */
-export type WebhooksFile = Readonly<{
-  path: string
-  isReadableByOthers: boolean
-  webhooks: readonly Webhook[]
-}>
+export type WebhooksFile = NonNullable<ReturnType<typeof webhooksSettings.of>>
 
 const name = z
   .string('is missing')
@@ -76,13 +72,16 @@ const webhook = z.discriminatedUnion(
   'is neither standard nor ntfy',
 )
 
-const list = z.array(webhook, 'is not a list of webhooks').superRefine((entries, context) => {
-  const names = entries.map((entry) => entry.name)
-  names.forEach((each, index) => {
-    if (names.indexOf(each) < index)
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is not unique' })
+const list = z
+  .array(webhook, 'is not a list of webhooks')
+  .readonly()
+  .superRefine((entries, context) => {
+    const names = entries.map((entry) => entry.name)
+    names.forEach((each, index) => {
+      if (names.indexOf(each) < index)
+        context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is not unique' })
+    })
   })
-})
 
 function faultOf({ path, message, code }: z.core.$ZodIssue): string {
   const [index, ...members] = path
@@ -102,7 +101,7 @@ export const webhooksSettings = defineSettings({
       .optional()
       .describe('the file that names who gets messages; unset: nothing is sent'),
   },
-  read({ MUSETTE_WEBHOOKS: given }, complain): WebhooksFile | undefined {
+  read({ MUSETTE_WEBHOOKS: given }, complain) {
     if (given === undefined) return undefined
     const path = resolve(given)
     let content: unknown

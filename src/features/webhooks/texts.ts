@@ -120,15 +120,14 @@ export type Condition = Readonly<{
 
 const CONDITIONS = {
   mirror: {
-    wrong: { event: 'mirror.stale', title: 'The mirror is stale' },
-    well: { event: 'mirror.recovered', title: 'The mirror is up to date again' },
+    wrong: ['mirror.stale', 'The mirror is stale'],
+    well: ['mirror.recovered', 'The mirror is up to date again', 'The service is polled again'],
   },
   backup: {
-    wrong: { event: 'backup.failed', title: 'The backup failed' },
-    well: { event: 'backup.recovered', title: 'The backups are made again' },
+    wrong: ['backup.failed', 'The backup failed'],
+    well: ['backup.recovered', 'The backups are made again', 'The last backup is complete'],
   },
 } as const
-const RECOVERED = { mirror: 'The service is polled again', backup: 'The last backup is complete' } as const
 
 /** Says that a fault began or ended. */
 export function formatCondition(
@@ -136,9 +135,8 @@ export function formatCondition(
   state: 'wrong' | 'well',
   at: Date,
 ) {
-  const { event, title } = CONDITIONS[kind][state]
-  const wrong = `${shorten(sentence, LONGEST)}${run === undefined ? '' : `; run: ${run}`}`
-  const text = state === 'well' ? RECOVERED[kind] : wrong
+  const fault = `${shorten(sentence, LONGEST)}${run === undefined ? '' : `; run: ${run}`}`
+  const [event, title, text = fault] = CONDITIONS[kind][state]
   return { event, at, data: makeData(account?.name ?? null, title, text, {}) }
 }
 
