@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { type Account, findAccount, findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
-import { findPasses, openStore, type Store } from '../../core/store/store.ts'
+import { findPasses, openStore } from '../../core/store/store.ts'
 import { oldKeyPath, readKeyFile, readOrMakeSecretKey, readSecretKeys } from '../../core/vault/key-file.ts'
 import { orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
-import { type KeyOptions, makeTokenVault, type Vault } from '../../core/vault/vault.ts'
+import { type KeyOptions, makeTokenVault } from '../../core/vault/vault.ts'
 import { ACCOUNT_NAMES, ConfigError, commandFor, isAccountName } from '../../kit/errors.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
@@ -13,14 +13,7 @@ import { finishRotation } from './key-rotation.ts'
 import { type Database, openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
 
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
-export type LocalApp = {
-  config: Config
-  log: Logger
-  databaseUrl: string
-  store: Store
-  vault: Vault
-  close(): Promise<void>
-}
+export type LocalApp = Awaited<ReturnType<typeof openLocalApp>>
 
 /** Database connections besides one for each concurrent fetch: token refreshes hold one during their request, a pass holds one, a publisher keeps one for its lock, polls need the rest. */
 export const CONNECTIONS_BESIDE_FETCHES = 8
@@ -35,7 +28,7 @@ export async function openLocalApp(
   log: Logger,
   signal?: AbortSignal,
   preparation: Preparation = 'check',
-): Promise<LocalApp> {
+) {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
     const database = await openDatabase(config, log, signal, preparation)
@@ -125,8 +118,7 @@ export async function accountNamed(app: Pick<LocalApp, 'store'>, name: string): 
 function quoteNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMED).map((name) => `"${name}"`)
   const more = names.length - shown.length
-  if (more > 0) return `${shown.join(', ')} and ${more} more`
-  return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((part) => part !== '').join(' and ')
+  return new Intl.ListFormat('en-GB').format(more > 0 ? [...shown, `${more} more`] : shown)
 }
 
 /**
@@ -135,14 +127,12 @@ function quoteNames(names: readonly string[]): string {
  */
 export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
-  try {
-    await app.vault.read(account.accountId)
-  } catch (error) {
-    // With another code this process may only have the wrong key.
+  await app.vault.read(account.accountId).catch(async (error) => {
+    // With that code this process may only have the wrong key.
     if (error instanceof UnreadableLoginError && error.code !== 'secret_key_mismatch')
       await app.vault.parkUnreadable(error)
     throw error
-  }
+  })
   return account
 }
 

@@ -116,13 +116,12 @@ export async function readOldFiles({ dataDir }: Config) {
 }
 
 /** Migrates the database to this version and returns the changes. Throws ConfigError when it cannot be migrated. */
-export async function migrateDatabase(config: Config, log: Logger, signal: AbortSignal): Promise<Migrated> {
-  return closeAfter(await openUnmigrated(config, log, signal), ({ url }) =>
-    migrateTables({ config, log, signal }, url),
-  )
+export async function migrateDatabase(deps: Deps): Promise<Migrated> {
+  const database = await openUnmigrated(deps.config, deps.log, deps.signal)
+  return closeAfter(database, ({ url }) => migrateTables(deps, url))
 }
 
-type Migrating = { config: Config; log: Logger; signal?: AbortSignal | undefined }
+type Migrating = Omit<Deps, 'signal'> & { signal?: AbortSignal | undefined }
 
 /** Migrates the database at an address, after what the settings demand before that, once. */
 async function migrateTables(deps: Migrating, connectionString: string, onlyEmpty = false) {

@@ -5,7 +5,6 @@ import { findDatabaseFacts } from '../../core/store/database-facts.ts'
 import { type DriftCount, findDriftCounts } from '../../core/store/drift.ts'
 import { findRunCounts, type RunCount } from '../../core/store/runs.ts'
 import { findStoredAnswers } from '../../core/store/training-info-rows.ts'
-import { writeFlushed } from '../../kit/files.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import type { App } from './app.ts'
 import type { VerifyCounts } from './sync-account.ts'
@@ -14,7 +13,7 @@ import type { VerifyCounts } from './sync-account.ts'
 const ACTIVITIES = 50
 
 /** What a maintainer needs to know of a live service, without a rider's data: no value, no name, no text, no address. */
-export type ServiceReport = {
+type ServiceReport = {
   versions: { musette: string; node: string; platform: string; postgres: string }
   /** of this run */
   comparison: VerifyCounts & { differing_fields: Record<string, number> }
@@ -40,11 +39,10 @@ export async function findServiceReport(
     drift: await findDriftCounts(tx),
     runs: await findRunCounts(tx, accountId),
   }))
-  const facts = new Map<string, Map<string, FieldFacts>>()
+  const fields: ServiceReport['fields'] = {}
   const measure = (endpoint: string, answer: unknown) => {
-    const known = facts.get(endpoint) ?? new Map()
-    facts.set(endpoint, known)
-    measureJson(known, 'answer', answer)
+    fields[endpoint] ??= {}
+    measureJson(fields[endpoint], 'answer', answer)
   }
   for (const { endpoint, answer } of found.answers) measure(endpoint, answer)
   let activities = 0
@@ -64,9 +62,7 @@ export async function findServiceReport(
     },
     comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
     activities,
-    fields: Object.fromEntries(
-      [...facts].map(([endpoint, fields]) => [endpoint, Object.fromEntries(fields)]),
-    ),
+    fields,
     drift: found.drift,
     runs: found.runs,
   }
@@ -79,11 +75,6 @@ function reportable(counts: Readonly<Record<string, number>>): Record<string, nu
     sums[name] = (sums[name] ?? 0) + count
   }
   return sums
-}
-
-/** Writes a report as JSON into a file for its owner alone. Throws the file system's errors. */
-export async function writeServiceReport(path: string, report: ServiceReport): Promise<void> {
-  await writeFlushed(path, `${JSON.stringify(report, undefined, 2)}\n`, 0o600)
 }
 
 /** The facts about a field: how often it had each kind of value, and the orders of magnitude of numbers and lengths. */
@@ -108,9 +99,9 @@ function reportableName(name: string): string {
 const MAX_DEPTH = 8
 
 /** Counts a JSON value and all that is in it into `facts`, by path (`session_data[].power`); no value and no text is kept. */
-function measureJson(facts: Map<string, FieldFacts>, path: string, value: unknown, depth = 0): void {
-  const known = facts.get(path) ?? { kinds: {} }
-  facts.set(path, known)
+function measureJson(facts: Record<string, FieldFacts>, path: string, value: unknown, depth = 0): void {
+  facts[path] ??= { kinds: {} }
+  const known = facts[path]
   const kind = kindOf(value)
   known.kinds[kind] = (known.kinds[kind] ?? 0) + 1
   if (typeof value === 'number' && value !== 0) known.numbers = widen(known.numbers, Math.abs(value))

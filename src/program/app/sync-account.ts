@@ -49,10 +49,8 @@ export async function syncAccount(
   const { full = false } = rest
   let trainingFailures: Promise<number> | undefined
   const begin = () => {
-    if (trainingFailures) return trainingFailures
-    trainingFailures = training
-      ? syncTraining(app, { account, full, signal: halt.signal })
-      : Promise.resolve(0)
+    const trainingInput = { account, full, signal: halt.signal }
+    trainingFailures ??= training ? syncTraining(app, trainingInput) : Promise.resolve(0)
     // The error is thrown where this promise is awaited, after the activities.
     trainingFailures.catch(() => undefined)
     return trainingFailures

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline/promises'
@@ -102,9 +103,8 @@ const LAST_PAGE_MS = 1 * SECOND
 /** Opens a listener on loopback for the browser's redirect; port 0 selects a free one (RFC 8252, section 7.3). */
 async function openRedirectListener(options: { host: string; port: number }) {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(cannotListen(options.port, error)))
-    server.listen(options.port, options.host, resolve)
+  await once(server.listen(options.port, options.host), 'listening').catch((error) => {
+    throw cannotListen(options.port, error)
   })
   const { port } = server.address() as AddressInfo
   return {

@@ -46,7 +46,7 @@ export const migrateVerb = defineVerb({
     const line = tools.beginProgress('copying rows')
     const changed = await bringToMajor(tools, features, { onProgress: line.show })
     line.close()
-    const migrated = await migrateDatabase(config, log, signal)
+    const migrated = await migrateDatabase(tools)
     if (changed || (migrated.applied > 0 && migrated.from !== undefined)) {
       const { completeMigrated } = await import('../../app/rebuild-account.ts')
       await completeMigrated(config, log, signal)

@@ -1,5 +1,6 @@
 import type { Verified } from '../../../core/mirror/compare-activities.ts'
 import { ConfigError, commandFor, errorCode } from '../../../kit/errors.ts'
+import { writeFlushed } from '../../../kit/files.ts'
 import { countOf, formatCount, shorten } from '../../../kit/text.ts'
 import { parseDay } from '../../../kit/time.ts'
 import type { App } from '../../app/app.ts'
@@ -300,18 +301,16 @@ async function writeReport(
   input: { account: string; path: string; counts: VerifyCounts; differing: Record<string, number> },
 ): Promise<void> {
   const { accountNamed } = await import('../../app/local-app.ts')
-  const { findServiceReport, writeServiceReport } = await import('../../app/service-report.ts')
+  const { findServiceReport } = await import('../../app/service-report.ts')
   const { accountId } = await accountNamed({ store: app.mirror.store }, input.account)
   const comparison = { ...input.counts, differing_fields: input.differing }
   const { path } = input
   const made = await findServiceReport(app, { accountId, comparison })
-  try {
-    await writeServiceReport(path, made)
-  } catch (error) {
+  await writeFlushed(path, `${JSON.stringify(made, undefined, 2)}\n`, 0o600).catch((error) => {
     const code = errorCode(error)
     if (!/^E[A-Z]+$/.test(code)) throw error
     throw new ConfigError('bad_file', `the report cannot be written to ${path} (${code}); name another file`)
-  }
+  })
   context.note(
     `musette: ${path} holds the fields, kinds and sizes of answers, and none of your data; read it before you pass it on`,
   )

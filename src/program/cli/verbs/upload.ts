@@ -67,12 +67,10 @@ function noteChanges(
   }
 }
 
-async function readNamed(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path)
-  } catch (error) {
+function readNamed(path: string): Promise<Buffer> {
+  return readFile(path).catch((error) => {
     throw new ConfigError('no_file', `cannot read ${path} (${errorCode(error)})`, { cause: error })
-  }
+  })
 }
 
 function sentenceOf(end: HandUpload, account: string): string {
