@@ -15,16 +15,9 @@ import { type Home, type PlannedActivity, planHistory } from './athlete/history.
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
 import { expectedLoad } from './athlete/ride-kinds.ts'
-import { datedWorkouts, OWN_WORKOUTS, type Workout } from './athlete/workout-designs.ts'
+import { datedWorkouts, OWN_WORKOUTS } from './athlete/workout-designs.ts'
 
-export type Rider = {
-  username: string
-  home: Home
-  password: string
-  body: Body
-  activities: Map<string, Activity>
-  workouts: Workout[]
-}
+export type Rider = ReturnType<typeof makeRider>
 
 type SimulatedRide = Pick<PlannedActivity, 'kind' | 'running' | 'indoor'>
 
@@ -63,15 +56,13 @@ export type Activity = NewActivity & {
 }
 
 /** Makes a rider with a history that ends the day before `todayMs` (midnight UTC). */
-export function makeRider(
-  input: Parameters<typeof planHistory>[0] & { username: string; password: string },
-): Rider {
+export function makeRider(input: Parameters<typeof planHistory>[0] & { username: string; password: string }) {
   const { username, password, todayMs, home } = input
   const body = bodyOf(input.seed)
   const prefix = username === 'rider' ? 'own' : `o${username.slice(0, 2)}`
   const workouts = datedWorkouts(OWN_WORKOUTS, todayMs - 30 * DAY)
   for (const workout of workouts) workout.path = workout.path.replace('own', prefix)
-  const rider: Rider = { username, home, password, body, activities: new Map(), workouts }
+  const activities = new Map<string, Activity>()
   const plans = planHistory(input)
   let loads = makeLoads(body.daily)
   let atMs = plans[0]?.startMs ?? todayMs
@@ -86,9 +77,9 @@ export function makeRider(
     })
     loads = activity.loads
     atMs = known.startMs
-    rider.activities.set(activity.path, activity)
+    activities.set(activity.path, activity)
   }
-  return rider
+  return { username, home, password, body, activities, workouts }
 }
 
 /** Adds an activity, whose loads follow from earlier activities. */

@@ -93,26 +93,19 @@ export async function recordNotDelivered(
 
 /** Gives up the open messages that are older than `giveUpMs`, and returns how many for each webhook. */
 export async function recordMessagesExpired(tx: Tx, { giveUpMs }: { giveUpMs: number }) {
-  return endMessages(tx, `state = 'open' and created_at < clock_timestamp() - $1 * interval '1 ms'`, [
-    giveUpMs,
-    'given_up',
-    'it waited for an earlier message',
-  ])
+  const rule = `created_at < clock_timestamp() - $1 * interval '1 ms'`
+  return endMessages(tx, rule, [giveUpMs, 'given_up', 'it waited for an earlier message'])
 }
 
 /** Records that the receiver refuses further messages, and gives up the open ones. Returns their number. */
 export async function recordGone(tx: Tx, webhook: string): Promise<number> {
   await tx.client.query('update musette.webhooks set gone_at = clock_timestamp() where name = $1', [webhook])
-  const rule = `state = 'open' and webhook = $1`
-  const [ended] = await endMessages(tx, rule, [
-    webhook,
-    'given_up',
-    'HTTP 410: the receiver wants no more messages',
-  ])
+  const reason = 'HTTP 410: the receiver wants no more messages'
+  const [ended] = await endMessages(tx, 'webhook = $1', [webhook, 'given_up', reason])
   return ended?.count ?? 0
 }
 
-/** Ends the messages for which a rule about the first value holds: the second value is the new state, the third is the reason. */
+/** Ends the open messages for which a rule about the first value holds: the second value is the new state, the third is the reason. */
 async function endMessages(
   tx: Tx,
   rule: string,
@@ -121,7 +114,7 @@ async function endMessages(
   const { rows } = await tx.client.query<{ webhook: string; count: number }>(
     `with ended as (
        update musette.webhook_messages set state = $2, ended_at = clock_timestamp(), last_error = coalesce(last_error, $3)
-       where ${rule} returning webhook)
+       where state = 'open' and ${rule} returning webhook)
      select webhook, count(*)::int as count from ended group by webhook order by webhook`,
     [...values],
   )
@@ -143,8 +136,8 @@ export async function deleteOldMessages(tx: Tx): Promise<void> {
 export async function recordWebhooks(tx: Tx, names: readonly string[]) {
   await tx.client.query('delete from musette.webhooks where name <> all ($1)', [names])
   await tx.client.query('update musette.webhooks set gone_at = null where gone_at is not null')
-  const rule = `state = 'open' and webhook <> all ($1)`
-  const dropped = await endMessages(tx, rule, [names, 'dropped', 'the webhook is gone from the file'])
+  const reason = 'the webhook is gone from the file'
+  const dropped = await endMessages(tx, 'webhook <> all ($1)', [names, 'dropped', reason])
   const added = await tx.client.query(
     `insert into musette.webhooks (name, change_id)
      select name, coalesce((select max(change_id) from training.changes), 0) from unnest($1::text[]) name

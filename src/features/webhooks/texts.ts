@@ -21,11 +21,8 @@ export function formatActivity(activity: ReadyActivity): Content {
     ...signatureChanges(activity),
   ]
   const text = parts.length > 0 ? parts.join(', ') : 'mirrored'
-  return {
-    event: 'activity.new',
-    at: activity.ready_at,
-    data: makeData(account, nameOf(name), text, factsOf(activity)),
-  }
+  const data = makeData(account, nameOf(name), text, factsOf(activity))
+  return { event: 'activity.new', at: activity.ready_at, data }
 }
 
 /** Says that an activity was a breakthrough or has a medal; undefined for any other. */
@@ -36,11 +33,8 @@ export function formatBreakthrough(activity: ReadyActivity): Content | undefined
   const changes = signatureChanges(activity)
   const text = `${nameOf(name)}${changes.length > 0 ? `: ${changes.join(', ')}` : ''}`
   const title = isBreakthrough ? 'A breakthrough' : 'A medal'
-  return {
-    event: 'breakthrough',
-    at: activity.ready_at,
-    data: makeData(account, title, text, factsOf(activity)),
-  }
+  const data = makeData(account, title, text, factsOf(activity))
+  return { event: 'breakthrough', at: activity.ready_at, data }
 }
 
 /** Says that a file was refused; `files` is more than 1 when several were gathered. */
@@ -54,11 +48,8 @@ export function formatRefused(
     file_name === null
       ? `${files} more files were refused; run: musette status`
       : `${shorten(file_name, LONGEST)}: ${shorten(reason ?? 'no reason is known', LONGEST)}`
-  return {
-    event: 'upload.refused',
-    at,
-    data: makeData(account, files > 1 ? 'Files were refused' : 'A file was refused', text, facts),
-  }
+  const title = files > 1 ? 'Files were refused' : 'A file was refused'
+  return { event: 'upload.refused', at, data: makeData(account, title, text, facts) }
 }
 
 /** Says that an account needs a login, with the command to type. */

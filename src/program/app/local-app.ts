@@ -81,7 +81,6 @@ export function keysOf({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataD
   return { secretKey: readKeys()[0], readKeys, readOldKey, makeFirst: () => readOrMakeSecretKey(dataDir) }
 }
 
-const DEFAULT_ACCOUNT = 'default'
 /** The most accounts that a message names. */
 const MAX_NAMED = 10
 
@@ -95,7 +94,7 @@ export async function findChosenAccount(
 ): Promise<string> {
   if (name !== undefined) return name
   const names = (await app.store.read(findAccounts)).map((account) => account.name)
-  if (names.includes(DEFAULT_ACCOUNT)) return DEFAULT_ACCOUNT
+  if (names.includes('default')) return 'default'
   const [first, ...others] = names
   if (first === undefined) throw new ConfigError('no_account', 'there is no account yet; run: musette login')
   if (others.length === 0) return first

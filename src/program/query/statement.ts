@@ -49,22 +49,15 @@ const CANCEL_WITHIN_MS = 15 * SECOND
 
 const { builtins } = pg.types
 const OID = { json: 114, xid: 28, cid: 29, xid8: 5069, money: 790 } as const
-const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
-  [builtins.INT2, 'number'],
-  [builtins.INT4, 'number'],
-  [builtins.FLOAT4, 'number'],
-  [builtins.FLOAT8, 'number'],
-  [builtins.INT8, 'digits'],
-  [builtins.NUMERIC, 'digits'],
-  [builtins.OID, 'digits'],
-  [OID.xid, 'digits'],
-  [OID.cid, 'digits'],
-  [OID.xid8, 'digits'],
-  [OID.money, 'digits'],
-  [builtins.BOOL, 'boolean'],
-  [OID.json, 'json'],
-  [builtins.JSONB, 'json'],
-])
+const OIDS: Readonly<Record<Exclude<Form, 'text'>, readonly number[]>> = {
+  number: [builtins.INT2, builtins.INT4, builtins.FLOAT4, builtins.FLOAT8],
+  digits: [builtins.INT8, builtins.NUMERIC, builtins.OID, OID.xid, OID.cid, OID.xid8, OID.money],
+  boolean: [builtins.BOOL],
+  json: [OID.json, builtins.JSONB],
+}
+const FORMS = new Map(
+  Object.entries(OIDS).flatMap(([form, oids]) => oids.map((oid) => [oid, form as Form] as const)),
+)
 
 // The driver's callbacks of a query, which its types lack.
 type Driver = {

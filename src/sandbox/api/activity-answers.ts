@@ -93,11 +93,7 @@ export function makeActivityDetail(
   const startDate = makeStartDate(activity.startMs, isZoneSent ? activity.zone : UTC)
   if (!hasSamples(activity, input.nowMs)) {
     // PHP writes an empty object as a list.
-    const thin = {
-      session: [],
-      progression: [],
-      ...thinSummary({ activityType: activity.activityType, startDate }),
-    }
+    const thin = { session: [], progression: [], ...thinSummary({ ...activity, startDate }) }
     const summary = mergeDeep(thin, activity.summaryExtra)
     return { ...named, summary, ...(input.withSamples ? { session_data: [] } : {}) }
   }
@@ -125,15 +121,7 @@ function scoreActivity(activity: Activity): Scored {
   const track =
     source.kind === 'file'
       ? source.track
-      : simulateTrack({
-          ...source.ride,
-          seed: activity.seed,
-          startMs: activity.startMs,
-          home: activity.home,
-          seconds: activity.seconds,
-          signature: activity.riddenWith,
-          breakthrough: activity.breakthrough,
-        })
+      : simulateTrack({ ...activity, ...source.ride, signature: activity.riddenWith })
   return scoreTrack(track, activity.signature, activity.scalePower)
 }
 

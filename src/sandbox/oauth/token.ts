@@ -20,10 +20,7 @@ export async function answerToken(world: World, request: Request): Promise<Reply
     const { error, description, status = 400 } = outcome
     return json(status, { error, error_description: description }, { 'cache-control': 'no-store' })
   }
-  const type = form.get('grant_type')
-  if (type === 'password' || type === 'refresh_token' || type === 'authorization_code') {
-    world.counts.tokens[type]++
-  }
+  world.counts.tokens[form.get('grant_type') as Client['grants'][number]]++
   const pair = issuePair(world.grants, {
     grantId: outcome.grant.id,
     nowMs: world.now().getTime(),
