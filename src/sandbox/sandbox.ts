@@ -26,22 +26,19 @@ export type Sandbox = { url: string; port: number; close(): Promise<void> }
 export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
   const world = newWorld(options)
   const stopping = new AbortController()
-  const place = { url: '', port: 0 }
   const routes = [...SERVICE_ROUTES, ...STEERING_ROUTES]
   // Lenient on purpose: no Host header, no time limits of its own.
   const server = createServer({ requireHostHeader: false, requestTimeout: 0 }, (message, response) => {
     message.on('error', () => {})
     response.on('error', () => {})
-    const deps = { world, routes, origin: place.url }
-    void answerMessage(deps, message, response, stopping.signal).catch(() => response.destroy())
+    void answerMessage({ world, routes }, message, response, stopping.signal).catch(() => response.destroy())
   })
   server.on('clientError', (_error, socket) => socket.destroy())
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  place.port = (server.address() as AddressInfo).port
-  place.url = `http://127.0.0.1:${place.port}`
+  const { port: found } = server.address() as AddressInfo
   return {
-    ...place,
+    ...{ url: `http://127.0.0.1:${found}`, port: found },
     async close() {
       stopping.abort()
       const closed = new Promise((resolve) => server.close(resolve))

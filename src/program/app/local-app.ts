@@ -26,7 +26,7 @@ export const CONNECTIONS_BESIDE_FETCHES = 8
 export async function openLocalApp(
   config: Config,
   log: Logger,
-  signal?: AbortSignal,
+  signal = new AbortController().signal,
   preparation: Preparation = 'check',
 ) {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
@@ -42,7 +42,7 @@ export async function openLocalApp(
     )
     release.defer('store', () => store.close())
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
-    await prepareDatabase({ store, config, log }, { connectionString: database.url, preparation, signal })
+    await prepareDatabase({ store, config, log, signal }, { connectionString: database.url, preparation })
     const { identity } = await store.read(findIdentity)
     const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
     await finishRotation({ store, log }, config)
@@ -60,9 +60,9 @@ export async function openLocalApp(
 async function untilOthersPassed(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { isRunHere }: Database,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (let waited = 0; isRunHere?.() && !signal?.aborted; waited += 1) {
+  for (let waited = 0; isRunHere?.() && !signal.aborted; waited += 1) {
     const passes = await store.read(findPasses).catch(() => [])
     if (passes.length === 0) return
     if (waited === 1) log.warn('runs the embedded Postgres on until the pass of another command has ended')

@@ -34,7 +34,7 @@ export type Database = {
 export async function openDatabase(
   config: Config,
   log: Logger,
-  signal?: AbortSignal,
+  signal = new AbortController().signal,
   preparation: Preparation | 'read' = 'check',
 ): Promise<Database> {
   if (preparation === 'check' || preparation === 'read') await assertDatabase(config)
@@ -121,10 +121,8 @@ export async function migrateDatabase(deps: Deps): Promise<Migrated> {
   return closeAfter(database, ({ url }) => migrateTables(deps, url))
 }
 
-type Migrating = Omit<Deps, 'signal'> & { signal?: AbortSignal | undefined }
-
 /** Migrates the database at an address, after what the settings demand before that, once. */
-async function migrateTables(deps: Migrating, connectionString: string, onlyEmpty = false) {
+async function migrateTables(deps: Deps, connectionString: string, onlyEmpty = false) {
   const { migrate } = await import('../../core/store/migrate.ts')
   const { log, signal } = deps
   let done: Promise<unknown> | undefined
@@ -132,11 +130,11 @@ async function migrateTables(deps: Migrating, connectionString: string, onlyEmpt
     done ??= prepareChange(deps, { connectionString })
     return done
   }
-  return migrate({ connectionString, log, onlyEmpty, before, ...(signal && { signal }) })
+  return migrate({ connectionString, log, signal, onlyEmpty, before })
 }
 
 async function prepareChange(
-  { config, log, signal = new AbortController().signal }: Migrating,
+  { config, log, signal }: Deps,
   input: { connectionString: string; isPlan?: boolean },
 ) {
   for (const { beforeChange } of config.features.keys()) {
@@ -208,10 +206,9 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
  * Throws as checkSchema, checkServer and migrate do.
  */
 export async function prepareDatabase(
-  { store, config, log }: { store: Store; config: Config; log: Logger },
-  input: { connectionString: string; preparation: Preparation; signal?: AbortSignal | undefined },
+  { store, ...deps }: Deps & { store: Store },
+  { connectionString, preparation }: { connectionString: string; preparation: Preparation },
 ): Promise<void> {
-  const { connectionString, preparation, signal } = input
   try {
     if (preparation !== 'check') await store.read(({ client }) => checkServer(client, connectionString))
     await store.read(checkSchema)
@@ -219,7 +216,7 @@ export async function prepareDatabase(
     const code = errorCode(error)
     if (!MENDABLE[preparation].includes(code)) throw error
     // Another process may have made the tables since, of an older version.
-    await migrateTables({ config, log, signal }, connectionString, code === 'database_empty')
+    await migrateTables(deps, connectionString, code === 'database_empty')
   }
 }
 

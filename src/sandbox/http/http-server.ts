@@ -10,14 +10,13 @@ const STEERING = '/_sandbox/'
 
 /** Answers a request by its route, or with a fault that is set. `signal` ends every pause when the sandbox closes. */
 export async function answerMessage(
-  deps: { world: World; routes: readonly Route[]; origin: string },
+  { world, routes }: { world: World; routes: readonly Route[] },
   message: IncomingMessage,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const { world, routes, origin } = deps
   const { settings } = world
-  const request = makeRequest(message, { origin, bodyTimeoutMs: settings.body_timeout_ms })
+  const request = makeRequest(message, settings.body_timeout_ms)
   response.sendDate = false
   response.setHeader('date', world.now().toUTCString())
   const found = findRoute(routes, request)

@@ -20,7 +20,7 @@ export type Request = {
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 /** Makes a request from a message, in origin or absolute form. */
-export function makeRequest(message: IncomingMessage, own: { origin: string; bodyTimeoutMs: number }) {
+export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number): Request {
   const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   const mark = target.indexOf('?')
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1)
@@ -31,8 +31,9 @@ export function makeRequest(message: IncomingMessage, own: { origin: string; bod
     rawQuery,
     query: parseForm(rawQuery),
     message,
-    origin: host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : own.origin,
-    bodyTimeoutMs: own.bodyTimeoutMs,
+    origin:
+      host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : `http://127.0.0.1:${message.socket.localPort}`,
+    bodyTimeoutMs,
   }
 }
 
