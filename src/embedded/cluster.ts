@@ -27,17 +27,13 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     await writeSettings(cluster)
     return false
   }
-  if (version !== undefined && readEarlierPackage(input.dataDir, version)) {
-    const message = `the files in ${cluster} are from Postgres ${version}, and this musette runs ${MAJOR_VERSION} and can bring them to it; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
-    throw new ConfigError('embedded_older', message)
-  }
   if (version !== undefined) {
-    const message = `the files in ${cluster} are from Postgres ${version}, and this musette reads those of ${MAJOR_VERSION}; keep them`
+    const files = `the files in ${cluster} are from Postgres ${version}, and this musette`
+    const older = `${files} runs ${MAJOR_VERSION} and can bring them to it; run: MUSETTE_DATA_DIR=${quoteShell(input.dataDir)} musette migrate`
+    if (readEarlierPackage(input.dataDir, version)) throw new ConfigError('embedded_older', older)
     const mend = `install the musette that made them, or let a Postgres ${version} of your own run on a copy of that folder and name it in DATABASE_URL`
-    throw new ConfigError(
-      'embedded_version',
-      `${message}: ${mend}, and take them along; run there: musette backup FILE`,
-    )
+    const other = `${files} reads those of ${MAJOR_VERSION}; keep them: ${mend}, and take them along; run there: musette backup FILE`
+    throw new ConfigError('embedded_version', other)
   }
   const scratch = `${cluster}.new`
   try {
@@ -62,10 +58,8 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
 }
 
 /** Creates the files of an empty database in `directory`, in place of what is there. Throws ConfigError. */
-export async function createCluster(
-  tools: Tools,
-  { directory, password }: { directory: string; password: string },
-): Promise<void> {
+export async function createCluster(tools: Tools, input: { directory: string; password: string }) {
+  const { directory, password } = input
   await rm(directory, { recursive: true, force: true })
   await createOwnDirectory(tools.runAs, directory)
   const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { cwd: '/' })

@@ -49,13 +49,9 @@ async function readServerProcesses(directory: string): Promise<number[]> {
 
 /** Reads the process number from a data directory's postmaster.pid; undefined when there is none. */
 async function readPostmasterPid(directory: string): Promise<number | undefined> {
-  try {
-    const [line] = (await readFile(`${directory}/postmaster.pid`, 'utf8')).split('\n')
-    const pid = Number(line)
-    return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
-  } catch {
-    return undefined
-  }
+  const text = await readFile(`${directory}/postmaster.pid`, 'utf8').catch(() => '')
+  const pid = Number(text.split('\n')[0])
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
 }
 
 // The boot id is part of it, because process numbers and start times begin again at each boot.
@@ -74,14 +70,9 @@ async function readLinuxStart(pid: number): Promise<string> {
 
 /** Reads what ps says of a process; empty when it has ended. */
 async function readPs(pid: number, options: readonly string[]): Promise<string> {
-  try {
-    const { stdout } = await run('ps', [...options, '-p', String(pid)], {
-      env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
-    })
-    return stdout.trim()
-  } catch {
-    return ''
-  }
+  const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' }
+  const told = await run('ps', [...options, '-p', String(pid)], { env }).catch(() => undefined)
+  return told?.stdout.trim() ?? ''
 }
 
 /** An orphan has no clients left to wait for, and its watchdog is stopping it as well. */

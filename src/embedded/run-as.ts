@@ -42,7 +42,8 @@ export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const plain: RunAs = { prefix: [], switchUser: false, owner: self, env }
   const probe = await tryRun(plain, binaries, dataDir)
-  if (probe.code !== 0) throw unavailable(`its programs do not run here (${lastLine(probe.output)})`)
+  const why = probe.output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
+  if (probe.code !== 0) throw unavailable(`its programs do not run here (${why})`)
   if (self.uid !== 0) return plain
 
   const users = [await readOwner(dataDir), await readServerUser()].filter((user) => user !== undefined)
@@ -93,11 +94,6 @@ export function runToEnd(runAs: RunAs, command: readonly string[], options: { cw
 export async function createOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (runAs.switchUser) await chown(directory, runAs.owner.uid, runAs.owner.gid)
-}
-
-/** Returns the last line of the output, for an error message. */
-function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1)?.trim() || 'it said nothing'
 }
 
 function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Finished> {

@@ -67,7 +67,7 @@ export async function registerPages(
   // Bookmarks name the page that the queues had.
   server.get('/queues', async (_request, reply) => reply.redirect('/runs#queues', 301))
   registerWorkoutOfDay(server, app)
-  await registerWrites(server, app, { isWatched })
+  await registerWrites(server, app, isWatched)
   await server.register(
     async (scope) => {
       scope.setErrorHandler((error, _request, reply) => {

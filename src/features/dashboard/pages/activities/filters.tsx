@@ -1,15 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { formatDay } from '../../shared/format.ts'
 import { Select, Toggle } from '../../shared/parts.tsx'
+import type { Sent } from '../../shared/sent.ts'
 import { type Key, LENGTHS, type ListState, orderOf } from './address.ts'
+import type { findActivityCalendar } from './queries.ts'
 import { SORTS } from './rows.tsx'
 
-/** The filters of a list. */
-export type Facets = {
-  accounts: readonly { account_id: number; account: string }[]
-  types: readonly string[]
-  years: readonly number[]
-}
+/** The choices of the filters, and the days of a year. */
+export type Facets = Sent<typeof findActivityCalendar>
 /** `typed`: changes while typing add no step to the browser's history. */
 export type OnChange = (changes: ListState, how?: { typed: boolean }) => void
 type Option = readonly [value: string, text: string]

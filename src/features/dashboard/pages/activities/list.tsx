@@ -70,11 +70,7 @@ function Spacer({ px }: { px: number }) {
 }
 
 /** Returns the rows near the screen, and draws again when they change. */
-function useVirtualRows(input: {
-  count: number
-  height: number
-  margin: number
-}): Virtualizer<Window, Element> {
+function useVirtualRows(input: { count: number; height: number; margin: number }) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const options: VirtualizerOptions<Window, Element> = {
     count: input.count,

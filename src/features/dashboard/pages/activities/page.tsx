@@ -5,18 +5,15 @@ import { describeMissing, formatDistance, formatNumber } from '../../shared/form
 import { showPage } from '../../shared/frame.tsx'
 import { fetchJson, follow, showState } from '../../shared/live.tsx'
 import { type Problem, Waiting } from '../../shared/parts.tsx'
-import type { Sent } from '../../shared/sent.ts'
 import './activities.css'
 import { changeState, KEYS, type ListState, sortBy } from './address.ts'
 import { Calendar } from './calendar.tsx'
-import { Filters, type OnChange, Seasons, SetFilters } from './filters.tsx'
+import { type Facets, Filters, type OnChange, Seasons, SetFilters } from './filters.tsx'
 import { List } from './list.tsx'
 import { type ListPages, type Page, pagesOfList } from './list-pages.tsx'
-import type { findActivityCalendar } from './queries.ts'
 
-type CalendarView = Sent<typeof findActivityCalendar>
 /** The content: the list of one state with its sums, and the filters. */
-type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: CalendarView }
+type Shown = { state: ListState; pages: ListPages; sums: Page; calendar: Facets }
 
 /** New activities come with polls; an upload shows within seconds. */
 const POLL_EVERY_MS = 5_000
@@ -79,7 +76,7 @@ function useList(state: ListState) {
   useEffect(() => {
     const left = new AbortController()
     const pages = pagesOfList(state)
-    const fetchCalendar = () => fetchJson<CalendarView>(`/api/activities/calendar${address}`)
+    const fetchCalendar = () => fetchJson<Facets>(`/api/activities/calendar${address}`)
     // Fetched together with the first page.
     let calendar: ReturnType<typeof fetchCalendar> | undefined = fetchCalendar()
     void open()

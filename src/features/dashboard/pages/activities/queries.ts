@@ -132,11 +132,7 @@ function makeCondition({ account, type, year, day, breakthrough, power, ...filte
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
 
-type Facets = {
-  accounts: Array<{ account_id: number; account: string }>
-  types: string[]
-  years: number[]
-}
+type Facets = { accounts: Array<{ account_id: number; account: string }>; types: string[]; years: number[] }
 
 /** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
 export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {

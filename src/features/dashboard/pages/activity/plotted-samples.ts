@@ -67,11 +67,7 @@ function plotValues(values: Float64Array, count: number, decimals: number): Arra
 }
 
 /** Finds the plotted columns of the FIT file: for each sample the value of the last record before it. */
-async function findRecorded(
-  tx: Tx,
-  activityId: number,
-  elapsed: readonly number[],
-): Promise<SampleColumns['recorded']> {
+async function findRecorded(tx: Tx, activityId: number, elapsed: readonly number[]) {
   const { rows } = await tx.client.query<Array<number | null>>({
     text: `select extract(epoch from t - (select min(t) ${PLOTTED_SAMPLES}))::float8,
              ${RECORDED.map((name) => `round(${name}::numeric, 2)::float8`).join(', ')}

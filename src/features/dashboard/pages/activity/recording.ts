@@ -1,6 +1,4 @@
-import { indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
-
-type Column = ReadonlyArray<number | null>
+import { type Column, indexAt, pauseOf, type Samples, spreadOf, wattsOf } from './summarize.ts'
 
 /** A part of an activity in numbers; null where nothing was recorded. */
 export type Step = ReturnType<typeof makeSteps>[number]
@@ -12,10 +10,7 @@ const MAX_STEPS = 24
  * Puts an empty point into every pause, so that a chart's line is interrupted. `places` holds the sample's index for each point of the
  * chart; in a pause the last one before it.
  */
-export function withPauses(
-  at: readonly number[],
-  columns: Readonly<Record<string, Column>>,
-): { x: number[]; lines: Record<string, Array<number | null>>; places: number[] } {
+export function withPauses(at: readonly number[], columns: Readonly<Record<string, Column>>) {
   const pause = pauseOf(at)
   const x: number[] = []
   const places: number[] = []

@@ -4,7 +4,7 @@ import type { Sent } from '../../shared/sent.ts'
 import type { findSampleColumns } from './plotted-samples.ts'
 
 export type Samples = Sent<typeof findSampleColumns>
-type Column = ReadonlyArray<number | null>
+export type Column = ReadonlyArray<number | null>
 
 /** With a sample each second, a longer gap is a pause. */
 const PAUSE_S = 10

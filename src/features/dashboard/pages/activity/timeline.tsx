@@ -11,7 +11,7 @@ import type { findSampleField } from './plotted-samples.ts'
 import type { View } from './queries.ts'
 import { makeLocalClock, makeSteps, type Step, withPauses } from './recording.ts'
 import { Stretch } from './stretch.tsx'
-import { type Samples, speedsOf, spreadOf } from './summarize.ts'
+import { type Samples, speedsOf, spreadOf, type Column as Values } from './summarize.ts'
 
 const TENTHS = { digits: 1 }
 const SPEED = makeLane(110, [makeLine('speed', 'Speed', UNITS.speed, 'low', TENTHS)], { fromZero: true })
@@ -45,7 +45,6 @@ const STEPS: readonly Column<Step>[] = [
   { title: 'Mean cadence', number: true, cell: (step) => formatNumber(step.mean_cad, '/min') },
 ]
 
-type Values = ReadonlyArray<number | null>
 type Props = {
   facts: View['facts']
   samples: Samples

@@ -101,11 +101,7 @@ export function Laps({ laps, onChoose }: LapsProps) {
     { title: 'Lap', names: true, cell: (lap) => <LapButton lap={lap} onChoose={onChoose} /> },
     { title: 'Begins', number: true, cell: ({ from_s: from }) => formatStopwatch(from) },
     { title: 'Time', number: true, cell: ({ elapsed_s: s }) => formatStopwatch(s) },
-    {
-      title: 'Distance',
-      number: true,
-      cell: ({ distance_m: m }) => formatDistance(m === null ? null : m / 1_000, 2),
-    },
+    { title: 'Distance', number: true, cell: ({ distance_m: m }) => formatDistance(m && m / 1_000, 2) },
     { title: 'Power', number: true, cell: (lap) => formatNumber(lap.avg_power, 'W') },
     { title: 'Highest', number: true, cell: (lap) => formatNumber(lap.max_power, 'W') },
     { title: 'Heart rate', number: true, cell: (lap) => formatNumber(lap.avg_hr, '/min') },

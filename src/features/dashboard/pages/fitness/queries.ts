@@ -128,10 +128,8 @@ type Best = { watts: number; activity_id: number; day: string | null }
 type BestPoint = { duration_s: number } & Record<'all_time' | 'season' | 'last_90_days', Best | null>
 
 /** Finds an account's best mean powers of all time, a season and the last 90 days, by duration, in one or all sports. */
-export async function findBests(
-  tx: Tx,
-  { accountId, season, sport }: { accountId: number; season: number | null; sport: string },
-): Promise<BestPoint[]> {
+export async function findBests(tx: Tx, input: { accountId: number; season: number | null; sport: string }) {
+  const { accountId, season, sport } = input
   const best = (rule: SQL) =>
     sql`(jsonb_agg(jsonb_build_object('watts', watts, 'activity_id', activity_id, 'day', day) order by watts desc) filter (where ${rule})) -> 0`
   return rowsOf<BestPoint>(tx)`
@@ -151,10 +149,8 @@ type Week = Record<'monday' | 'activities' | 'low' | 'high' | 'peak' | 'xss', nu
  * its parts where the service sends no parts. Recommendation and training load, at the end of the week or now, are those of all sports; the
  * ramp needs the load of both weeks.
  */
-async function findWeeks(
-  tx: Tx,
-  { accountId, sport, load }: { accountId: number; sport: string; load: LoadColumns },
-) {
+async function findWeeks(tx: Tx, input: { accountId: number; sport: string; load: LoadColumns }) {
+  const { accountId, sport, load } = input
   const rows = await rowsOf<Week>(tx)`
      select extract(epoch from d.week)::float8 as monday, coalesce(sum(w.activities), 0)::int as activities,
        coalesce(sum(w.low_xss), 0)::float8 as low, coalesce(sum(w.high_xss), 0)::float8 as high,

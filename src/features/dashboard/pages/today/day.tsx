@@ -116,11 +116,7 @@ const WEEK: readonly Column<WeekDay>[] = [
   { title: 'Done', number: true, cell: ({ xss }) => formatNumber(xss, 'XSS') },
   { title: 'Recommended', number: true, cell: ({ recommended_xss }) => formatNumber(recommended_xss, 'XSS') },
   { title: 'Time', number: true, cell: ({ elapsed_s }) => (elapsed_s > 0 ? formatSpan(elapsed_s) : '') },
-  {
-    title: 'Distance',
-    number: true,
-    cell: ({ distance_km }) => (distance_km > 0 ? formatDistance(distance_km) : ''),
-  },
+  { title: 'Distance', number: true, cell: ({ distance_km: km }) => (km > 0 ? formatDistance(km) : '') },
 ]
 
 function Week({ today: { week, day } }: Props) {

@@ -25,10 +25,9 @@ function Drawing({ name, label, children }: { name: string; label: string; child
 
 /** The smallest span of a scale, so that a quiet line looks quiet. */
 const MIN_SPAN = 10
-type Trend = { label: string; points: Today['form_trend'] }
 
 /** A line of values over time; nothing for fewer than two. */
-export function Sparkline({ label, points }: Trend) {
+export function Sparkline({ label, points }: { label: string; points: Today['form_trend'] }) {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last || last.at <= first.at) return null
   const values = points.map(({ value }) => value)

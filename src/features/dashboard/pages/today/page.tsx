@@ -4,10 +4,10 @@ import { formatQuery } from '../../shared/address-query.tsx'
 import { DropZone } from '../../shared/drop-zone.tsx'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
-import { Notice, Waiting } from '../../shared/parts.tsx'
+import { Waiting } from '../../shared/parts.tsx'
 import { Day } from './day.tsx'
-import { HomeNotice } from './home-notice.tsx'
 import { Accounts, Health } from './mirror.tsx'
+import { ProblemNotice } from './problem-notice.tsx'
 import type { View } from './queries.ts'
 import { Activities, Backup, Failed, Uploads, WaitingFiles } from './tables.tsx'
 import './today.css'
@@ -26,18 +26,9 @@ function Today() {
   return (
     <>
       <Health view={view} />
-      {view.problems.map((problem) =>
-        problem.home_of !== undefined && problem.command !== null ? (
-          <HomeNotice
-            key={problem.text}
-            text={problem.text}
-            command={problem.command}
-            account={problem.home_of}
-          />
-        ) : (
-          <Notice key={problem.text} {...problem} />
-        ),
-      )}
+      {view.problems.map((problem) => (
+        <ProblemNotice key={problem.text} {...problem} />
+      ))}
       <AccountChoice path="/" accounts={accounts} shown={today?.account_id ?? null} />
       {day}
       <WaitingFiles files={view.waiting} />

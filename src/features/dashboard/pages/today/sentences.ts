@@ -1,3 +1,4 @@
+import { countOf } from '../../../../kit/text.ts'
 import { formatNumber, formatSpan } from '../../shared/format.ts'
 import type { View } from './queries.ts'
 
@@ -7,11 +8,12 @@ type WeekDay = NonNullable<View['today']>['week'][number]
 /** Describes the runs of a day by the daemon and by commands. */
 export function describeRuns({ runs, failed, came, changed }: View['runs']): string {
   const brought = [
-    came > 0 && `${count(came, 'activity', 'activities')} came`,
+    came > 0 && `${countOf(came, 'activity', 'activities')} came`,
     changed > 0 && `${formatNumber(changed)} changed`,
   ].filter(Boolean)
   const what = brought.join(', ') || 'no activity was new or changed'
-  return `In 24 hours ${count(runs, 'run')}: ${what}${failed > 0 ? `, ${count(failed, 'run')} failed` : ''}.`
+  const failures = failed > 0 ? `, ${countOf(failed, 'run', 'runs')} failed` : ''
+  return `In 24 hours ${countOf(runs, 'run', 'runs')}: ${what}${failures}.`
 }
 
 /** Says how many wanted activities are here, and how fast the others arrive. */
@@ -35,8 +37,4 @@ export function describeRecommended(week: readonly WeekDay[]): string {
   if (known.length === week.length) return `of ${recommended} recommended`
   const days = known.length === 1 ? 'one day' : `${known.length} days`
   return `XSS; ${recommended} recommended for ${days}, on which ${formatNumber(sum(({ xss }) => xss))} were done`
-}
-
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(number)} ${number === 1 ? one : many}`
 }

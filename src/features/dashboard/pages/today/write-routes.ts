@@ -37,11 +37,7 @@ const makeSchema = (properties: Readonly<Record<string, object>>) => ({
  * Adds what a page may write, each with the page's token: `POST /api/drop` accepts a file, `POST /api/home-timezone` sets the time zone of a
  * rider's home. `GET /api/drop` returns the token, `GET /api/drop/contents` the results of files.
  */
-export async function registerWrites(
-  server: FastifyInstance,
-  app: PagesApp,
-  { isWatched }: { isWatched: boolean },
-): Promise<void> {
+export async function registerWrites(server: FastifyInstance, app: PagesApp, isWatched: boolean) {
   const tokens = pageTokens()
   // Without a watcher in this process the files would never be sent.
   const closed = isWatched ? undefined : NOT_WATCHED
@@ -178,10 +174,7 @@ type DroppedContent = {
 }
 
 /** Finds the results of an account's contents by content id; unknown ones are left out. */
-export async function findDroppedContents(
-  tx: Tx,
-  input: { account: string; contentIds: readonly string[] },
-): Promise<DroppedContent[]> {
+export async function findDroppedContents(tx: Tx, input: { account: string; contentIds: readonly string[] }) {
   return rowsOf<DroppedContent>(tx)`
      select u.content_id, u.file_name, u.state, u.reason, v.activity_id, v.name as activity_name
      from training.uploads u join training.accounts a using (account_id) left join training.activities v on v.activity_id = u.activity_id

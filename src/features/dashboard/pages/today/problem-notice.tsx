@@ -2,22 +2,24 @@ import { useState } from 'preact/hooks'
 import { formatQuery } from '../../shared/address-query.tsx'
 import { fetchJson, readReason, send } from '../../shared/live.tsx'
 import { Notice } from '../../shared/parts.tsx'
+import type { View } from './queries.ts'
 
-/** The notice that days are in UTC, with a button that sets the browser's time zone for the account. */
-export function HomeNotice({ text, command, account }: { text: string; command: string; account: string }) {
+/** The notice of a problem; where days are in UTC, with a button that sets the browser's time zone for the account. */
+export function ProblemNotice({ home_of: account, ...problem }: View['problems'][number]) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const [state, setState] = useState<string>()
   const [isSent, setSent] = useState(false)
-  if (timeZone === 'UTC') return <Notice text={text} command={command} calm />
+  if (account === undefined || problem.command === null) return <Notice {...problem} />
+  if (timeZone === 'UTC') return <Notice {...problem} calm />
   const set = async () => {
     setSent(true)
-    const problem = await sendHome(account, timeZone)
+    const failure = await sendHome(account, timeZone)
     // The page draws again once the days are right.
-    setState(problem ?? `${timeZone} is set`)
-    setSent(problem === undefined)
+    setState(failure ?? `${timeZone} is set`)
+    setSent(failure === undefined)
   }
   return (
-    <Notice text={text} command={command.replace('ZONE', timeZone)} calm>
+    <Notice {...problem} command={problem.command.replace('ZONE', timeZone)} calm>
       {' '}
       <button type="button" disabled={isSent} onClick={set}>
         {state ?? `Use ${timeZone}`}
