@@ -71,8 +71,8 @@ async function readLinuxStart(pid: number): Promise<string> {
 /** Reads what ps says of a process; empty when it has ended. */
 async function readPs(pid: number, options: readonly string[]): Promise<string> {
   const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' }
-  const told = await run('ps', [...options, '-p', String(pid)], { env }).catch(() => undefined)
-  return told?.stdout.trim() ?? ''
+  const finished = await run('ps', [...options, '-p', String(pid)], { env }).catch(() => undefined)
+  return finished?.stdout.trim() ?? ''
 }
 
 /** An orphan has no clients left to wait for, and its watchdog is stopping it as well. */
