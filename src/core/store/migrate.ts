@@ -127,7 +127,7 @@ export async function withMigrationLock<T>(
  */
 export async function applyMigrations(
   client: pg.ClientBase,
-  options: { folder?: string; upTo?: number } = {},
+  options: { folder?: string | undefined; upTo?: number } = {},
 ): Promise<void> {
   const { folder = migrationsFolder(), upTo = Number.POSITIVE_INFINITY } = options
   const { version } = await findVersion(client, folder)

@@ -224,11 +224,7 @@ export function lockingTransaction<T>(store: Store, work: (tx: Tx) => Promise<T>
 
 /** Locks the credentials row of an account until the transaction ends. Must run before a change of the account's own row. */
 export async function lockCredentials(tx: Tx, accountId: number): Promise<void> {
-  await tx.db
-    .select({ one: sql`1` })
-    .from(credentials)
-    .where(eq(credentials.accountId, accountId))
-    .for('update')
+  await tx.client.query('select from musette.credentials where account_id = $1 for update', [accountId])
 }
 
 /** Finds the sealed credentials of an account, with the state of the login in its row of `accounts`. */

@@ -75,7 +75,7 @@ export const backupState: FeatureState = {
  * why the folder cannot be read.
  */
 async function findBackups(facts: Facts) {
-  const { dir, isDefault } = scheduleOf(facts.config)
+  const { dir } = scheduleOf(facts.config)
   const { line, lineBeganAt } = await facts.identity()
   const found: { newest?: FoundBackup | undefined; unreadable?: string } = {}
   if (dir !== undefined) {
@@ -88,7 +88,7 @@ async function findBackups(facts: Facts) {
   }
   const made = await facts.read((tx) => findWholeWorkState(tx, 'backup'))
   const verified = await facts.read((tx) => findWholeWorkState(tx, 'backup-verify'))
-  return { dir, isDefault, ...found, made, verified, lineBeganAt }
+  return { ...found, made, verified, lineBeganAt }
 }
 
 /** The daemon looks once a day whether the first one is due, half a day after the tables were made. */
@@ -96,9 +96,10 @@ const FIRST_WITHIN_MS = 2 * DAY
 
 /** The newest backup that is older than two intervals is late, and so is a comparison after three weeks. */
 async function judgeBackups(facts: Facts): Promise<Finding[]> {
-  const { now, config } = facts
-  const { dir, isDefault, newest, unreadable, made, verified, lineBeganAt } = await facts.once(findBackups)
+  const { now } = facts
+  const { dir, isDefault, everyMs } = scheduleOf(facts.config)
   if (dir === undefined) return []
+  const { newest, unreadable, made, verified, lineBeganAt } = await facts.once(findBackups)
   const since = newest?.doneAt ?? null
   const of = (rule: Rule, found: string) => [
     makeFinding(rule, found, { since, DIR: dir, ...(newest && { FILE: newest.path }) }),
@@ -126,7 +127,6 @@ async function judgeBackups(facts: Facts): Promise<Finding[]> {
   if (!newest && isDefault && (isNew || (await facts.statuses()).length === 0))
     return [ok(`${dir}: ${last}; a daemon makes the first one when the mirror is a day old`)]
   if (!newest) return of(RULES.backup_missing, 'there is no backup yet; a daemon that runs makes one')
-  const { everyMs } = scheduleOf(config)
   if (ageOf(since) > 2 * everyMs) {
     const due = `one is due every ${formatDuration(everyMs)}`
     return of(RULES.backup_late, `the last backup is ${formatAge(newest.doneAt, now)} old, and ${due}`)
@@ -182,8 +182,9 @@ async function diagnose({ config, mirror, listed: list }: CheckContext): Promise
 
 /** Finds the last complete scheduled backup that lies in the folder now, and when one was last restored and compared; null when none are configured. */
 async function findStatus(facts: Facts, finding: Finding | undefined) {
-  const { dir, newest, unreadable, made, verified } = await facts.once(findBackups)
+  const { dir } = scheduleOf(facts.config)
   if (dir === undefined) return null
+  const { newest, unreadable, made, verified } = await facts.once(findBackups)
   const failure = unreadable === undefined ? made.errorCode : 'backup_file'
   const rule = finding?.rule
   const isFailed = rule && [RULES.backup_failed, RULES.backup_disk_full, RULES.backup_no_room].includes(rule)

@@ -40,23 +40,22 @@ export async function restoreBackup(
     onProgress?: ((now: CopyProgress) => void) | undefined
   },
 ): Promise<void> {
-  const { archive } = input
-  const known = await readMigrations(input.folder)
+  const { archive, folder } = input
+  const known = await readMigrations(folder)
   const version = await blameDamage(input, () => checkVersion(archive.manifest, known))
   await withMigrationLock({ ...deps, ...input }, async (client) => {
     // The bytes may come slowly, as from another machine.
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
-    const options = input.folder === undefined ? {} : { folder: input.folder }
-    const { version: present } = await findVersion(client, input.folder)
+    const { version: present } = await findVersion(client, folder)
     await lockEmptyTables(client)
     if (present > version) await dropEmptyTables(client)
-    await applyMigrations(client, { ...options, upTo: version })
+    await applyMigrations(client, { folder, upTo: version })
     const digests = new Map<string, Hash>()
     if (input.compare) for (const { name } of archive.manifest.tables) digests.set(name, createHash('sha256'))
     await blameDamage(input, () => loadTables(client, { ...deps, ...input, digests }))
     await archive.verify()
     await compareTables(client, archive.manifest, digests)
-    await applyMigrations(client, options)
+    await applyMigrations(client, { folder })
     await client.query(makeBeginLine(archive.manifest.made_at))
     await analyzeTables(client)
   })

@@ -7,9 +7,6 @@ import {
 import type { Tx } from '../../../core/store/store.ts'
 import { type BackupTable, findColumns, quoteName } from './tables.ts'
 
-/** Our tables that are in no backup. */
-const WITHOUT_ROWS = ['musette.migrations']
-
 /** Made outside the migrations: their lock, and the policies that limit logins to one account. */
 const MADE_ELSEWHERE = [
   'view musette.lock_migration',
@@ -32,7 +29,8 @@ export async function findForeignParts(tx: Tx, tables: readonly BackupTable[]): 
   const own = await readOwnObjects()
   const { rows } = await tx.client.query<{ part: string; name: string | null; comment: string | null }>(
     OBJECTS,
-    [[...known.keys(), ...WITHOUT_ROWS].map(quoteName)],
+    // The journal is in no backup.
+    [[...known.keys(), 'musette.migrations'].map(quoteName)],
   )
   const isOwn = ({ name, comment }: (typeof rows)[number]) =>
     (name !== null && own.names.has(name)) || (comment !== null && own.comments.has(comment))
