@@ -141,14 +141,6 @@ function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: strin
   const leaving = new AbortController()
   let owner: Awaited<ReturnType<typeof openSupervisedServer>> | undefined
 
-  async function reopen(): Promise<void> {
-    const lock = await acquireLock(dataDir)
-    if (!lock) return
-    deps.log.info('taking over the embedded Postgres')
-    const { port } = access
-    owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, { dataDir, port })
-  }
-
   async function follow(): Promise<void> {
     for (let failures = 0; !owner; ) {
       const pauseMs = failures === 0 ? OWNER_CHECK_EVERY_MS : backoffMs(REOPEN_BACKOFF, failures)
@@ -156,7 +148,12 @@ function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: strin
       await delay(pauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => undefined)
       if (leaving.signal.aborted) return
       try {
-        if (!(await isLocked(dataDir))) await reopen()
+        const lock = (await isLocked(dataDir)) ? undefined : await acquireLock(dataDir)
+        if (lock) {
+          deps.log.info('taking over the embedded Postgres')
+          const { port } = access
+          owner = await openSupervisedServer({ ...deps, lock, signal: leaving.signal }, { dataDir, port })
+        }
         failures = 0
       } catch (error) {
         if (leaving.signal.aborted) return
@@ -249,7 +246,12 @@ async function launchFirst(
   input: Awaited<ReturnType<typeof prepare>> & { dataDir: string; port?: number | undefined },
 ) {
   for (let attempt = 1; ; attempt++) {
-    const access = { password: input.password, port: await choosePort(input) }
+    if (input.port !== undefined && !(await isPortFree(input.port)))
+      throw new ConfigError(
+        'embedded_port_taken',
+        `cannot start the embedded Postgres: port ${input.port} is taken; end the program that listens there`,
+      )
+    const access = { password: input.password, port: input.port ?? (await chooseFreePort(input.keptPort)) }
     if (access.port !== input.keptPort) await writeAccess(input.dataDir, access)
     const server = await startServer({ ...input, port: access.port })
     try {
@@ -261,15 +263,6 @@ async function launchFirst(
       if (attempt === PORT_ATTEMPTS || (await isPortFree(access.port))) throw error
     }
   }
-}
-
-async function choosePort(input: { port?: number | undefined; keptPort: number | undefined }) {
-  if (input.port === undefined) return chooseFreePort(input.keptPort)
-  if (await isPortFree(input.port)) return input.port
-  throw new ConfigError(
-    'embedded_port_taken',
-    `cannot start the embedded Postgres: port ${input.port} is taken; end the program that listens there`,
-  )
 }
 
 /** Keeps the server running until the signal aborts, then stops it. */

@@ -5,22 +5,14 @@ import type { Logger } from 'pino'
 import { ConfigError, errorCode, TransientError } from '../kit/errors.ts'
 import { withClient } from '../kit/postgres-client.ts'
 import { SECOND, sleep, within } from '../kit/time.ts'
-import type { Binaries } from './binaries.ts'
-import { readDiskFull } from './cluster.ts'
+import { readDiskFull, type Tools } from './cluster.ts'
 import { stopOrphans } from './processes.ts'
-import { type RunAs, spawnAs } from './run-as.ts'
+import { spawnAs } from './run-as.ts'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
 /** `name`: the folder of its files in the data directory, and settings that win over those of its file; undefined: `postgres`, none */
-type Launch = {
-  runAs: RunAs
-  binaries: Binaries
-  dataDir: string
-  port: number
-  name?: string
-  settings?: string[]
-}
+type Launch = Tools & { dataDir: string; port: number; name?: string; settings?: string[] }
 
 const LOG_LIMIT_BYTES = 5 * 1024 * 1024
 /** Each failed login of any user of the machine writes two lines, a hundred times a second and more. */

@@ -5,7 +5,7 @@ import type { findDroppedContents } from '../pages/today/write-routes.ts'
 import { formatQuery } from './address-query.tsx'
 import { formatName, formatNumber } from './format.ts'
 import { fetchJson, readReason, send } from './live.tsx'
-import { Badge, Link, type Mood, Select } from './parts.tsx'
+import { Badge, ENDED, Link, type Mood, Select } from './parts.tsx'
 import type { Sent } from './sent.ts'
 
 type Content = Sent<typeof findDroppedContents>[number]
@@ -22,15 +22,7 @@ const PAUSE_MS = 5_000
 const MAX_ATTEMPTS = 11
 /** In one address. */
 const MAX_IDS = 50
-/** The final states. */
-const ENDED: readonly string[] = ['mirrored', 'attached', 'duplicate', 'refused']
-const MOODS: Readonly<Record<string, Mood>> = {
-  mirrored: 'good',
-  attached: 'good',
-  accepted: 'good',
-  duplicate: 'plain',
-  refused: 'bad',
-}
+const MOODS: Readonly<Record<string, Mood>> = { ...ENDED, accepted: 'good' }
 
 /**
  * The drop zone: sends files one after the other and shows their results. `first` was dropped before it existed; with several accounts a
@@ -184,7 +176,7 @@ const makeContent = ({ fileName, contentId, isKnown }: Accepted['contents'][numb
 
 /** Requests the results of a file's contents until they are final. */
 async function followContents(item: Item, onContents: (contents: readonly Content[]) => void): Promise<void> {
-  const isOpen = ({ state }: Content) => !ENDED.includes(state)
+  const isOpen = ({ state }: Content) => !(state in ENDED)
   while (item.contents.some(isOpen)) {
     await sleep(FOLLOW_EVERY_MS)
     if (document.hidden) continue
@@ -202,7 +194,7 @@ function ItemLine({ item: { file, mood, state, reason, contents } }: { item: Ite
   const name = <strong>{formatName(file.name)}</strong>
   const [only] = contents
   if (contents.length === 1 && only) return <ContentLine name={name} content={only} />
-  const ended = contents.filter((content) => ENDED.includes(content.state)).length
+  const ended = contents.filter(({ state: one }) => one in ENDED).length
   return (
     <li>
       {name} <Badge mood={mood}>{state}</Badge>{' '}

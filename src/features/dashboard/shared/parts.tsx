@@ -7,6 +7,9 @@ export type Mood = 'good' | 'busy' | 'bad' | 'plain'
 
 const SIGNS: Readonly<Record<Mood, string>> = { good: '✓', busy: '…', bad: '!', plain: '·' }
 
+/** The final states of an uploaded file, with their moods. */
+export const ENDED = { mirrored: 'good', attached: 'good', duplicate: 'plain', refused: 'bad' } as const
+
 /** A state as a word with a sign, so that it does not depend on colour. */
 export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
   return (

@@ -6,7 +6,16 @@ import {
   formatStopwatch,
   formatWallClock,
 } from '../../shared/format.ts'
-import { ActivityBadge, ActivityLink, Ago, Badge, Link, type Mood, Section } from '../../shared/parts.tsx'
+import {
+  ActivityBadge,
+  ActivityLink,
+  Ago,
+  Badge,
+  ENDED,
+  Link,
+  type Mood,
+  Section,
+} from '../../shared/parts.tsx'
 import { type Column, Table, withAccount } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
@@ -50,13 +59,7 @@ export function Activities({ lines, several }: { lines: readonly Line[]; several
   )
 }
 
-const UPLOAD_MOODS: Readonly<Record<string, Mood>> = {
-  mirrored: 'good',
-  attached: 'good',
-  duplicate: 'plain',
-  refused: 'bad',
-  unconfirmed: 'bad',
-}
+const UPLOAD_MOODS: Readonly<Record<string, Mood>> = { ...ENDED, unconfirmed: 'bad' }
 
 const UPLOADS: readonly Column<Upload>[] = [
   { title: 'File', names: true, cell: (upload) => formatName(upload.file_name) },
