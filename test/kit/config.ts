@@ -2,8 +2,7 @@ import { FEATURES } from '../../src/features/index.ts'
 import { ConfigError } from '../../src/kit/errors.ts'
 import {
   type Config,
-  knownSettings,
-  readConfig as readConfigOf,
+  checked,
   readSettings as readSettingsOf,
   type Settings,
 } from '../../src/program/config/config.ts'
@@ -14,10 +13,10 @@ import { loadSettings } from '../../src/program/frame/define-feature.ts'
 const features = await loadSettings(FEATURES)
 
 /** Every setting of the program, with those of all features. */
-export const KNOWN = knownSettings(features)
+export const KNOWN = readSettingsOf(features, {}).known
 
-/** Reads the configuration of the program, with the settings of all features, as readConfig of src does. */
-export const readConfig = (env?: Environment): Config => readConfigOf(features, env)
+/** Reads the configuration of the program, with the settings of all features, as a verb does. */
+export const readConfig = (env?: Environment): Config => checked(readSettingsOf(features, env)).config
 
 /** Reads settings with those of all features, as readSettings of src does. */
 export const readSettings = (env?: Environment, envFile?: string): Settings =>

@@ -11,7 +11,7 @@ import { MINUTE, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../../program/app/app.ts'
 import { findUploadOf } from '../../program/app/files/upload-files.ts'
 import { signInWithPassword } from '../../program/app/sign-in.ts'
-import { type Config, readConfig } from '../../program/config/config.ts'
+import { type Config, checked, readSettings } from '../../program/config/config.ts'
 import type { Context, RunningDaemon } from '../../program/frame/context.ts'
 import { printTable } from '../../program/frame/output.ts'
 import type { Tools } from '../../program/frame/verb.ts'
@@ -68,7 +68,7 @@ async function signIn(config: Config, { log, signal, features }: Context): Promi
 
 /** Makes the configuration of the demo, with data in a separate folder. The environment sets only the data directory. */
 function demoConfig({ config, settings }: Context, baseUrl: string) {
-  return readConfig(settings.features, {
+  const env = {
     MUSETTE_BASE_URL: baseUrl,
     MUSETTE_DATA_DIR: join(config.dataDir, 'demo'),
     // The stand-in service runs on this machine, so no limit is needed.
@@ -78,7 +78,8 @@ function demoConfig({ config, settings }: Context, baseUrl: string) {
     MUSETTE_SETTLE: '1s',
     MUSETTE_HTTP: '127.0.0.1:0',
     MUSETTE_BACKUP_DIR: 'off',
-  })
+  }
+  return checked(readSettings(settings.features, env)).config
 }
 
 const LOOK_EVERY_MS = 200

@@ -34,20 +34,7 @@ export type Config = ReturnType<typeof toConfig> &
 
 const CORE = defineSettings({ variables: VARIABLES, fromFile: FROM_FILE, hidden: HIDDEN, read: toConfig })
 
-/** Returns every setting of core, program and the groups of features. */
-export function knownSettings(features: readonly SettingsGroup[]): KnownSettings {
-  return joinSettings([CORE, ...features])
-}
-
-/**
- * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set.
- * Throws ConfigError `bad_config`, which names every wrong variable and never a value.
- */
-export function readConfig(features: readonly SettingsGroup[], env?: Environment): Config {
-  return checked(readSettings(features, env)).config
-}
-
-/** Returns settings without a problem as they are. Throws ConfigError `bad_config` for the others. */
+/** Returns settings without a problem as they are. Throws ConfigError `bad_config`, which names every wrong variable and never a value. */
 export function checked(settings: Settings): Settings {
   const { problems } = settings
   if (problems.length === 0) return settings
@@ -78,8 +65,9 @@ type Values = z.output<z.ZodObject<typeof VARIABLES>>
 const ENVIRONMENT = 'environment'
 
 /**
- * Reads the settings as readConfig does, but never throws: a wrong variable gets its default and is listed in `problems`. The
- * environment is stronger than the file of `--settings`, and that one stronger than `musette.env` in the data directory.
+ * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set; a wrong one
+ * gets its default and is listed in `problems`. The environment is stronger than the file of `--settings`, and that one stronger than
+ * `musette.env` in the data directory.
  */
 export function readSettings(
   features: readonly SettingsGroup[],
@@ -89,7 +77,7 @@ export function readSettings(
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
   dropDriverVariables()
-  const known = knownSettings(features)
+  const known = joinSettings([CORE, ...features])
   const { sources, problems } = readSources(known, env, envFile)
   const origins = readOrigins(known, sources, problems)
   const wrong = new Set(problems.map(({ variable }) => variable))

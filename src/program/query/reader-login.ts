@@ -164,8 +164,7 @@ export async function findAccountId(tx: Tx, name: string | undefined): Promise<n
 
 /** Tells whether a login for assistants exists as this version makes it. */
 export async function isAssistantLogin(tx: Tx, name: string): Promise<boolean> {
-  const role = await findRole(tx, name)
-  return role?.mark === MARKS.assistants
+  return (await findRole(tx, name))?.mark === MARKS.assistants
 }
 
 /** Finds the schemas where a role may create objects: before Postgres 15, `public` by default. */
