@@ -2,8 +2,8 @@ import { DEFAULT_MAX_BODY_BYTES } from '../../core/service/http-message.ts'
 import { findRawDocuments, unpackDocument } from '../../core/store/activities/raw-documents.ts'
 import { findToVerify } from '../../core/store/activities/wanted.ts'
 import { findDatabaseFacts } from '../../core/store/database-facts.ts'
-import { type DriftCount, findDriftCounts } from '../../core/store/drift.ts'
-import { findRunCounts, type RunCount } from '../../core/store/runs.ts'
+import { findDriftCounts } from '../../core/store/drift.ts'
+import { findRunCounts } from '../../core/store/runs.ts'
 import { findStoredAnswers } from '../../core/store/training-info-rows.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import type { App } from './app.ts'
@@ -12,24 +12,14 @@ import type { VerifyCounts } from './sync-account.ts'
 /** Enough to see every field that a service sends, and few enough to be read in seconds. */
 const ACTIVITIES = 50
 
-/** What a maintainer needs to know of a live service, without a rider's data: no value, no name, no text, no address. */
-type ServiceReport = {
-  versions: { musette: string; node: string; platform: string; postgres: string }
-  /** of this run */
-  comparison: VerifyCounts & { differing_fields: Record<string, number> }
-  /** by endpoint of the service document and field; counted in the stored answers of `activities` activities */
-  activities: number
-  fields: Record<string, Record<string, FieldFacts>>
-  drift: DriftCount[]
-  /** runs of the last 90 days with their outcomes and durations */
-  runs: RunCount[]
-}
-
-/** Finds facts about the service in the mirror, for a report, without a request. */
+/**
+ * Finds in the mirror what a maintainer needs to know of a live service, without a request, and without a rider's data: no value, no name,
+ * no text, no address. `comparison` is that of this run; the runs are those of the last 90 days.
+ */
 export async function findServiceReport(
   app: Pick<App, 'mirror'>,
-  input: { accountId: number; comparison: ServiceReport['comparison'] },
-): Promise<ServiceReport> {
+  input: { accountId: number; comparison: VerifyCounts & { differing_fields: Record<string, number> } },
+) {
   const { store } = app.mirror
   const { accountId, comparison } = input
   const found = await store.read(async (tx) => ({
@@ -39,7 +29,7 @@ export async function findServiceReport(
     drift: await findDriftCounts(tx),
     runs: await findRunCounts(tx, accountId),
   }))
-  const fields: ServiceReport['fields'] = {}
+  const fields: Record<string, Record<string, FieldFacts>> = {}
   const measure = (endpoint: string, answer: unknown) => {
     fields[endpoint] ??= {}
     measureJson(fields[endpoint], 'answer', answer)
@@ -61,8 +51,8 @@ export async function findServiceReport(
       postgres: found.facts.version,
     },
     comparison: { ...comparison, differing_fields: reportable(comparison.differing_fields) },
-    activities,
-    fields,
+    /** by endpoint of the service document and field; counted in the stored answers of `activities` activities */
+    ...{ activities, fields },
     drift: found.drift,
     runs: found.runs,
   }

@@ -48,16 +48,11 @@ export type ConfigProblem = Readonly<{ name: string; variable: string; sentence:
 /** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
 
-/** What was read. `origins` has the variables that were set, `warnings` sentences about likely mistakes. */
-export type Settings = Readonly<{
-  config: Config
-  problems: readonly ConfigProblem[]
-  warnings: readonly string[]
-  origins: ReadonlyMap<string, Origin>
-  /** every setting, and the groups that features handed over */
-  known: KnownSettings
-  features: readonly SettingsGroup[]
-}>
+/**
+ * What was read. `origins` has the variables that were set, `warnings` sentences about likely mistakes, `known` every setting, `features`
+ * the groups that features handed over.
+ */
+export type Settings = Readonly<ReturnType<typeof readSettings>>
 
 /** The parsed values of the variables. */
 type Values = z.output<z.ZodObject<typeof VARIABLES>>
@@ -73,7 +68,7 @@ export function readSettings(
   features: readonly SettingsGroup[],
   env: Environment = process.env,
   envFile?: string,
-): Settings {
+) {
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
   dropDriverVariables()
@@ -88,7 +83,7 @@ export function readSettings(
   const setIn = Object.fromEntries(
     [...origins].map(([variable, { source }]) => [variable, source === ENVIRONMENT ? '' : source]),
   )
-  const config = Object.freeze({
+  const config: Config = Object.freeze({
     ...CORE.read(texts, complain),
     features: new Map(features.map((group) => [group, group.read(texts, complain)])),
     envFile: envFile === undefined ? undefined : resolve(envFile),

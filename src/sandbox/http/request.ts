@@ -5,22 +5,13 @@ import { parseIfJson } from '../../kit/json.ts'
 import { ReplyError, refuse } from './reply.ts'
 
 /** A request as the endpoints see it. `path` and `rawQuery` are still percent-encoded. */
-export type Request = {
-  method: string
-  path: string
-  rawQuery: string
-  query: URLSearchParams
-  message: IncomingMessage
-  /** The scheme and host the client used, for addresses in answers. */
-  origin: string
-  bodyTimeoutMs: number
-}
+export type Request = ReturnType<typeof makeRequest>
 
 /** The largest upload; a day of riding recorded each second is some 5 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 /** Makes a request from a message, in origin or absolute form. */
-export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number): Request {
+export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number) {
   const target = (message.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/'
   const mark = target.indexOf('?')
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1)
@@ -31,6 +22,7 @@ export function makeRequest(message: IncomingMessage, bodyTimeoutMs: number): Re
     rawQuery,
     query: parseForm(rawQuery),
     message,
+    /** The scheme and host the client used, for addresses in answers. */
     origin:
       host && /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : `http://127.0.0.1:${message.socket.localPort}`,
     bodyTimeoutMs,

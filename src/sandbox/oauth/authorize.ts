@@ -2,19 +2,10 @@ import { escapeMarkup } from '../../kit/text.ts'
 import { html, type Reply, redirect } from '../http/reply.ts'
 import { type Request, readForm } from '../http/request.ts'
 import type { World } from '../world.ts'
-import type { Client } from './clients.ts'
 import { type Challenge, issueCode, makeSecret } from './grant-book.ts'
 import { sameText } from './token.ts'
 
 const COOKIE = 'sandbox_session'
-
-/** A checked query of the authorize address; `action` is that address, the target of the forms. */
-type AuthorizeQuery = {
-  client: Client
-  redirectUri: string
-  challenge: Challenge | undefined
-  action: string
-}
 
 /** Answers GET /oauth/authorize: the login page, or the consent screen for a rider who is signed in. */
 export function answerAuthorize(world: World, request: Request): Reply {
@@ -30,13 +21,14 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
   const query = checkQuery(world, request)
   if (!('client' in query)) return query
   const form = await readForm(request)
-  if (form.get('step') === 'login') return signIn(world, query, form)
+  if (form.get('step') === 'login') return signIn(world, query.action, form)
   const session = findSession(world, request)
   if (!session) return html(200, loginPage({ action: query.action, failed: false }))
   if (!sameText(session.csrf, form.get('csrf') ?? '')) {
     return html(403, refusalPage('The form is stale; go back and try again.'))
   }
-  if (form.get('decision') !== 'approve') return sendBack(request, query, { error: 'access_denied' })
+  if (form.get('decision') !== 'approve')
+    return sendBack(request, query.redirectUri, { error: 'access_denied' })
   const code = issueCode(world.grants, {
     username: session.username,
     clientId: query.client.id,
@@ -44,11 +36,14 @@ export async function answerAuthorizeForm(world: World, request: Request): Promi
     challenge: query.challenge,
     nowMs: world.now().getTime(),
   })
-  return sendBack(request, query, { code })
+  return sendBack(request, query.redirectUri, { code })
 }
 
-/** Checks the query. An unregistered client or redirect address gets a page, never a redirect. */
-function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
+/**
+ * Checks the query; `action` is the authorize address, the target of the forms. An unregistered client or redirect address gets a page, never a
+ * redirect.
+ */
+function checkQuery(world: World, request: Request) {
   const client = world.clients.find(({ id }) => id === request.query.get('client_id'))
   if (!client?.grants.includes('authorization_code')) {
     return html(400, refusalPage('The application is not known.'))
@@ -58,12 +53,11 @@ function checkQuery(world: World, request: Request): AuthorizeQuery | Reply {
     return html(400, refusalPage('The redirect address is not registered for this application.'))
   }
   const challenge = readChallenge(request.query)
-  const action = `${request.path}?${request.rawQuery}`
-  const query = { client, redirectUri, challenge: challenge ?? undefined, action }
   if (request.query.get('response_type') !== 'code') {
-    return sendBack(request, query, { error: 'unsupported_response_type' })
+    return sendBack(request, redirectUri, { error: 'unsupported_response_type' })
   }
-  return challenge === null ? sendBack(request, query, { error: 'invalid_request' }) : query
+  if (challenge === null) return sendBack(request, redirectUri, { error: 'invalid_request' })
+  return { client, redirectUri, challenge, action: `${request.path}?${request.rawQuery}` }
 }
 
 /** Reads the challenge of RFC 7636: undefined without one, null for an unknown method. */
@@ -74,14 +68,14 @@ function readChallenge(query: URLSearchParams): Challenge | undefined | null {
   return method === 'S256' || method === 'plain' ? { value, method } : null
 }
 
-function signIn(world: World, query: AuthorizeQuery, form: URLSearchParams): Reply {
+function signIn(world: World, action: string, form: URLSearchParams): Reply {
   const rider = world.riders.get(form.get('username') ?? '')
   if (!rider || !sameText(rider.password, form.get('password') ?? '')) {
-    return html(401, loginPage({ action: query.action, failed: true }))
+    return html(401, loginPage({ action, failed: true }))
   }
   const id = makeSecret()
   world.sessions.set(id, { username: rider.username, csrf: makeSecret() })
-  return redirect(query.action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
+  return redirect(action, { 'set-cookie': `${COOKIE}=${id}; Path=/oauth; HttpOnly; SameSite=Lax` })
 }
 
 function findSession(world: World, request: Request): { username: string; csrf: string } | undefined {
@@ -91,7 +85,7 @@ function findSession(world: World, request: Request): { username: string; csrf: 
 }
 
 /** Redirects the browser; `state` goes back byte for byte. */
-function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string, string>): Reply {
+function sendBack(request: Request, redirectUri: string, answer: Record<string, string>): Reply {
   const parameters = Object.entries(answer).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   const state = request.rawQuery.split('&').find((pair) => pair.startsWith('state='))
   // Node reads a request line as bytes, so each character here is one byte.
@@ -99,7 +93,7 @@ function sendBack(request: Request, query: AuthorizeQuery, answer: Record<string
     parameters.push(
       state.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`),
     )
-  const address = `${query.redirectUri}${query.redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
+  const address = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters.join('&')}`
   return redirect(address.replace(/[^\x21-\x7e]+/gu, encodeURIComponent))
 }
 

@@ -39,7 +39,10 @@ function steer(method: string, pattern: string, about: string, answer: Route['an
 export const STEERING_ROUTES: readonly Route[] = [
   steer('GET', '/_sandbox/', 'this table', describe),
   steer('GET', '/_sandbox/counts', 'requests by route, uploads, tokens', (world) => json(200, world.counts)),
-  steer('POST', '/_sandbox/counts/reset', 'start counting again', resetCounts),
+  steer('POST', '/_sandbox/counts/reset', 'start counting again', (world) => {
+    world.counts = makeCounts()
+    return json(200, world.counts)
+  }),
   steer('GET', ALL, 'the truth: every activity, deleted ones too', activities.answerTruths),
   steer('GET', ONE, 'the truth of one, with its detail', activities.answerTruth),
   steer('POST', ALL, `add one ${fieldsOf(activities.newActivitySchema)}`, activities.createActivity),
@@ -72,11 +75,6 @@ export const STEERING_ROUTES: readonly Route[] = [
 function describe(world: World): Reply {
   const routes = STEERING_ROUTES.map(({ method, pattern, about }) => ({ method, path: pattern, about }))
   return json(200, { now: world.now().toISOString(), routes })
-}
-
-function resetCounts(world: World): Reply {
-  world.counts = makeCounts()
-  return json(200, world.counts)
 }
 
 async function patchSettings(world: World, request: Request): Promise<Reply> {
