@@ -150,21 +150,8 @@ export function connectReason(error: unknown): string {
  * Codes of a server that is not there yet, of a network that is not, of a name that is not known yet, and the SQLSTATEs of a
  * Postgres that starts or stops. ENOENT is that of a socket's file; for any other file it would be a wrong setting.
  */
-const NOT_UP_YET: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  '57P01',
-  '57P02',
-  '57P03',
-])
+const NOT_UP_YET =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(DOWN|UNREACH)|ETIMEDOUT|57P0[123])$/
 
 /** How the drivers of Postgres and Redis name a connection that the other side closed without a word, as a proxy before it does. */
 const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
@@ -178,7 +165,7 @@ const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
  */
 export function isNotUpYet(error: unknown): boolean {
   const code = errorCode(error)
-  if (NOT_UP_YET.has(code)) return true
+  if (NOT_UP_YET.test(code)) return true
   if (!(error instanceof Error)) return false
   if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
   return code === 'unexpected' && CLOSED_AT_ONCE.has(error.message)

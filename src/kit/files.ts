@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { chown, type FileHandle, link, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
+import { closeAfter } from './release-stack.ts'
 import { quoteShell } from './text.ts'
 
 /** Writes a file of mode 0600 by a temporary file and a rename; it is flushed to the disk, name and content, when this resolves. */
@@ -36,14 +37,11 @@ async function giveToOwner(path: string): Promise<void> {
 
 /** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-  const file = await open(path, 'wx', mode)
-  try {
+  await closeAfter(await open(path, 'wx', mode), async (file) => {
     await file.writeFile(content)
     await giveToOwner(path)
     await file.sync()
-  } finally {
-    await file.close()
-  }
+  })
 }
 
 /**
@@ -114,12 +112,7 @@ export async function renameDurably(from: string, to: string): Promise<void> {
 /** Flushes the entries of a folder to the disk. Does nothing on Windows, which cannot open a folder and does not need it. */
 export async function flushDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
-  const folder = await openFolderToFlush(directory)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await closeAfter(await openFolderToFlush(directory), (folder) => folder.sync())
 }
 
 /** Opening neither follows a link nor waits for the other end of a pipe; 0 where a system has no such flag. */
@@ -144,12 +137,7 @@ export async function openPlainFile(
 
 /** Reads a plain file as openPlainFile opens it. */
 export async function readPlainFile(path: string | Buffer): Promise<Buffer> {
-  const file = await openPlainFile(path)
-  try {
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
+  return closeAfter(await openPlainFile(path), (file) => file.readFile())
 }
 
 /** Opens a folder to flush its entries; never waits for a pipe in its place. Throws Node's errors (ENOTDIR). */

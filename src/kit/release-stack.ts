@@ -10,6 +10,18 @@ export async function closeAfter<Part extends { close(): Promise<unknown> }, T>(
   }
 }
 
+/** Begins work that ends when its signal aborts, and never throws; `close` aborts it and waits for its end. */
+export function startWork(work: (signal: AbortSignal) => Promise<unknown>) {
+  const halt = new AbortController()
+  const working = work(halt.signal)
+  return {
+    async close(): Promise<void> {
+      halt.abort()
+      await working
+    },
+  }
+}
+
 export type ReleaseStack = ReturnType<typeof makeReleaseStack>
 
 /** Makes a stack of steps that stop the started parts in reverse order. `onError` is called for every failed step. */

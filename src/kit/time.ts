@@ -49,13 +49,10 @@ export function formatMoment(moment: Date): string {
  */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
-  const late = sleep(ms, timer.signal).then(
-    () => false,
-    () => false,
-  )
+  const late = sleep(ms, timer.signal).catch(() => undefined)
   work.catch(() => undefined)
   try {
-    return await Promise.race([work.then(() => true), late])
+    return await Promise.race([work.then(() => true), late.then(() => false)])
   } finally {
     timer.abort()
   }

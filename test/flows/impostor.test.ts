@@ -10,7 +10,6 @@ import { makeUrl } from '../../src/embedded/cluster.ts'
 import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { systemClock } from '../../src/kit/time.ts'
 import { listen } from '../kit/listen.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -43,7 +42,7 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
   },
   'the tables of the queue': (url) => migrateQueueTables(url),
   'a look at the queue': (url) =>
-    inspectQueue({ clock: systemClock }, { backend: { kind: 'postgres', url }, accounts: [], catalog: {} }),
+    inspectQueue({ backend: { kind: 'postgres', url }, accounts: [], catalog: {} }),
 }
 
 describe.each(TRICKS)('another program on the port of the embedded Postgres, by trick "%s",', (trick) => {

@@ -93,18 +93,17 @@ async function syncFolder(folder: Buffer): Promise<void> {
 
 /** Appends the whole text or nothing: a full disk must not leave an empty or cut text. */
 async function appendText(path: Buffer, text: string): Promise<void> {
-  const file = await openPlainFile(path, TEXT_FLAGS, 0o644)
-  const { size } = await file.stat()
-  try {
-    await file.appendFile(text)
-    await file.sync()
-  } catch (error) {
-    if (size > 0) await file.truncate(size).catch(() => undefined)
-    else await unlink(path).catch(() => undefined)
-    throw error
-  } finally {
-    await file.close()
-  }
+  await closeAfter(await openPlainFile(path, TEXT_FLAGS, 0o644), async (file) => {
+    const { size } = await file.stat()
+    try {
+      await file.appendFile(text)
+      await file.sync()
+    } catch (error) {
+      if (size > 0) await file.truncate(size).catch(() => undefined)
+      else await unlink(path).catch(() => undefined)
+      throw error
+    }
+  })
 }
 
 /** A folder that stays the same one while it is open: `via` is the path to use, `path` the one to show. */

@@ -73,9 +73,8 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
 async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseStack) {
   const { log, signal } = deps
   const { catalog } = options
-  const clock = systemClock
   let heartbeat: ReturnType<typeof startHeartbeat> | undefined
-  const tally = makeErrorTally({ log, clock, onFirst: () => heartbeat?.wake() })
+  const tally = makeErrorTally({ log, clock: systemClock, onFirst: () => heartbeat?.wake() })
 
   const backend = await openBackend({ log }, options.backend)
   opened.defer('connections', backend.close)
@@ -124,7 +123,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   })
 
   const reconcile = (atStart: boolean) =>
-    reconcileSchedules({ log, clock, queues, catalog, accounts: deps.accounts }, { atStart })
+    reconcileSchedules({ log, queues, catalog, accounts: deps.accounts }, { atStart })
   let keepsSchedules = false
   const checkWrites = () => Promise.all(QUEUE_NAMES.map((name) => backend.checkWrites?.(queues[name])))
   const beat = async () => {

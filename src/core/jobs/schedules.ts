@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { eachAtOnce } from '../../kit/semaphore.ts'
-import { type Clock, DAY, SECOND, within } from '../../kit/time.ts'
+import { DAY, SECOND, within } from '../../kit/time.ts'
 import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
 import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
 import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
@@ -17,7 +17,6 @@ const OVERLAP = 100
 
 type ReconcileDeps = Readonly<{
   log: Logger
-  clock: Clock
   queues: Queues
   catalog: Catalog
   /** The ids of all accounts, which the schedules must match. When it fails, nothing is changed. */
@@ -34,7 +33,7 @@ export async function reconcileSchedules(deps: ReconcileDeps, input: { atStart: 
   const wanted = wantedSchedules(await deps.accounts(), catalog)
   const queue = queues.polls
   const found = await fetchSchedules(queue)
-  const now = deps.clock().getTime()
+  const now = Date.now()
   const toWrite: WantedSchedule[] = []
   const runNow = new Map<string, unknown[]>()
 
@@ -172,10 +171,11 @@ export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
  * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
  * made a queue in this Postgres yet. Throws the backend's errors.
  */
-export async function inspectQueue(
-  deps: { clock: Clock },
-  input: { backend: BackendChoice; accounts: readonly number[]; catalog: Catalog },
-) {
+export async function inspectQueue(input: {
+  backend: BackendChoice
+  accounts: readonly number[]
+  catalog: Catalog
+}) {
   const { backend: choice } = input
   // A queue waits for its Redis forever; this request fails at once.
   if (choice.kind === 'redis') await fetchRedisFacts(choice.url)
@@ -187,7 +187,7 @@ export async function inspectQueue(
     const counts = await fetchCounts({ queues })
     const paused = await fetchPaused({ queues })
     const found = await fetchSchedules(queues.polls)
-    const now = deps.clock().getTime()
+    const now = Date.now()
     const wanted = wantedSchedules(input.accounts, input.catalog)
     const wrong: string[] = []
     for (const schedule of wanted) {

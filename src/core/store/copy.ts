@@ -126,12 +126,22 @@ export function microsOf(ms: number): number {
 /** The length of a field that is NULL. */
 export const NULL = -1
 
+/** Writes NULL as a field of a row, and returns where it ends. */
+export function writeNull(view: DataView, at: number): number {
+  view.setInt32(at, NULL)
+  return at + 4
+}
+
+/** Writes an integer of four bytes as writeDouble does. */
+export function writeInteger(view: DataView, at: number, value: number): number {
+  view.setInt32(at, 4)
+  view.setInt32(at + 4, value)
+  return at + 8
+}
+
 /** Writes a double as a field of a row, its length before it, and returns where it ends; NaN becomes NULL. */
 export function writeDouble(view: DataView, at: number, value: number): number {
-  if (Number.isNaN(value)) {
-    view.setInt32(at, NULL)
-    return at + 4
-  }
+  if (Number.isNaN(value)) return writeNull(view, at)
   view.setInt32(at, 8)
   view.setFloat64(at + 4, value)
   return at + 12

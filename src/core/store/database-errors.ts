@@ -6,6 +6,7 @@ import {
   describeCertificate,
   errorCode,
   errorLine,
+  isNotUpYet,
   MusetteError,
   TransientError,
 } from '../../kit/errors.ts'
@@ -32,18 +33,6 @@ class PostgresCause extends Error {
   }
 }
 
-const NETWORK_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EPIPE',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-])
-
 // serialization_failure, deadlock_detected, lock_not_available, query_canceled (a timeout), and the same in prepared form
 const BUSY: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04'])
 const LOGIN_REFUSED: ReadonlySet<string> = new Set(['28P01', '28000', '3D000'])
@@ -67,7 +56,7 @@ export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = fa
       'the database wants a password, and its URL has none; write it there as postgres://user:password@host:5432/database'
     return new ConfigError('database_login_refused', message)
   }
-  if (broken || step === 'connect' || NETWORK_CODES.has(errorCode(inner))) return unreachable(inner, step)
+  if (broken || step === 'connect' || isNotUpYet(inner)) return unreachable(inner, step)
   if (!(error instanceof DrizzleQueryError)) return error
   // The driver throws a plain Error for a lost connection, and TypeError or RangeError for a value that it cannot send.
   if (!(inner instanceof TypeError || inner instanceof RangeError)) return unreachable(inner, step)

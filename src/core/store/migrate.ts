@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { dropConnection, PostgresClient } from '../../kit/postgres-client.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
-import { mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
+import { type DatabaseStep, mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
 import { checkServer } from './migration/check-server.ts'
 import { limitAgain } from './migration/one-account.ts'
 import {
@@ -91,15 +91,12 @@ export async function withMigrationLock<T>(
   })
   const { signal } = input
   const drop = () => dropConnection(client)
+  let step: DatabaseStep = 'connect'
   try {
     signal?.throwIfAborted()
     signal?.addEventListener('abort', drop, { once: true })
     await client.connect()
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw mapDatabaseError(error, 'connect')
-  }
-  try {
+    step = 'query'
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
     // Some systems cannot check it and refuse the setting.
     await client.query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`).catch(() => undefined)
@@ -113,7 +110,7 @@ export async function withMigrationLock<T>(
     return result
   } catch (error) {
     signal?.throwIfAborted()
-    throw mapDatabaseError(error, 'query', broken)
+    throw mapDatabaseError(error, step, broken)
   } finally {
     signal?.removeEventListener('abort', drop)
     // The end of the session releases the lock and rolls back.

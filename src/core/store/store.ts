@@ -32,10 +32,8 @@ const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
  * `database_login_refused`, …) or a MusetteError (`database_error`), and holds no parameters.
  */
 export function openStore({ log }: { log: Logger }, options: StoreOptions) {
-  const settings = [
-    `SET lock_timeout = ${LOCK_TIMEOUT_MS}`,
-    `SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
-  ].join('; ')
+  const settings = `SET lock_timeout = ${LOCK_TIMEOUT_MS};
+    SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`
   const pool = makePool({
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
@@ -68,7 +66,6 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
   }
   const within = async <T>(begin: string, fn: (tx: Tx) => Promise<T>): Promise<T> => {
     const client = await connect()
-    const mustLeave = () => client instanceof PostgresClient && !client.takesWrites
     let broken = false
     let step: DatabaseStep = 'query'
     const onError = () => {
@@ -86,21 +83,15 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
           'transaction_rolled_back',
           'a query before the commit had failed; nothing is kept',
         )
-      client.off('error', onError)
-      client.release(mustLeave())
       return result
     } catch (error) {
       // The `end` and `error` events of a dead connection may come one tick after the query's error.
       await new Promise((resolve) => setImmediate(resolve))
-      const healthy =
-        !broken &&
-        (await client.query('ROLLBACK').then(
-          () => true,
-          () => false,
-        ))
+      if (!broken) await client.query('ROLLBACK').catch(onError)
+      throw mapDatabaseError(error, step, broken)
+    } finally {
       client.off('error', onError)
-      client.release(!healthy || mustLeave())
-      throw mapDatabaseError(error, step, !healthy)
+      client.release(broken || (client instanceof PostgresClient && !client.takesWrites))
     }
   }
 

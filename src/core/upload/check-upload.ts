@@ -34,7 +34,7 @@ const CONFLICT = 409
  */
 export async function checkUpload(
   deps: UploadDeps,
-  input: { account: Account; contentId: string; signal?: AbortSignal },
+  input: { account: Account; contentId: string; signal?: AbortSignal | undefined },
 ): Promise<Upload | undefined> {
   const { account, contentId, signal } = input
   const key = { accountId: account.accountId, contentId }
@@ -49,7 +49,7 @@ export async function checkUpload(
   if (!upload || startsOf(upload).length === 0 || !isDue(upload, requestedAt)) return undefined
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, starts: startsOf(upload), ...(signal && { signal }) })
+    listed = await listNear(deps, { account, starts: startsOf(upload), signal })
   } catch (error) {
     await deps.store.transaction((tx) =>
       recordUploadState(tx, key, nextCheck(upload, requestedAt), { from: [upload.state] }),
@@ -63,7 +63,7 @@ export async function checkUpload(
   }
   const activityId = checked?.state === 'accepted' ? checked.activityId : null
   if (activityId !== null && activityId !== upload.activityId)
-    await deps.onWanted?.({ accountId: key.accountId, activityId }).catch(() => undefined)
+    await deps.onWanted({ accountId: key.accountId, activityId })?.catch(() => undefined)
   return checked
 }
 
@@ -152,7 +152,7 @@ function startsOf(upload: Upload): Date[] {
 /** Lists the activities that started within two minutes of a file's starts (service document, endpoint 9). Throws the client's errors. */
 export async function listNear(
   deps: Pick<UploadDeps, 'listStarted'>,
-  input: { account: Account; starts: readonly Date[]; signal?: AbortSignal },
+  input: { account: Account; starts: readonly Date[]; signal?: AbortSignal | undefined },
 ): Promise<Listed[]> {
   const starts = input.starts.toSorted((a, b) => a.getTime() - b.getTime())
   const listed = new Map<string, Listed>()
@@ -175,7 +175,7 @@ export async function listNear(
  */
 export async function checkRefusal(
   deps: UploadDeps,
-  input: { account: Account; signal?: AbortSignal },
+  input: { account: Account; signal?: AbortSignal | undefined },
   refused: { upload: Upload; error: RejectedError },
 ): Promise<Upload | undefined> {
   const { upload, error } = refused
@@ -184,7 +184,7 @@ export async function checkRefusal(
   const { account, signal } = input
   let listed: Listed[]
   try {
-    listed = await listNear(deps, { account, starts: startsOf(upload), ...(signal && { signal }) })
+    listed = await listNear(deps, { account, starts: startsOf(upload), signal })
   } catch {
     return undefined
   }

@@ -44,7 +44,7 @@ type ImportInput = {
   restingSince: Date
   /** when the file was last changed; it may be years ago */
   changedAt: Date
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** What to do with the file on disk; `dueAt`: when to import it again, if known; `reason`: why it waits. */
@@ -113,7 +113,7 @@ async function importContents(deps: UploadDeps, input: ImportInput): Promise<Imp
   const results: ContentResult[] = []
   for (const fit of fits) {
     const { signal, restingSince: since } = input
-    const sending = { account, fit, again: 'refused' as const, since, ...(signal && { signal }) }
+    const sending = { account, fit, again: 'refused' as const, since, signal }
     try {
       const { upload, known, paused } = await sendFile(deps, sending)
       results.push({ upload, known, paused, fileName: fit.name, cut: fit.cut })

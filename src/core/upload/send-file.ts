@@ -41,7 +41,7 @@ type SendInput = {
   since?: Date
   /** a person uploads it: pauses between attempts are skipped */
   byHand?: boolean
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /** The ledger row after an attempt; `error`: why nothing was accepted, undefined also when nothing was sent. */
@@ -74,7 +74,7 @@ export async function sendFile(deps: UploadDeps, input: SendInput): Promise<Send
   const resend = before ? judgeResend(before, input, deps.now()) : 'no'
   if (before && resend === 'now') before = await reopen(deps, before)
   if (before?.state === 'sending' || before?.state === 'unconfirmed') {
-    before = (await checkUpload(deps, { account, contentId, ...(signal && { signal }) })) ?? before
+    before = (await checkUpload(deps, { account, contentId, signal })) ?? before
   }
   const isPaused = before?.nextTryAt && before.nextTryAt > deps.now()
   if (before && (before.state !== 'seen' || isPaused)) {
@@ -155,7 +155,7 @@ async function findListedOnly(
   const key = { accountId: account.accountId, resource: 'activities' }
   const cursor = await deps.store.read((tx) => findCursor(tx, key))
   if (cursor && (endedAt?.getTime() ?? 0) < cursor.advancedAt.getTime()) return undefined
-  const listed = await listNear(deps, { account, starts, ...(signal && { signal }) })
+  const listed = await listNear(deps, { account, starts, signal })
   return listed.find(({ startedAt }) => distanceTo(startedAt, starts) <= SAME_START_MS)?.path
 }
 
@@ -163,7 +163,7 @@ async function findListedOnly(
 async function checkSent(deps: UploadDeps, { account, signal }: SendInput, longer: Upload) {
   const { contentId } = longer
   const isOpen = longer.state === 'sending' || longer.state === 'unconfirmed'
-  const checked = isOpen && (await checkUpload(deps, { account, contentId, ...(signal && { signal }) }))
+  const checked = isOpen && (await checkUpload(deps, { account, contentId, signal }))
   const upload = checked || longer
   if (upload.state === 'seen' || upload.state === 'refused') return undefined
   return { known: !OPEN_STATES.includes(upload.state), paused: false, upload, error: undefined }
@@ -261,7 +261,7 @@ async function accept(deps: UploadDeps, upload: Upload, path: string | null): Pr
   deps.log.info({ file: fileName, contentId, path, state: accepted.state }, 'file uploaded')
   const { activityId } = accepted
   if (activityId !== null && accepted.state === 'accepted') {
-    await deps.onWanted?.({ accountId, activityId }).catch(() => undefined)
+    await deps.onWanted({ accountId, activityId })?.catch(() => undefined)
   }
   return accepted
 }

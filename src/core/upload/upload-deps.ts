@@ -29,5 +29,5 @@ export type UploadDeps = {
   /** what to do with a file whose ride the mirror already has */
   knownActivities: 'attach' | 'send'
   /** called for a newly wanted activity; a failure loses nothing, because the row stays wanted */
-  onWanted?: (activity: { accountId: number; activityId: number }) => Promise<void>
+  onWanted: (activity: { accountId: number; activityId: number }) => Promise<unknown> | undefined
 }

@@ -43,18 +43,13 @@ export async function recordAccepted(
   input: { upload: Upload; path: string | null; claims: Claims; now: Date },
 ): Promise<Upload | undefined> {
   const { upload, path, claims, now } = input
-  const { accountId, contentId } = upload
-  const key = { accountId, contentId }
+  const { accountId } = upload
   const acceptedAt = upload.acceptedAt ?? now
   const nextTryAt = new Date(now.getTime() + FIRST_CHECK_MS)
   const looked = { acceptedAt, activityPath: path, checks: 0, resendAfter: null, reason: null, nextTryAt }
   if (path === null) {
-    return recordUploadState(
-      tx,
-      key,
-      { ...looked, state: 'accepted', activityId: null },
-      { from: OPEN_STATES },
-    )
+    const unnamed = { ...looked, state: 'accepted' as const, activityId: null }
+    return recordUploadState(tx, upload, unnamed, { from: OPEN_STATES })
   }
   const from = [...OPEN_STATES, 'accepted', 'mirrored'] as const
   const known = claims.known.get(path)
@@ -62,10 +57,15 @@ export async function recordAccepted(
   if (twin !== undefined) return recordDuplicate(tx, { ...input, path, reason: twin }, { acceptedAt })
   if (known?.complete) {
     const end = { ...looked, activityId: known.activityId, mirroredAt: now, nextTryAt: null }
-    return recordUploadState(tx, key, { ...end, state: 'mirrored' }, { from })
+    return recordUploadState(tx, upload, { ...end, state: 'mirrored' }, { from })
   }
   const activityId = await upsertUploaded(tx, { accountId, path, listedAt: now })
-  return recordUploadState(tx, key, { ...looked, state: 'accepted', activityId, mirroredAt: null }, { from })
+  return recordUploadState(
+    tx,
+    upload,
+    { ...looked, state: 'accepted', activityId, mirroredAt: null },
+    { from },
+  )
 }
 
 /** Records that the service has the content already, as an activity that did not come from this file. */

@@ -6,6 +6,7 @@ import { type Change, findChanges } from '../../core/store/feed/change-rows.ts'
 import { type Store, type Tx, withExclusiveWork } from '../../core/store/store.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
+import { startWork } from '../../kit/release-stack.ts'
 import { backoffMs, joinSignals, MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type Broker, openBroker } from './broker.ts'
 import { findDeviceFacts } from './device-facts.ts'
@@ -66,12 +67,10 @@ export function openPublisher(
   { broker, pauses = PAUSES }: { broker: BrokerOptions; pauses?: typeof PAUSES },
 ): { close(): Promise<void> } {
   const { store, log } = deps
-  const stop = new AbortController()
-  const { signal } = stop
   const problems = makeLogOnce(log)
   // A promoted replica may have lost how far they came, and what they were about.
   const published = new Set<string>()
-  const run = async () => {
+  const run = async (signal: AbortSignal) => {
     let failures = 0
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -96,15 +95,11 @@ export function openPublisher(
       }
     }
   }
-  const running = run().catch((error: unknown) => {
-    if (!signal.aborted) log.error({ error }, 'mqtt: the publisher ended')
-  })
-  return {
-    async close() {
-      stop.abort()
-      await running
-    },
-  }
+  return startWork((signal) =>
+    run(signal).catch((error: unknown) => {
+      if (!signal.aborted) log.error({ error }, 'mqtt: the publisher ended')
+    }),
+  )
 }
 
 type SessionInput = {

@@ -4,6 +4,7 @@ import type { Jobs } from '../../core/jobs/jobs.ts'
 import { findLoginTimes } from '../../core/store/account-rows.ts'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
 import { errorLine } from '../../kit/errors.ts'
+import { startWork } from '../../kit/release-stack.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 
@@ -21,7 +22,6 @@ export async function openAccountWatch(
   { store, log, databaseUrl }: Pick<App, 'store' | 'log' | 'databaseUrl'>,
   jobs: Pick<Jobs, 'enqueue' | 'keepSchedules'>,
 ): Promise<{ close(): Promise<void> }> {
-  const closed = new AbortController()
   const listener = openChangeListener({ log }, { connectionString: databaseUrl, channel: 'musette_accounts' })
   let known = await store.read(findLoginTimes)
   const look = async () => {
@@ -33,21 +33,14 @@ export async function openAccountWatch(
     if (payloads.length > 0) for (const name of FIRST_JOBS) await jobs.enqueue(name, payloads)
     known = found
   }
-  const watch = async () => {
-    while (!closed.signal.aborted) {
-      await listener.wait(LOOK_EVERY_MS, closed.signal)
-      if (closed.signal.aborted) return
+  const watch = startWork(async (signal) => {
+    while (!signal.aborted) {
+      await listener.wait(LOOK_EVERY_MS, signal)
+      if (signal.aborted) return
       await look().catch((error: unknown) =>
         log.debug({ reason: errorLine(error) }, 'the accounts cannot be read now'),
       )
     }
-  }
-  const watching = watch()
-  return {
-    async close() {
-      closed.abort()
-      await watching
-      await listener.close()
-    },
-  }
+  })
+  return { close: () => watch.close().then(listener.close) }
 }

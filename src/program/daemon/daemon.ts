@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { DropFolder } from '../../core/dropfolder/drop-folder.ts'
 import { makeBackendChoice } from '../../core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../core/jobs/jobs.ts'
 import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
@@ -10,10 +9,9 @@ import { recordRunsAbandoned } from '../../core/store/runs.ts'
 import { FEATURES } from '../../features/index.ts'
 import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { UNFIT } from '../../kit/postgres/read-only-server.ts'
-import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { makeReleaseStack, startWork } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
-import { removeArriving } from '../app/files/drop-file.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { bringToMajor } from '../app/open-database.ts'
 import type { Config } from '../config/config.ts'
@@ -85,10 +83,14 @@ async function openParts(
 ): Promise<Daemon> {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
+    // Routes add theirs.
     const observers: ServiceObserver[] = []
     const app = await openApp(config, log, {
       signal: input.signal,
-      observer: joinObservers(observers),
+      observer: {
+        onAnswer: (answer) => void observers.map((each) => each.onAnswer(answer)),
+        onPause: (ms) => void observers.map((each) => each.onPause(ms)),
+      },
       longestPauseMs: LONGEST_PAUSE_MS,
       features: FEATURES,
       preparation: config.migrateOnStart ? 'migrate' : 'set-up',
@@ -111,10 +113,7 @@ async function openParts(
         log,
         handlers: { ...makeHandlers(app, () => jobs), ...featureHandlers(app, startedAt) },
         signal: input.signal,
-        accounts: async () => {
-          const accounts = await app.store.read(findAccounts)
-          return accounts.map((account) => account.accountId)
-        },
+        accounts: async () => (await app.store.read(findAccounts)).map(({ accountId }) => accountId),
       },
       {
         backend: makeBackendChoice(config.redisUrl, app.databaseUrl, watch.database),
@@ -137,13 +136,9 @@ async function openParts(
       release.defer('account watch', () => accounts.close())
       await jobs.keepSchedules()
     }
-    let dropFolder: DropFolder | undefined
-    if (input.roles.includes('watcher')) {
-      await removeArriving(config.drop.dir)
-      const watcher = await openWatcher(app, jobs)
-      release.defer('watcher', () => watcher.close())
-      dropFolder = watcher
-    }
+    const isWatched = input.roles.includes('watcher')
+    const dropFolder = isWatched ? await openWatcher(app, jobs) : undefined
+    if (dropFolder) release.defer('watcher', dropFolder.close)
     const web =
       http &&
       (await openWeb(
@@ -153,7 +148,7 @@ async function openParts(
           features: FEATURES,
           observeRequests: (observer) => observers.push(observer),
           readiness: makeReadiness({ app, jobs, dropFolder }, input.roles),
-          isWatched: input.roles.includes('watcher'),
+          isWatched,
           endedSessions: {
             find: makeCachedProbe(() => app.store.read(findEndedSessions), ENDED_SESSIONS),
             record: (session) => app.store.transaction((tx) => recordEndedSession(tx, session)),
@@ -173,35 +168,17 @@ async function openParts(
   }
 }
 
-/** Makes one observer of all in the list, which may grow. */
-function joinObservers(observers: readonly ServiceObserver[]): ServiceObserver {
-  return {
-    onAnswer(answer) {
-      for (const observer of observers) observer.onAnswer(answer)
-    },
-    onPause(ms) {
-      for (const observer of observers) observer.onPause(ms)
-    },
-  }
-}
-
 /**
  * Completes derived rows of an older version in the background, from the stored samples. Only logs a failure, because the next start tries
  * again. `close` stops it.
  */
 function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
-  const halt = new AbortController()
-  const complete = async () => {
-    await updateAllTimeZones({ store, log })
-    await completeMeasures({ store, log }, halt.signal)
-  }
-  const completing = complete().catch((error: unknown) => {
-    if (!isAbort(error, halt.signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
+  return startWork(async (signal) => {
+    try {
+      await updateAllTimeZones({ store, log })
+      await completeMeasures({ store, log }, signal)
+    } catch (error) {
+      if (!isAbort(error, signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
+    }
   })
-  return {
-    close: async () => {
-      halt.abort()
-      await completing
-    },
-  }
 }

@@ -4,6 +4,7 @@ import { followDatabase, type SeenChange } from '../../core/store/feed/follow-da
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { ConfigError, errorLine, TransientError } from '../../kit/errors.ts'
 import { readPlainFile, writeDurably } from '../../kit/files.ts'
+import { startWork } from '../../kit/release-stack.ts'
 import { MINUTE, sleep } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 
@@ -19,7 +20,6 @@ export async function openDatabaseWatch(
   { store, log, config }: Pick<App, 'store' | 'log' | 'config'>,
   everyMs = LOOK_EVERY_MS,
 ) {
-  const closed = new AbortController()
   let onChanged: (error: Error) => void = () => undefined
   const changed = new Promise<Error>((resolve) => {
     onChanged = resolve
@@ -39,9 +39,9 @@ export async function openDatabaseWatch(
     return database
   }
   const database = await look()
-  const watch = async () => {
+  const watch = async (signal: AbortSignal) => {
     for (let { line } = database; ; ) {
-      await sleep(everyMs, closed.signal)
+      await sleep(everyMs, signal)
       try {
         await store.read(checkSchema)
         const now = await look()
@@ -57,14 +57,10 @@ export async function openDatabaseWatch(
       }
     }
   }
-  const watching = watch().catch(() => undefined)
   return {
+    ...startWork((signal) => watch(signal).catch(() => undefined)),
     database,
     /** resolves with the ConfigError of another schema version, or TransientError `database_new_line` to open again; else stays pending */
     changed,
-    async close() {
-      closed.abort()
-      await watching
-    },
   }
 }

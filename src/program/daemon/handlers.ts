@@ -72,10 +72,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       await app.service.forAccount(account).refreshTokenIfDue(signal)
     }),
     'check-upload': ofAccount(app, async (account, { signal }, { contentId }) => {
-      const deps = makeUploadDeps(app, async (activity) => {
-        await jobs().enqueue('fetch-activity', [activity], { priority: 'new' })
-      })
-      await checkUpload(deps, { account, contentId, signal })
+      await checkUpload(makeUploadDeps(app, jobs()), { account, contentId, signal })
     }),
     async sweep() {
       await endPauses(app)

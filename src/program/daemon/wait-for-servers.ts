@@ -23,25 +23,26 @@ export async function waitForServers(
   { log }: { log: Logger },
   input: { config: Config; http: Config['http']; signal: AbortSignal },
 ): Promise<void> {
-  const { http, signal } = input
-  const servers = serversOf(input.config)
+  const { config, http, signal } = input
   const problems = makeLogOnce(log)
   let parts: Record<string, string> = {}
   let web: { close(): Promise<void> } | undefined
   try {
     for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.2)) {
       const patience = { signal, withinMs: ANSWER_WITHIN_MS }
-      const reasons = await Promise.all(servers.map(({ attempt }) => attempt(patience)))
+      const looks = SERVERS.map(async ({ setting, attempt, ...server }) => {
+        const url = config[setting]
+        return { ...server, reason: url === undefined ? undefined : await attempt(url, patience) }
+      })
       parts = {}
-      for (const [index, { part, variable, code }] of servers.entries()) {
-        const reason = reasons[index]
+      for (const { part, variable, code, reason } of await Promise.all(looks)) {
         if (reason === undefined) {
           problems.over(part)
           continue
         }
         parts[part] = 'not up yet; musette waits for it'
         const sentence = `waiting for the ${part}, which ${variable} names, to be up: ${reason}`
-        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, input.config)))
+        problems.say('warn', part, withRemedy(sentence, remedyOf({ code }, config)))
       }
       if (Object.keys(parts).length === 0) return
       web ??= http && (await openWaitingWeb({ parts: () => parts }, http))
@@ -52,33 +53,17 @@ export async function waitForServers(
   }
 }
 
-/** A server that may not be up yet, by the name of its part in `/readyz`. */
-type Server = Readonly<{
-  part: string
-  variable: string
-  /** of the error that a verb ends with, which has the same remedy */
-  code: 'database_unreachable' | 'queue_unreachable'
-  attempt(patience: Patience): Promise<string | undefined>
-}>
-
-function serversOf({ databaseUrl, redisUrl }: Config): Server[] {
-  const servers: Server[] = []
-  if (databaseUrl !== undefined)
-    servers.push({
-      part: 'database',
-      variable: 'DATABASE_URL',
-      code: 'database_unreachable',
-      attempt: (patience) => tryDatabase(databaseUrl, patience),
-    })
-  if (redisUrl !== undefined)
-    servers.push({
-      part: 'queue',
-      variable: 'REDIS_URL',
-      code: 'queue_unreachable',
-      attempt: (patience) => tryRedis(redisUrl, patience),
-    })
-  return servers
-}
+/** Servers that may not be up yet, by the names of their parts in `/readyz`; `code` is that of a verb's error, which has the same remedy. */
+const SERVERS = [
+  {
+    ...{ part: 'database', variable: 'DATABASE_URL', code: 'database_unreachable' },
+    ...{ setting: 'databaseUrl' as const, attempt: tryDatabase },
+  },
+  {
+    ...{ part: 'queue', variable: 'REDIS_URL', code: 'queue_unreachable' },
+    ...{ setting: 'redisUrl' as const, attempt: tryRedis },
+  },
+]
 
 type Patience = { signal: AbortSignal; withinMs: number }
 

@@ -8,6 +8,7 @@ import { importFile } from '../../core/upload/import-file.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { joinSignals, MINUTE, SECOND } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
+import { removeArriving } from '../app/files/drop-file.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
 /** Files that are due at nearly the same moment are imported in one scan. */
@@ -27,9 +28,8 @@ export async function openWatcher(
 ): Promise<DropFolder> {
   const { log, config, store } = app
   const { dir, polling, afterUpload } = config.drop
-  const deps = makeUploadDeps(app, async (activity) => {
-    await jobs.enqueue('fetch-activity', [activity], { priority: 'new' })
-  })
+  const deps = makeUploadDeps(app, jobs)
+  await removeArriving(dir)
   let shown = { text: '', at: Number.NEGATIVE_INFINITY }
   const dueUploads = openDueUploads(() => {
     folder

@@ -1,6 +1,6 @@
 import { findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
-import type { Store, Tx } from '../../core/store/store.ts'
+import type { Tx } from '../../core/store/store.ts'
 import { readPendingIds, secretKeyPath } from '../../core/vault/key-file.ts'
 import { makeKeyring, orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
 import { findEverySealed, makeSpool, unsealRow, unsealSpooled } from '../../core/vault/stored-credentials.ts'
@@ -17,7 +17,7 @@ export async function checkLogins(context: DoctorContext): Promise<Finding[]> {
   const { config, mirror } = context
   const database = await mirror()
   if ('reason' in database) return [database.fresh ? NO_ACCOUNT : leftOut(database.reason)]
-  const logins = await findLogins(database.store, config)
+  const logins = await database.store.read((tx) => findLogins(tx, config))
   const accounts = await database.store.read(findAccounts)
   const listed = await findListed(context, 'login')
   return listed.flatMap((finding) => {
@@ -54,7 +54,7 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
   const place = config.secretKey ? 'MUSETTE_SECRET_KEY' : secretKeyPath(config.dataDir)
   const found = await mirror()
   if ('reason' in found && keys) return [leftOut(`${found.reason}: ${place} is there, and may fit or not`)]
-  const logins = 'reason' in found ? [] : await findLogins(found.store, config)
+  const logins = 'reason' in found ? [] : await found.store.read((tx) => findLogins(tx, config))
   const shut = logins.filter(({ opens }) => opens !== true)
   if (shut.length > 0)
     return shut.map((login) => unreadableLoginFinding(login, keys ? place : `a lost key (${place})`))
@@ -66,12 +66,6 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
     return [warning(unfinished, 'musette status')]
   }
   return [ok(`${place} opens ${logins.length === 1 ? 'the one login' : `all ${logins.length} logins`}`)]
-}
-
-/** Finds the facts of every login, opened with the present keys. */
-async function findLogins(store: Store, config: DoctorContext['config']): Promise<LoginFacts[]> {
-  const keys = readKeys(config)
-  return store.read((tx) => findLoginFacts(tx, { keys, spoolDir: config.dataDir }))
 }
 
 function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: string): Finding {
@@ -88,15 +82,16 @@ function readKeys(config: DoctorContext['config']): KeyOptions | undefined {
 }
 
 /** The facts about a login without its secrets. */
-export type LoginFacts = Awaited<ReturnType<typeof findLoginFacts>>[number]
+type LoginFacts = Awaited<ReturnType<typeof findLogins>>[number]
 
-/** Finds the facts about every login. Opens it with the known keys and changes nothing, not even spooled tokens. */
-export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undefined; spoolDir: string }) {
-  const keyring = options.keys && makeKeyring(options.keys)
-  const spool = makeSpool(options.spoolDir, (await findIdentity(tx)).identity)
+/** Finds the facts about every login. Opens it with the present keys and changes nothing, not even spooled tokens. */
+async function findLogins(tx: Tx, config: DoctorContext['config']) {
+  const keys = readKeys(config)
+  const keyring = keys && makeKeyring(keys)
+  const spool = makeSpool(config.dataDir, (await findIdentity(tx)).identity)
   const facts = []
   for (const row of await findEverySealed(tx)) {
-    const { keyId, obtainedAt, expiresAt, failures, notBefore, accountId } = row.sealed
+    const { keyId, obtainedAt, accountId } = row.sealed
     const tryOpen = () => keyring && unsealRow(keyring, row) && (true as const)
     /** true when a known key opens it, else the reason; undefined when there is no key */
     const opens = await orUnreadable(tryOpen, row)
@@ -107,10 +102,7 @@ export async function findLoginFacts(tx: Tx, options: { keys: KeyOptions | undef
       if (keyring) unsealSpooled(keyring.sealerOf(found), found)
       return 'waiting' as const
     }, row)
-    facts.push({
-      ...{ account: row.name, keyId, opens, spool: spooled },
-      ...{ obtainedAt, expiresAt, failures, notBefore },
-    })
+    facts.push({ account: row.name, keyId, opens, spool: spooled })
   }
   return facts
 }

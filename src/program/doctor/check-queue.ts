@@ -11,7 +11,6 @@ import { findIdentity } from '../../core/store/database-facts.ts'
 import { FEATURES } from '../../features/index.ts'
 import { ConfigError } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
-import { systemClock } from '../../kit/time.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { loadCatalog } from '../frame/feature-jobs.ts'
 import { type Finding, leftOut, ok, problem, problemOf, warning } from '../frame/findings/finding.ts'
@@ -26,14 +25,11 @@ export async function checkQueue({ config, mirror }: DoctorContext): Promise<Fin
   const { redisUrl } = config
   let facts: QueueFacts | undefined
   try {
-    facts = await inspectQueue(
-      { clock: systemClock },
-      {
-        backend: makeBackendChoice(redisUrl, found.url, database),
-        accounts: accounts.map(({ accountId }) => accountId),
-        catalog: await loadCatalog(config, FEATURES),
-      },
-    )
+    facts = await inspectQueue({
+      backend: makeBackendChoice(redisUrl, found.url, database),
+      accounts: accounts.map(({ accountId }) => accountId),
+      catalog: await loadCatalog(config, FEATURES),
+    })
   } catch (error) {
     const named = asQueueError(error)
     return [redisUrl && !(named instanceof ConfigError) ? leftOut('Redis cannot be used') : problemOf(named)]

@@ -1,5 +1,5 @@
 import { TransientError } from '../../kit/errors.ts'
-import { sleep } from '../../kit/time.ts'
+import { within } from '../../kit/time.ts'
 
 /**
  * Makes a cached probe for any number of callers: it runs once at a time, and again only `keepMs` after its last result. After `timeoutMs`
@@ -20,19 +20,9 @@ export function makeCachedProbe<T>(
       started.answer.then(keep, keep)
       current = started
     }
-    return timeoutMs === undefined ? current.answer : await answerWithin(current.answer, timeoutMs)
-  }
-}
-
-async function answerWithin<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  const answered = new AbortController()
-  const late = async () => {
-    await sleep(timeoutMs, answered.signal)
-    throw new TransientError('no_answer', `no answer within ${timeoutMs} ms`)
-  }
-  try {
-    return await Promise.race([answer, late()])
-  } finally {
-    answered.abort()
+    const { answer } = current
+    if (timeoutMs !== undefined && !(await within(answer, timeoutMs)))
+      throw new TransientError('no_answer', `no answer within ${timeoutMs} ms`)
+    return answer
   }
 }

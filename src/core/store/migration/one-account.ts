@@ -58,10 +58,8 @@ export const FIND_UNLIMITED = `select 1 from (${UNLIMITED}) as u limit 1`
  */
 export async function limitToOneAccount(store: Pick<Store, 'transaction'>): Promise<void> {
   const { rows } = await store.transaction(async ({ client }) => {
-    const server = await client.query<{ version: number }>(
-      "select current_setting('server_version_num')::int as version",
-    )
-    if ((server.rows[0]?.version ?? 0) < 150_000) throw unsupported('it needs Postgres 15 or later')
+    const old = await client.query("select where current_setting('server_version_num')::int < 150000")
+    if (old.rowCount === 1) throw unsupported('it needs Postgres 15 or later')
     if (!(await hasRole(client, ONE_ACCOUNT))) await client.query(`CREATE ROLE ${ONE_ACCOUNT} NOLOGIN`)
     return client.query<Unlimited>(UNLIMITED)
   })

@@ -1,7 +1,7 @@
 import { fitsFloat4, fitsTimestamp, hasValue } from '../../../kit/floats.ts'
 import { SAMPLE_VALUE_FIELDS, type SampleField } from '../../fields/sample-fields.ts'
 import { cleanJson, cleanText } from '../clean.ts'
-import { microsOf, NULL, writeDouble, writeMoment } from '../copy.ts'
+import { microsOf, NULL, writeDouble, writeInteger, writeMoment, writeNull } from '../copy.ts'
 
 /** The columns of `training.samples` with measured values. */
 export const SAMPLE_FIELDS = Object.keys(SAMPLE_VALUE_FIELDS) as SampleField[]
@@ -107,21 +107,10 @@ function writeRows(
       at = writeDouble(view, at, (doubles[index] as Float64Array)[row] as number)
     for (let index = 0; index < reals.length; index++)
       at = writeReal(view, at, (reals[index] as Float64Array)[row] as number)
-    if (ordinals) at = writeOrdinal(view, at, ordinals[row] as number)
+    const ordinal = ordinals?.[row]
+    if (ordinals) at = ordinal ? writeInteger(view, at, ordinal) : writeNull(view, at)
   }
   return at
-}
-
-function writeNull(view: DataView, at: number): number {
-  view.setInt32(at, NULL)
-  return at + 4
-}
-
-function writeOrdinal(view: DataView, at: number, ordinal: number): number {
-  if (ordinal === 0) return writeNull(view, at)
-  view.setInt32(at, 4)
-  view.setInt32(at + 4, ordinal)
-  return at + 8
 }
 
 function writeTime(view: DataView, at: number, ms: number): number {

@@ -1,6 +1,14 @@
 import { and, asc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm'
 import type { AnyPgColumn } from 'drizzle-orm/pg-core'
-import { compareRows, copyRows, NULL, withEnds, writeMoment } from '../copy.ts'
+import {
+  compareRows,
+  copyRows,
+  withEnds,
+  writeDouble,
+  writeInteger,
+  writeMoment,
+  writeNull,
+} from '../copy.ts'
 import {
   fitDevices,
   fitFields,
@@ -328,26 +336,18 @@ function writeField(
 ): Writer {
   return (view, at, row) => {
     const value = values[row] as number
-    if (Number.isNaN(value)) {
-      view.setInt32(at, NULL)
-      return at + 4
-    }
+    if (Number.isNaN(value)) return writeNull(view, at)
     view.setInt32(at, bytes)
     set(view, at + 4, value)
     return at + 4 + bytes
   }
 }
 
-function writeInteger(view: DataView, at: number, value: number): number {
-  view.setInt32(at, 4)
-  view.setInt32(at + 4, value)
-  return at + 8
-}
-
 const WRITERS = {
   PgTimestamp: (values: Float64Array) => writeField(values, 8, writeMoment),
-  PgDoublePrecision: (values: Float64Array) =>
-    writeField(values, 8, (view, at, value) => view.setFloat64(at, value)),
+  PgDoublePrecision: (values: Float64Array): Writer => {
+    return (view, at, row) => writeDouble(view, at, values[row] as number)
+  },
   PgReal: (values: Float64Array) => writeField(values, 4, (view, at, value) => view.setFloat32(at, value)),
   PgSmallInt: (values: Float64Array) => writeField(values, 2, (view, at, value) => view.setInt16(at, value)),
 }

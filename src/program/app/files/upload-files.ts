@@ -3,6 +3,7 @@ import { makeWriterReader } from '../../../core/dropfolder/open-writers.ts'
 import type { Fault } from '../../../core/fit/archive.ts'
 import { contentIdOf, type ReadFit, readFit } from '../../../core/fit/read-fit.ts'
 import { sourceOf, unpackDropped } from '../../../core/fit/unpack.ts'
+import type { Jobs } from '../../../core/jobs/jobs.ts'
 import { normalizeListEntry } from '../../../core/normalize/activity-answer.ts'
 import type { Account } from '../../../core/store/account-rows.ts'
 import { findUpload, type Upload } from '../../../core/store/uploads/uploads.ts'
@@ -18,10 +19,10 @@ import { accountNamed, accountToUse } from '../local-app.ts'
 /** The memory of all files that are being sent, bytes: the size of the largest FIT file. */
 const MEMORY_BYTES = 64 * 1_024 * 1_024
 
-/** Makes the dependencies of the upload room from the App; `onWanted` is called for each new activity to fetch. */
+/** Makes the dependencies of the upload room from the App; with `jobs` each new activity gets one that fetches it. */
 export function makeUploadDeps(
   app: Pick<App, 'store' | 'log' | 'mirror' | 'config'>,
-  onWanted?: NonNullable<UploadDeps['onWanted']>,
+  jobs?: Pick<Jobs, 'enqueue'>,
 ): UploadDeps {
   const { store, log, config } = app
   const { serviceOf, now } = app.mirror
@@ -39,7 +40,7 @@ export function makeUploadDeps(
       const answer = await serviceOf(account).listActivities(span, signal)
       return answer.value.entries.map(normalizeListEntry)
     },
-    ...(onWanted && { onWanted }),
+    onWanted: (activity) => jobs?.enqueue('fetch-activity', [activity], { priority: 'new' }),
   }
 }
 

@@ -37,20 +37,16 @@ export async function readWritableFolder(
 /** Tells whether this user may read, enter and, with `write`, change a folder. */
 export async function isAllowed(path: string, right: 'read' | 'write'): Promise<boolean> {
   const rights = constants.R_OK | constants.X_OK | (right === 'write' ? constants.W_OK : 0)
-  return access(path, rights).then(
-    () => true,
-    () => false,
-  )
+  return access(path, rights)
+    .then(() => true)
+    .catch(() => false)
 }
 
 /** Finds the nearest existing folder at or above a path. */
 export async function readNearestFolder(path: string): Promise<string> {
   for (let folder = path; ; folder = dirname(folder)) {
-    const isThere = await stat(folder).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    )
-    if (isThere || folder === dirname(folder)) return folder
+    const stats = await stat(folder).catch(() => undefined)
+    if (stats?.isDirectory() || folder === dirname(folder)) return folder
   }
 }
 
