@@ -227,11 +227,6 @@ async function findHost(config: ClientConfig): Promise<{ host: string; port: num
 /** The code of a server that accepts a connection and then does not answer it, as a pooler does that has none left. */
 const UNANSWERED = 'database_unanswered'
 
-function unanswered(cause: Error): TransientError {
-  const message = `the database accepted a connection and did not answer: ${cause.message}; a pooler before it may have none left`
-  return new TransientError(UNANSWERED, message, { cause })
-}
-
 /** The code of a connection that musette ends by itself, to make another one. */
 export const RETIRED = 'connection_retired'
 /** A role can have a setting that it may not change. */
@@ -269,7 +264,9 @@ function watchSilence(client: PostgresClient, config: ClientConfig): NodeJS.Time
     const silence = countSilentMs()
     const lost = new Error(`the connection was silent for ${Math.round(silence / SECOND)} s`)
     if (client.session === undefined) {
-      if (silence >= connectionTimeoutMillis) dropConnection(client, unanswered(lost))
+      const message = `the database accepted a connection and did not answer: ${lost.message}; a pooler before it may have none left`
+      if (silence >= connectionTimeoutMillis)
+        dropConnection(client, new TransientError(UNANSWERED, message, { cause: lost }))
     } else if (client.readyForQuery) {
       const isFree = client.getTransactionStatus() === 'I' && !typed
       const isOld = performance.now() - begunAt > lifeMs && client.listenerCount('notification') > 0

@@ -112,12 +112,10 @@ export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>
 
 /** Pauses for `ms`. Throws the signal's reason when the signal aborts. */
 export const sleep: Sleep = async (ms, signal) => {
-  try {
-    await delay(ms, undefined, signal ? { signal } : undefined)
-  } catch (error) {
+  await delay(ms, undefined, signal && { signal }).catch((error: unknown) => {
     signal?.throwIfAborted()
     throw error
-  }
+  })
 }
 
 /** Growing pauses: `firstMs` first, then multiplied by `factor` after each attempt, `maxMs` at most. */

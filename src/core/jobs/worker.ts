@@ -185,11 +185,7 @@ async function judgeFailed(claimed: ClaimedJob, error: unknown): Promise<Error> 
   if (!dead) log.warn(fields, 'jobs: job failed and will be tried again')
   else if (outcome.kind === 'bug')
     log.error({ ...fields, err: error }, 'jobs: job is dead; this is a defect in musette')
-  else
-    log.error(
-      fields,
-      outcome.kind === 'park' ? 'jobs: job is dead; the account is parked' : 'jobs: job is dead',
-    )
+  else log.error(fields, `jobs: job is dead${outcome.kind === 'park' ? '; the account is parked' : ''}`)
   return makeFailure(error, dead)
 }
 

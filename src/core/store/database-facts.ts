@@ -105,17 +105,12 @@ export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs:
       WHERE c.relkind IN ('r', 't') AND coalesce(t.relnamespace, c.relnamespace)::regnamespace::text IN ('training', 'musette', 'bullmq')
         AND has_schema_privilege(c.relnamespace, 'USAGE') ORDER BY 1, 2`),
   )
-  const read = (relation: string) =>
-    store.read(({ client }) =>
-      client.query(
-        `SET LOCAL statement_timeout = ${withinMs}; SET LOCAL enable_indexonlyscan = off; SELECT count(*) FROM ${relation}`,
-      ),
-    )
+  const settings = `SET LOCAL statement_timeout = ${withinMs}; SET LOCAL enable_indexonlyscan = off`
   const failed = rows.map(({ name, relation }) =>
-    read(relation).then(
-      () => [],
-      (error: unknown) => [`${name} (${errorLine(error)})`],
-    ),
+    store
+      .read(({ client }) => client.query(`${settings}; SELECT count(*) FROM ${relation}`))
+      .then(() => [])
+      .catch((error: unknown) => [`${name} (${errorLine(error)})`]),
   )
   return (await Promise.all(failed)).flat()
 }

@@ -32,16 +32,13 @@ export async function withRun<T>(
   const runId = await store.transaction((tx) => recordRunStarted(tx, input))
   const finish = (end: RunEnd) =>
     store.transaction((tx) => recordRunFinished(tx, runId, { ...tally, ...end }))
-  let result: T
-  try {
-    result = await work(tally)
-  } catch (error) {
+  const result = await work(tally).catch(async (error: unknown) => {
     // The work's error is the one to report. When the database is unreachable too, the row stays `running` until a later
     // start marks it abandoned.
     const code = isAbort(error) ? 'aborted' : errorCode(error)
     await finish({ outcome: 'failed', errorCode: code, error: errorLine(error) }).catch(() => undefined)
     throw error
-  }
+  })
   await finish({ outcome: tally.failed > 0 ? 'partial' : 'done' })
   return result
 }
@@ -75,12 +72,12 @@ export async function recordRunsAbandoned(
   const rules: SQL[] = [eq(syncRuns.outcome, 'running'), lt(syncRuns.startedAt, input.startedBefore)]
   if (input.accountId !== undefined) rules.push(eq(syncRuns.accountId, input.accountId))
   if (input.resource !== undefined) rules.push(eq(syncRuns.resource, input.resource))
-  const rows = await tx.db
+  const abandoned = { outcome: 'abandoned' as const, finishedAt: sql`clock_timestamp()` }
+  const { rowCount } = await tx.db
     .update(syncRuns)
-    .set({ outcome: 'abandoned', finishedAt: sql`clock_timestamp()` })
+    .set(abandoned)
     .where(and(...rules))
-    .returning({ runId: syncRuns.runId })
-  return rows.length
+  return rowCount ?? 0
 }
 
 /** Finds the latest runs, newest first. */

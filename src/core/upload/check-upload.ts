@@ -47,15 +47,13 @@ export async function checkUpload(
   )
   const upload = await deps.store.read((tx) => findUpload(tx, key))
   if (!upload || startsOf(upload).length === 0 || !isDue(upload, requestedAt)) return undefined
-  let listed: Listed[]
-  try {
-    listed = await listNear(deps, { account, starts: startsOf(upload), signal })
-  } catch (error) {
+  const near = { account, starts: startsOf(upload), signal }
+  const listed = await listNear(deps, near).catch(async (error: unknown) => {
     await deps.store.transaction((tx) =>
       recordUploadState(tx, key, nextCheck(upload, requestedAt), { from: [upload.state] }),
     )
     throw error
-  }
+  })
   const checked = await deps.store.transaction((tx) => checkRow(tx, { key, listed, requestedAt }))
   if (checked && checked.state !== upload.state) {
     const { fileName, state, activityPath, reason } = checked
@@ -182,12 +180,9 @@ export async function checkRefusal(
   if (startsOf(upload).length === 0 || (error.code !== 'success_false' && error.status !== CONFLICT))
     return undefined
   const { account, signal } = input
-  let listed: Listed[]
-  try {
-    listed = await listNear(deps, { account, starts: startsOf(upload), signal })
-  } catch {
-    return undefined
-  }
+  const near = { account, starts: startsOf(upload), signal }
+  const listed = await listNear(deps, near).catch(() => undefined)
+  if (!listed) return undefined
   const now = deps.now()
   return deps.store.transaction(async (tx) => {
     const paths = listed.map(({ path }) => path)

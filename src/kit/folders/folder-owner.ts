@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { ConfigError, errorCode, isDiskFull } from '../errors.ts'
-import { readPlainFile, writeWhole } from '../files.ts'
+import { orMissing, readPlainFile, writeWhole } from '../files.ts'
+import { parseIfJson } from '../json.ts'
 import { quoteShell } from '../text.ts'
 
 /** Identifies a database, and the line since its last restore. */
@@ -85,12 +86,7 @@ export function describeForeign(
 
 /** Reads which database uses a folder; undefined when none does. A file that cannot be understood is one of another database. */
 async function readOwner(dir: string): Promise<Owner | undefined> {
-  try {
-    const parsed: unknown = JSON.parse(String(await readPlainFile(join(dir, OWNER_FILE))))
-    return { identity: 'unknown', line: 'unknown', ...(parsed as Partial<Owner>) }
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    if (error instanceof SyntaxError) return { identity: 'unknown', line: 'unknown' }
-    throw error
-  }
+  const bytes = await readPlainFile(join(dir, OWNER_FILE)).catch(orMissing)
+  const unknown = { identity: 'unknown', line: 'unknown' }
+  return bytes && { ...unknown, ...(parseIfJson(String(bytes)) as Partial<Owner> | undefined) }
 }

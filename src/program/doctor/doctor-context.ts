@@ -3,7 +3,7 @@ import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { hasEmbeddedPostgres, openEmbeddedPostgres } from '../../embedded/embedded.ts'
 import { errorCode, TransientError } from '../../kit/errors.ts'
-import { makeReleaseStack } from '../../kit/release-stack.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { joinSignals, SECOND } from '../../kit/time.ts'
 import type { Config, ConfigProblem } from '../config/config.ts'
 import type { FoundMirror } from '../frame/findings/facts.ts'
@@ -37,7 +37,7 @@ export function openDoctorContext(
   const release = makeReleaseStack()
   let opening: Promise<FoundDatabase> | undefined
   const database = () => {
-    opening ??= openFound(deps, input.config, release.defer).catch((error) => ({ kind: 'away', error }))
+    opening ??= openFound(deps.log, input.config, release.defer).catch((error) => ({ kind: 'away', error }))
     return opening
   }
   return {
@@ -61,11 +61,9 @@ export function openDoctorContext(
   }
 }
 
-async function openFound(
-  { log }: { log: Logger },
-  config: Config,
-  defer: (name: string, release: () => Promise<unknown>) => void,
-): Promise<FoundDatabase> {
+type Defer = ReleaseStack['defer']
+
+async function openFound(log: Logger, config: Config, defer: Defer): Promise<FoundDatabase> {
   const url = config.databaseUrl ?? (await openEmbedded(log, config.dataDir, defer))
   if (url === undefined) return { kind: 'none' }
   const store = openStore({ log }, { connectionString: url, maxConnections: 4 })
@@ -77,11 +75,7 @@ async function openFound(
 }
 
 /** Joins the embedded Postgres or starts it for the checks; neither makes nor migrates it. */
-async function openEmbedded(
-  log: Logger,
-  dataDir: string,
-  defer: (name: string, release: () => Promise<unknown>) => void,
-): Promise<string | undefined> {
+async function openEmbedded(log: Logger, dataDir: string, defer: Defer): Promise<string | undefined> {
   if (!(await hasEmbeddedPostgres(dataDir))) return undefined
   const within = joinSignals([], START_WITHIN_MS)
   const { signal } = within

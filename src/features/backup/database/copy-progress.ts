@@ -1,4 +1,5 @@
 import type { Store, Tx } from '../../../core/store/store.ts'
+import { startWork } from '../../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../../kit/time.ts'
 
 /** Rows that are copied, of all there are. */
@@ -20,7 +21,6 @@ export async function watchCopy(
 ) {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   const pid = rows[0]?.pid ?? 0
-  const stopped = new AbortController()
   let copied = 0
   let shown = 0
   const show = (rows: number) => {
@@ -28,9 +28,9 @@ export async function watchCopy(
     shown = Math.min(total, Math.max(shown, rows))
     onProgress({ done: shown, total })
   }
-  const watch = async () => {
-    while (!stopped.signal.aborted) {
-      await sleep(LOOK_EVERY_MS, stopped.signal)
+  const watch = async (signal: AbortSignal) => {
+    while (!signal.aborted) {
+      await sleep(LOOK_EVERY_MS, signal)
       const before = copied
       const seen = await store
         .read((tx) => tx.client.query<{ rows: number }>(COPIED, [pid]))
@@ -39,7 +39,7 @@ export async function watchCopy(
     }
   }
   show(0)
-  const watching = watch().catch(() => undefined)
+  const watching = startWork((signal) => watch(signal).catch(() => undefined))
   return {
     /** Adds the rows of a table that is copied. */
     add(rows: number): void {
@@ -47,9 +47,6 @@ export async function watchCopy(
       show(copied)
     },
     /** Ends the watch; to be called in any case. */
-    async stop(): Promise<void> {
-      stopped.abort()
-      await watching
-    },
+    stop: watching.close,
   }
 }

@@ -120,12 +120,8 @@ async function judgeLogins({ health, now }: Facts): Promise<Finding[]> {
     if (login.needs_login || !obtainedAt || !expiresAt)
       return of(LOGINS.needs_login, 'needs a login; nothing new is mirrored until then')
     if (since && now.getTime() - since.getTime() >= REFUSED_AFTER_MS) {
-      const next = 'the next attempt comes by itself'
-      return of(
-        LOGINS.token_refused,
-        `gets tokens that the service refuses, for ${formatAge(since, now)}; ${next}`,
-        since,
-      )
+      const refused = `gets tokens that the service refuses, for ${formatAge(since, now)}`
+      return of(LOGINS.token_refused, `${refused}; the next attempt comes by itself`, since)
     }
     if (login.refresh_failures) {
       const next = login.refresh_not_before?.toISOString()
@@ -229,13 +225,8 @@ async function judgeUploads({ read, now }: Facts): Promise<Finding[]> {
     const sentence = `the file ${file}${others} was refused: ${reason}; the reason lies beside it in failed/`
     found.push(makeFinding(UPLOADS.file_refused, sentence, { account: last.account, since: last.seen_at }))
   }
-  if (stuck > 0)
-    found.push(
-      makeFinding(
-        UPLOADS.files_not_uploaded,
-        `${countOf(stuck, 'file is', 'files are')} not uploaded after hours`,
-      ),
-    )
+  const late = `${countOf(stuck, 'file is', 'files are')} not uploaded after hours`
+  if (stuck > 0) found.push(makeFinding(UPLOADS.files_not_uploaded, late))
   return found
 }
 
@@ -247,12 +238,9 @@ async function judgeFitFiles({ read }: Facts): Promise<Finding[]> {
   const found: Finding[] = []
   if (kept > 0) found.push(makeFinding(FIT_FILES.fit_files_outdated, `${filesOf(kept)}, ${missing}`))
   if (gone > 0) {
-    const again = 'files that are given again are read, not sent'
+    const lost = `${filesOf(gone)} whose bytes are not kept, ${missing}`
     found.push(
-      makeFinding(
-        FIT_FILES.fit_files_gone,
-        `${filesOf(gone)} whose bytes are not kept, ${missing}; ${again}`,
-      ),
+      makeFinding(FIT_FILES.fit_files_gone, `${lost}; files that are given again are read, not sent`),
     )
   }
   return found.length > 0 ? found : [ok('all FIT files were read by this version')]
