@@ -76,14 +76,22 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
     }),
     async sweep() {
       await endPauses(app)
-      await enqueueDueUploads(app, jobs())
+      const now = mirror.now()
+      const uploads = await store.transaction(async (tx) => {
+        await recordUploadsComplete(tx, { now })
+        return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
+      })
+      if (uploads.length > 0) await jobs().enqueue('check-upload', uploads)
       let wanted = 0
       const due = await store.read(async (tx) =>
         (await findPasses(tx)).length > 0 ? [] : findAccountsWithWanted(tx, mirror.now()),
       )
       for (const account of due) wanted += await enqueueWanted(app, jobs(), account)
       await logProgress(app, swept, wanted)
-      await updateZones(app, swept)
+      // All time zones are found again when the change feed has grown.
+      const newest = await store.read(findNewestChange)
+      if (newest !== swept.newestChange) await updateAllTimeZones(app)
+      swept.newestChange = newest
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune(app, swept)
       return undefined
@@ -127,19 +135,6 @@ function priorityOf(activity: WantedActivity, newSince: Date): 'new' | 'normal' 
 
 /** How many uploads one sweep enqueues a check for; the next sweep brings the rest. */
 const UPLOAD_SWEEP_LIMIT = 1_000
-
-/** Records the uploads with mirrored activities, and enqueues a check for every due upload. */
-async function enqueueDueUploads(
-  app: Pick<App, 'store' | 'mirror'>,
-  jobs: Pick<Jobs, 'enqueue'>,
-): Promise<void> {
-  const now = app.mirror.now()
-  const due = await app.store.transaction(async (tx) => {
-    await recordUploadsComplete(tx, { now })
-    return findDueUploads(tx, { now, limit: UPLOAD_SWEEP_LIMIT })
-  })
-  if (due.length > 0) await jobs.enqueue('check-upload', due)
-}
 
 /** Makes the handlers of the jobs around training info and workouts. */
 export function makeTrainingHandlers(
@@ -204,14 +199,6 @@ async function prune(app: Pick<App, 'store' | 'mirror'>, swept: Swept): Promise<
     deleted += await pruneBookkeeping(app, accountId)
   }
   if (deleted === 0) swept.prunedAt = now
-}
-
-/** Finds all time zones again when the change feed has grown since the last sweep. */
-async function updateZones(app: Pick<App, 'store' | 'log'>, swept: Swept): Promise<void> {
-  const newest = await app.store.read(findNewestChange)
-  if (newest === swept.newestChange) return
-  await updateAllTimeZones(app)
-  swept.newestChange = newest
 }
 
 /** How often the progress of a long backfill is logged. */

@@ -94,14 +94,10 @@ function schemaFindings(mismatch: unknown, isOwn: boolean): Finding[] {
   if (errorCode(mismatch) === 'database_empty') return [ok('it is empty; the first login sets it up')]
   const isBehind = errorCode(mismatch) === 'database_unmigrated'
   if (!isBehind) return [problemOf(mismatch)]
-  if (isOwn)
-    return [
-      warning(
-        'it is older than this version of musette; the next start of any verb mends that',
-        'musette migrate',
-      ),
-    ]
-  return [problem('configuration', 'it is older than this version of musette', 'musette migrate')]
+  const found = 'it is older than this version of musette'
+  return isOwn
+    ? [warning(`${found}; the next start of any verb mends that`, 'musette migrate')]
+    : [problem('configuration', found, 'musette migrate')]
 }
 
 /** Makes findings of a server's version and settings; `needed` connections may be open at once. */

@@ -179,18 +179,11 @@ function encodeRow(activityId: number, name: Buffer, extra: SampleExtra): Buffer
   at += name.copy(buffer, at)
   for (const part of [arrayBytes - 4, 1, known < extra.count ? 1 : 0, FLOAT8_OID, extra.count, 1])
     at = buffer.writeInt32BE(part, at)
-  at = writeElements(new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength), at, extra)
+  const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+  for (let index = 0; index < extra.count; index++) at = writeDouble(view, at, extra.values[index] as number)
   at = buffer.writeInt32BE(others?.length ?? NULL, at)
   others?.copy(buffer, at)
   return buffer
-}
-
-function writeElements(view: DataView, start: number, { values, count }: SampleExtra): number {
-  let at = start
-  for (let index = 0; index < count; index++) {
-    at = writeDouble(view, at, values[index] as number)
-  }
-  return at
 }
 
 function countNumbers({ values, count }: SampleExtra): number {

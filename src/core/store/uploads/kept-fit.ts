@@ -146,10 +146,9 @@ export async function recordFitOriginal(tx: Tx, key: UploadKey, body: Buffer): P
 export async function findSentFiles(
   tx: Tx,
   { accountId, contentId, startedAt }: UploadKey & { startedAt: Date },
-): Promise<
-  Array<{ fileName: string; path: string | null; fileId: number; records: number; device: string }>
-> {
-  const { rows } = await tx.client.query(
+) {
+  type Sent = { fileName: string; path: string | null; fileId: number; records: number; device: string }
+  const { rows } = await tx.client.query<Sent>(
     `select u.file_name as "fileName", u.activity_path as path, f.file_id as "fileId", f.records,
        concat_ws(' ', f.manufacturer, f.product_number, f.serial_number) as device
      from training.uploads u join training.fit_files f using (account_id, content_id)
@@ -161,12 +160,12 @@ export async function findSentFiles(
 
 /** Finds the kept parts of a FIT file: its rows as this version reads them, and its bytes. */
 export async function findFitKept(tx: Tx, key: UploadKey): Promise<{ isRead: boolean; hasBytes: boolean }> {
-  const { rows } = await tx.client.query<{ read: boolean; bytes: boolean }>(
-    `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as read,
-       exists (select from training.fit_originals where account_id = $1 and content_id = $2) as bytes`,
+  const { rows } = await tx.client.query<{ isRead: boolean; hasBytes: boolean }>(
+    `select exists (select from training.fit_files where account_id = $1 and content_id = $2 and reader_version >= $3) as "isRead",
+       exists (select from training.fit_originals where account_id = $1 and content_id = $2) as "hasBytes"`,
     [key.accountId, key.contentId, FIT_READER_VERSION],
   )
-  return { isRead: rows[0]?.read ?? false, hasBytes: rows[0]?.bytes ?? false }
+  return rows[0] ?? { isRead: false, hasBytes: false }
 }
 
 /**
