@@ -29,7 +29,7 @@ export async function startServer(launch: Launch) {
   const logFile = await open(logPath, 'a', 0o600)
   let logStart = (await logFile.stat()).size
   let child: ChildProcess
-  let watchdog: ReturnType<typeof startWatchdog> | undefined
+  let dismiss: ReturnType<typeof startWatchdog> | undefined
   let ended: Promise<string>
   try {
     const settings = [`port=${launch.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
@@ -44,7 +44,7 @@ export async function startServer(launch: Launch) {
       child.once('error', (error) => resolve(error.message))
       child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`))
     })
-    if (child.pid !== undefined) watchdog = startWatchdog(child.pid, cluster)
+    if (child.pid !== undefined) dismiss = startWatchdog(child.pid, cluster)
   } finally {
     await logFile.close()
   }
@@ -53,7 +53,7 @@ export async function startServer(launch: Launch) {
   }, LOG_CHECK_EVERY_MS).unref()
   const gone = ended.then(async (how) => {
     clearInterval(checkingLog)
-    await watchdog?.dismiss()
+    await dismiss?.()
     return how
   })
   return {
@@ -149,14 +149,8 @@ export async function waitUntilReady(
 /** Tries one connection; returns undefined when it was accepted, else the code of the refusal. */
 export async function tryConnect(url: string): Promise<string | undefined> {
   const names = { connectionString: url, application_name: 'musette' }
-  try {
-    await withClient({ ...names, connectionTimeoutMillis: CONNECT_WITHIN_MS }, (client) =>
-      client.query('SELECT 1'),
-    )
-    return undefined
-  } catch (error) {
-    return errorCode(error)
-  }
+  const options = { ...names, connectionTimeoutMillis: CONNECT_WITHIN_MS }
+  return withClient(options, (client) => client.query('SELECT 1')).then(() => undefined, errorCode)
 }
 
 /**
@@ -180,7 +174,7 @@ is_ours && kill -QUIT "$pid" 2>/dev/null
 exit 0
 `
 
-/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB, which stops it when its owner dies. */
+/** Starts the watchdog of the server with number `pid` on `directory`, a shell of about 1 MB, which stops it when its owner dies; returns what ends the watchdog alone. */
 function startWatchdog(pid: number, directory: string) {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'musette-watchdog', String(pid), directory], {
     cwd: '/',
@@ -193,11 +187,8 @@ function startWatchdog(pid: number, directory: string) {
     child.once('error', () => resolve())
   })
   child.stdin.on('error', () => undefined)
-  return {
-    /** Ends the watchdog without touching the server. */
-    dismiss() {
-      child.stdin.end('done\n')
-      return gone
-    },
+  return () => {
+    child.stdin.end('done\n')
+    return gone
   }
 }

@@ -154,10 +154,8 @@ export async function send(path: string, token: string, body?: Blob): Promise<Re
 
 /** Reads the sentence of an error. */
 export async function readReason(response: Response): Promise<string> {
-  const body: unknown = await response.json().catch(() => undefined)
-  if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string')
-    return body.error
-  return `status ${response.status}`
+  const { error } = Object(await response.json().catch(() => undefined))
+  return typeof error === 'string' ? error : `status ${response.status}`
 }
 
 /** Shows in the page's frame that it is live, or the problem; with the page's name before its contents are here. */

@@ -47,12 +47,10 @@ const LOAD = {
 
 /** The plot of the daily loads and form, and its table. */
 export function Load({ columns, range }: { columns: View['load']; range: ChosenRange }) {
-  const last = (column: ReadonlyArray<number | null>) =>
-    formatNumber(
-      column.findLast((value) => value !== null),
-      '',
-      1,
-    )
+  const last = (column: ReadonlyArray<number | null>) => {
+    const known = column.findLast((value) => value !== null)
+    return formatNumber(known, '', 1)
+  }
   const caption =
     `Last told: training load ${last(columns.training_load)}, recovery load ${last(columns.recovery_load)}, ` +
     `form ${last(columns.form)}, in no unit. The service tells them with each activity, the training load also between; the other days are a ` +

@@ -30,10 +30,8 @@ export function describeRecommended(week: readonly WeekDay[]): string {
   const known = week.filter(({ recommended_xss: xss }) => xss !== null)
   if (known.length === 0) return 'XSS; the service recommends no load yet'
   const sum = (of: (day: WeekDay) => number) => known.reduce((total, day) => total + of(day), 0)
-  const recommended = formatNumber(
-    sum(({ recommended_xss: xss }) => xss ?? 0),
-    'XSS',
-  )
+  const total = sum(({ recommended_xss: xss }) => xss ?? 0)
+  const recommended = formatNumber(total, 'XSS')
   if (known.length === week.length) return `of ${recommended} recommended`
   const days = known.length === 1 ? 'one day' : `${known.length} days`
   return `XSS; ${recommended} recommended for ${days}, on which ${formatNumber(sum(({ xss }) => xss))} were done`
