@@ -214,11 +214,9 @@ export async function findWebhookStates(tx: Tx): Promise<WebhookState[]> {
   return rows
 }
 
-type MessageCount = { webhook: string; state: string; count: number }
-
 /** Counts the messages of each known webhook by state; every state is there, also with 0. */
-export async function findMessageCounts(tx: Tx): Promise<MessageCount[]> {
-  const { rows } = await tx.client.query<MessageCount>(
+export async function findMessageCounts(tx: Tx) {
+  const { rows } = await tx.client.query<{ webhook: string; state: string; count: number }>(
     `select w.name as webhook, s.state, count(m.number)::int as count
      from musette.webhooks w cross join unnest($1::text[]) s(state)
      left join musette.webhook_messages m on m.webhook = w.name and m.state = s.state

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { ConfigError } from '../../kit/errors.ts'
-import type { Proxies } from '../../kit/http-agent.ts'
 import {
   type Complain,
   defineSettings,
@@ -147,14 +146,10 @@ function readOrigins(
   return origins
 }
 
-function proxiesOf(value: Values): Proxies | undefined {
-  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
-  return http === undefined && https === undefined ? undefined : Object.freeze({ http, https, none })
-}
-
 /** Makes the settings of the values of the variables; all of it is frozen. */
 function toConfig(value: Values) {
   const dataDir = resolve(value.MUSETTE_DATA_DIR)
+  const { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: none = '' } = value
   return {
     dataDir,
     settingsFile: join(dataDir, IN_DATA_DIR),
@@ -171,7 +166,7 @@ function toConfig(value: Values) {
     /** whether the daemon brings an older database of the user to this version */
     migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
     /** the HTTP proxies towards the service and the webhooks; undefined: none */
-    proxies: proxiesOf(value),
+    proxies: http || https ? Object.freeze({ http, https, none }) : undefined,
     /** a file of further authorities, which Node reads when the environment names it */
     extraAuthorities: value.NODE_EXTRA_CA_CERTS,
     /** undefined: BullMQ's Postgres backend in the same database */
