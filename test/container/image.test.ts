@@ -149,6 +149,9 @@ describe('the files of the image, with none of the libraries for development', (
       'drizzle',
       'package.json',
     ])
-    expect(await readdir(join(folder.path, 'data'))).toEqual(['secret.key'])
+    expect((await readdir(join(folder.path, 'data'))).sort()).toEqual([
+      expect.stringMatching(/^newest-change-[0-9a-f-]{36}\.json$/),
+      'secret.key',
+    ])
   })
 })

@@ -82,6 +82,7 @@ it('the client holds less than 400 MB at any answer, and reads rides of 24 hours
   onTestFinished(() => server.close())
   const end = await runNode(['--import', 'tsx', READER, server.origin], {
     env: { KINDS: kinds.join(' ') },
+    timeoutMs: 110_000,
   })
   expect(end).toMatchObject({ code: 0, stderr: '' })
   const { codes, mb } = JSON.parse(end.stdout)

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino'
 import { errorLine } from '../../../kit/errors.ts'
 import { PostgresClient } from '../../../kit/postgres-client.ts'
-import { type JoinedSignal, joinSignals, MINUTE, sleep } from '../../../kit/time.ts'
+import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../../kit/time.ts'
 
-const CONNECT_AGAIN_MS = MINUTE
+/** The pauses after a connection that was lost, and after one that could not be made. */
+const [LOST_MS, FAILED_MS] = [SECOND, MINUTE]
 
 /**
  * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
  * or sign in. While it cannot be made, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
- * ends a wait, and is made again at most once a minute.
+ * ends a wait, and is made again after a second.
  */
 export function openChangeListener(
   deps: { log: Logger },
@@ -17,7 +18,7 @@ export function openChangeListener(
   let waiting: JoinedSignal | undefined
   let heard = false
   let client: PostgresClient | undefined
-  let triedAt = Number.NEGATIVE_INFINITY
+  let connectAt = performance.now()
 
   /** Ends this wait, or the next one, as a change does. */
   const wake = () => {
@@ -25,17 +26,19 @@ export function openChangeListener(
     waiting?.abort()
   }
   const connect = async (): Promise<void> => {
-    if (client || performance.now() - triedAt < CONNECT_AGAIN_MS) return
-    triedAt = performance.now()
+    if (client || performance.now() < connectAt) return
+    connectAt = performance.now() + FAILED_MS
     const made = new PostgresClient({
       connectionString: options.connectionString,
       application_name: options.channel.replace('_', ' '),
       silentMs: options.silentMs,
     })
     const lose = (reason: unknown) => {
-      // The next wait makes another connection.
-      if (client === made) wake()
-      if (client === made) client = undefined
+      if (client === made) {
+        client = undefined
+        connectAt = performance.now() + LOST_MS
+        wake()
+      }
       deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
       made.end().catch(() => undefined)
     }
@@ -58,7 +61,8 @@ export function openChangeListener(
       await connect()
       if (!heard) {
         waiting = joinSignals([signal])
-        await sleep(ms, waiting.signal).catch(() => undefined)
+        const untilConnect = client ? ms : Math.max(0, connectAt - performance.now())
+        await sleep(Math.min(ms, untilConnect), waiting.signal).catch(() => undefined)
         waiting.clear()
       }
       heard = false
