@@ -110,7 +110,9 @@ const POWER = {
 /** Makes the condition of a filter on activities `v`. Every word must be in the name or the description. */
 function makeCondition({ account, type, year, day, breakthrough, power, ...filter }: ActivityFilter) {
   const words = (filter.search ?? '').split(/\s+/).filter(Boolean)
-  const found = sql`not exists (select from unnest(${sql.param(words)}::text[]) word where strpos(${SEARCHED}, ${WORD}) = 0)`
+  // The words are folded once, not for each row.
+  const folded = sql`array(select ${WORD} from unnest(${sql.param(words)}::text[]) word)`
+  const found = sql`not exists (select from unnest(${folded}) word where strpos(${SEARCHED}, word) = 0)`
   const startsWithin = (from: string, part: string) =>
     sql`v.started_at_local >= ${from}::date and v.started_at_local < ${from}::date + ${`1 ${part}`}::interval`
   const { minS, maxS } = LENGTHS.find(({ name }) => name === filter.length) ?? {}
