@@ -24,12 +24,11 @@ export function availabilityTopicOf(publisherId: string): string {
   return `musette/${clientIdOf(publisherId)}/availability`
 }
 
-/** Returns the name of an account's device, and its topics; they stay the same while the database lives. */
+/** Returns the topics of an account's device; they stay the same while the database lives. */
 export function topicsOf(publisherId: string, accountId: number) {
-  const device = `${clientIdOf(publisherId)}_${accountId}`
+  const device = deviceIdOf(publisherId, accountId)
   const base = `musette/${device}`
   return {
-    device,
     config: `${DISCOVERY}/device/${device}/config`,
     state: `${base}/state`,
     workout: `${base}/workout`,
@@ -38,6 +37,10 @@ export function topicsOf(publisherId: string, accountId: number) {
     poll: `${base}/poll`,
     availability: availabilityTopicOf(publisherId),
   }
+}
+
+function deviceIdOf(publisherId: string, accountId: number): string {
+  return `${clientIdOf(publisherId)}_${accountId}`
 }
 
 /** What Home Assistant's discovery says of a sensor, in its own words; `attributes` names the topic of more facts. */
@@ -121,7 +124,8 @@ export function makeDiscovery(
   account: Pick<Account, 'accountId' | 'name'>,
   { publisherId, commands }: { publisherId: string; commands: boolean },
 ) {
-  const { device, ...topics } = topicsOf(publisherId, account.accountId)
+  const topics = topicsOf(publisherId, account.accountId)
+  const device = deviceIdOf(publisherId, account.accountId)
   // Older Home Assistants do not pass `qos` on from the device.
   const common = (key: string) => ({ unique_id: `${device}_${key}`, qos: 1 })
   const sensors = Object.entries(SENSORS).map(([key, { attributes, ...sensor }]) => [
