@@ -3,6 +3,7 @@ import { type FileHandle, lstat, mkdir, open, stat, unlink } from 'node:fs/promi
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { openFolderToFlush, openPlainFile, orMissing } from '../../kit/files.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { formatMoment } from '../../kit/time.ts'
 import { moveToFolder, textName } from './move-to-folder.ts'
 import {
   DONE,
@@ -43,14 +44,12 @@ export async function moveDone(file: MoveInput, at: Date): Promise<Moved> {
  * it there. After a crash between the two steps the text is missing; the ledger has the reason.
  */
 export async function moveFailed(file: MoveInput, at: Date, text: string): Promise<Moved> {
-  const day = at.toISOString().slice(0, 16).replace('T', ' ')
   let textError: unknown
   const moved = await moveInto(file, [FAILED], async (folder, name) => {
-    await appendText(joinPath(folder.via, textName(name)), `${day} UTC\n${text.trim()}\n`).catch(
-      (error: unknown) => {
-        textError = error
-      },
-    )
+    const path = joinPath(folder.via, textName(name))
+    await appendText(path, `${formatMoment(at)}\n${text.trim()}\n`).catch((error: unknown) => {
+      textError = error
+    })
   })
   return moved.outcome === 'moved' && textError !== undefined ? { ...moved, textError } : moved
 }

@@ -85,10 +85,8 @@ export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
     (SELECT 'wraparound_near', datname, size, size > ${WORRYING_AGE}, '{vacuum (freeze)}', datname = current_database()
      FROM pg_database, LATERAL (SELECT greatest(age(datfrozenxid), mxid_age(datminmxid)) AS size) s ORDER BY size DESC, datname LIMIT 1)`)
   // Before 15 Postgres does not know in which order of texts a database was made.
-  const { rows: known } = await client.query(
-    `SELECT WHERE current_setting('server_version_num')::int >= 150000`,
-  )
-  if (known.length === 0) return slots
+  const old = await client.query("SELECT WHERE current_setting('server_version_num')::int < 150000")
+  if (old.rowCount === 1) return slots
   const { rows: orders } = await client.query<ServerRisk>(`
     SELECT 'order_of_texts_changed' AS code, datname AS name, changed::int::float8 AS size, changed AS is_due, pg_has_role(datdba, 'USAGE') AS may,
       ARRAY[format('reindex database %I', datname), format('alter database %I refresh collation version', datname)] AS statements

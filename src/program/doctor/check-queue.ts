@@ -79,9 +79,8 @@ function redisFindings(facts: RedisFacts): Finding[] {
   const findings: Finding[] = []
   const [major = 0, minor = 0] = facts.version.split('.').map(Number)
   if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
-    findings.push(
-      problem('configuration', `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`),
-    )
+    const found = `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`
+    findings.push(problem('configuration', found))
   }
   if (facts.isReplica) findings.push(problem('configuration', REPLICA.found, REPLICA.run))
   if (facts.mayEvictJobs) {

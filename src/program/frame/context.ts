@@ -169,12 +169,11 @@ export function exitFor(
     const sentence = withRemedy(`musette: ${error.message}`, config ? remedyOf(error, config) : {})
     return { code: codeFor(error), sentence: config ? fitCommand(sentence, config) : sentence }
   }
-  if (['EMFILE', 'ENFILE'].includes(errorCode(error)))
-    return {
-      code: EXIT.unreachable,
-      sentence:
-        'musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit',
-    }
+  if (['EMFILE', 'ENFILE'].includes(errorCode(error))) {
+    const sentence =
+      'musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit'
+    return { code: EXIT.unreachable, sentence }
+  }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { code: EXIT.unexpected, sentence: `musette: unexpected error: ${nameSourceLines(detail)}` }
 }
