@@ -167,7 +167,7 @@ async function tryOne(copy: string, trial: Trial): Promise<Outcome> {
 async function runTests(copy: string, { tests, title }: Trial): Promise<Outcome> {
   const results = join(copy, 'dist/results.json')
   rmSync(results, { force: true })
-  const name = title?.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%\w/g, '.*')
+  const name = title?.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%\w|\\\$\w+/g, '.*')
   const options = [
     '--reporter=json',
     `--outputFile=${results}`,
