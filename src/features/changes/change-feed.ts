@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
 import { type Change, checkSince, findChanges } from '../../core/store/feed/change-rows.ts'
 import type { Store } from '../../core/store/store.ts'
-import { SECOND } from '../../kit/time.ts'
+import { TransientError } from '../../kit/errors.ts'
+import { SECOND, sleep } from '../../kit/time.ts'
 
 const PAGE = 500
 /** Without a notification, as behind a pooler. */
@@ -26,7 +27,13 @@ export async function* readChanges(
     : undefined
   try {
     while (!signal.aborted) {
-      const page = await app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
+      const read = () => app.store.read((tx) => findChanges(tx, { after, limit: PAGE, accountId }))
+      const page = await read().catch(async (error: unknown) => {
+        if (!follow || !(error instanceof TransientError)) throw error
+        // Its connection is lost, and another one may do; a database that is away ends it.
+        await sleep(SECOND, signal).catch(() => undefined)
+        return read()
+      })
       after = page.changes.at(-1)?.changeId ?? after
       if (page.changes.length > 0) yield page.changes
       else if (listener) await listener.wait(page.waiting ? LOOK_AGAIN_MS : LOOK_EVERY_MS, signal)

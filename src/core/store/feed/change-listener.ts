@@ -9,7 +9,7 @@ const [LOST_MS, FAILED_MS] = [SECOND, MINUTE]
 /**
  * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
  * or sign in. While it cannot be made, or behind a pooler that passes no notifications on, `wait` takes its whole time; a lost connection
- * ends a wait, and is made again after a second.
+ * ends a wait after a second, and is made again.
  */
 export function openChangeListener(
   deps: { log: Logger },
@@ -37,7 +37,8 @@ export function openChangeListener(
       if (client === made) {
         client = undefined
         connectAt = performance.now() + LOST_MS
-        wake()
+        // Until then the reader's pool has noticed which of its own are lost, too.
+        setTimeout(wake, LOST_MS).unref()
       }
       deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
       made.end().catch(() => undefined)
