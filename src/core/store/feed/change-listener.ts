@@ -3,8 +3,8 @@ import { errorLine } from '../../../kit/errors.ts'
 import { PostgresClient } from '../../../kit/postgres-client.ts'
 import { type JoinedSignal, joinSignals, MINUTE, SECOND, sleep } from '../../../kit/time.ts'
 
-/** The pauses after a connection that was lost, and after one that could not be made. */
-const [LOST_MS, FAILED_MS] = [SECOND, MINUTE]
+/** The pauses between two attempts to connect, and after a connection that was lost. */
+const [CONNECT_AGAIN_MS, LOST_MS] = [MINUTE, SECOND]
 
 /**
  * Opens a connection that listens on a channel: `musette_changes` for the change feed, `musette_accounts` for accounts that come, go
@@ -18,7 +18,7 @@ export function openChangeListener(
   let waiting: JoinedSignal | undefined
   let heard = false
   let client: PostgresClient | undefined
-  let connectAt = performance.now()
+  let connectAt = 0
 
   /** Ends this wait, or the next one, as a change does. */
   const wake = () => {
@@ -27,7 +27,7 @@ export function openChangeListener(
   }
   const connect = async (): Promise<void> => {
     if (client || performance.now() < connectAt) return
-    connectAt = performance.now() + FAILED_MS
+    connectAt = performance.now() + CONNECT_AGAIN_MS
     const made = new PostgresClient({
       connectionString: options.connectionString,
       application_name: options.channel.replace('_', ' '),
@@ -36,9 +36,11 @@ export function openChangeListener(
     const lose = (reason: unknown) => {
       if (client === made) {
         client = undefined
-        connectAt = performance.now() + LOST_MS
         // Until then the reader's pool has noticed which of its own are lost, too.
-        setTimeout(wake, LOST_MS).unref()
+        setTimeout(() => {
+          connectAt = 0
+          wake()
+        }, LOST_MS).unref()
       }
       deps.log.debug({ reason: errorLine(reason) }, 'lost the connection that listens for changes')
       made.end().catch(() => undefined)
@@ -62,8 +64,7 @@ export function openChangeListener(
       await connect()
       if (!heard) {
         waiting = joinSignals([signal])
-        const untilConnect = client ? ms : Math.max(0, connectAt - performance.now())
-        await sleep(Math.min(ms, untilConnect), waiting.signal).catch(() => undefined)
+        await sleep(ms, waiting.signal).catch(() => undefined)
         waiting.clear()
       }
       heard = false
