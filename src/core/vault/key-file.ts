@@ -55,8 +55,15 @@ export function readSecretKeys(dataDir: string): Buffer[] {
   return current ? [current, ...pending] : pending
 }
 
-/** Reads every key that opens logins: those of readSecretKeys, and the replaced ones. */
-export function readHeldKeys(dataDir: string): Buffer[] {
+/** Reads every key that opens logins: the one that is set, or those of readSecretKeys and the replaced ones. */
+export function readHeldKeys({
+  secretKey,
+  dataDir,
+}: {
+  secretKey: Buffer | undefined
+  dataDir: string
+}): Buffer[] {
+  if (secretKey) return [secretKey]
   const old = readNames(dataDir).flatMap((name) => OLD.exec(name)?.[1] ?? [])
   return [...readSecretKeys(dataDir), ...old.flatMap((id) => readKeyFile(oldKeyPath(dataDir, id)) ?? [])]
 }

@@ -158,10 +158,10 @@ async function canEmbed(): Promise<boolean> {
   }
 }
 
-async function findKeyNeeds(store: Store, { secretKey, dataDir }: Config): Promise<KeyNeeds> {
+async function findKeyNeeds(store: Store, config: Config): Promise<KeyNeeds> {
   const logins = await store.read(findEverySealed)
   const needed = logins.map(({ name, sealed }) => ({ account: name, keyId: sealed.keyId }))
-  const held = (secretKey ? [secretKey] : readHeldKeys(dataDir)).map(keyIdOf)
+  const held = readHeldKeys(config).map(keyIdOf)
   return { needed, missing: needed.filter(({ keyId }) => !held.includes(keyId)) }
 }
 

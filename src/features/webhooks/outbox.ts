@@ -22,7 +22,7 @@ export async function recordMessages(tx: Tx, messages: readonly NewMessage[]): P
   if (messages.length === 0) return
   await tx.client.query(
     `insert into musette.webhook_messages (webhook, account_id, event, occurred_at, data, message_id)
-     select m.webhook, m.account_id, m.event, m.occurred_at, m.data, 
+     select m.webhook, m.account_id, m.event, m.occurred_at, m.data,
        case when m.about is null then gen_random_uuid() else md5(jsonb_build_array(d.identity, m.webhook, m.account_id, m.event, m.about)::text)::uuid end
      from training.database d, rows from (jsonb_to_recordset($1::jsonb) as (webhook text, account_id integer, event text,
        occurred_at timestamptz, data jsonb, change_id bigint, about text)) with ordinality m

@@ -14,10 +14,10 @@ import type { Config } from '../config/config.ts'
 type KeyConfig = Pick<Config, 'secretKey' | 'dataDir'>
 
 /** Reads the keys that open logins, and formats them for paper. Throws ConfigError `no_key`. */
-export function readPaperKeys({ secretKey, dataDir }: KeyConfig): string[] {
-  const keys = secretKey ? [secretKey] : readHeldKeys(dataDir)
+export function readPaperKeys(config: KeyConfig): string[] {
+  const keys = readHeldKeys(config)
   if (keys.length === 0)
-    throw new ConfigError('no_key', `there is no key in ${dataDir} yet; run: musette login`)
+    throw new ConfigError('no_key', `there is no key in ${config.dataDir} yet; run: musette login`)
   return [
     ...keys.flatMap((key) => [
       `key ${keyIdOf(key)} of musette, which opens the logins that were sealed with it`,
