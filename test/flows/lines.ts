@@ -1,29 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createOwnDirectory, detectRunAs, runToEnd } from '../../src/embedded/run-as.ts'
+import { createOwnDirectory } from '../../src/embedded/run-as.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findFreePort } from '../kit/listen.ts'
 import { queryOnce } from '../kit/postgres.ts'
+import { openPrograms } from '../kit/postgres-cluster.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
-
-const DEBIAN = '/usr/lib/postgresql/15'
-const bin = (program: string) => join(DEBIAN, 'bin', program)
 
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
 
 /** The clusters of one place: folders by name, of which one at a time serves the database `mirror` at `url`, others at another port. */
 export async function openClusters() {
   const folder = await openTempDir('lines')
-  const runAs = await detectRunAs(
-    { packageDir: DEBIAN, postgres: bin('postgres'), initdb: bin('initdb') },
-    folder.path,
-  )
+  const { runAs, run, init } = await openPrograms(folder.path)
   const [port, other] = [await findFreePort(), await findFreePort()]
   const dir = (name: string) => join(folder.path, name)
-  const run = async (program: string, ...args: string[]) => {
-    const { code, output } = await runToEnd(runAs, [bin(program), ...args], { cwd: '/' })
-    if (code !== 0) throw new Error(`${program}: ${output}`)
-  }
   const running = new Set<string>()
   /** The clusters that have served, the present one last. */
   const served: string[] = []
@@ -40,18 +31,7 @@ export async function openClusters() {
   }
   const archive = dir('archive')
   await createOwnDirectory(runAs, archive)
-  await createOwnDirectory(runAs, dir('first'))
-  await run(
-    'initdb',
-    '-D',
-    dir('first'),
-    '-U',
-    'postgres',
-    '--auth=trust',
-    '--locale=C',
-    '--encoding=UTF8',
-    '--no-sync',
-  )
+  await init(dir('first'))
   const settings = [
     'wal_log_hints = on',
     'wal_keep_size = 1GB',

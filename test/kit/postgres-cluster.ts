@@ -1,40 +1,58 @@
 import { existsSync } from 'node:fs'
 import { appendFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import type { Binaries } from '../../src/embedded/binaries.ts'
 import { createOwnDirectory, detectRunAs, runToEnd, spawnAs } from '../../src/embedded/run-as.ts'
 import { eventually } from './eventually.ts'
 import { findFreePort } from './listen.ts'
 import { queryOnce } from './postgres.ts'
 import { openTempDir } from './temp-dir.ts'
 
-const PROGRAMS = '/usr/lib/postgresql/15/bin'
+const DEBIAN = '/usr/lib/postgresql/15'
+const PROGRAMS: Binaries = {
+  packageDir: DEBIAN,
+  postgres: join(DEBIAN, 'bin/postgres'),
+  initdb: join(DEBIAN, 'bin/initdb'),
+}
 /** Whether this machine has the programs for standbys, which the packages from npm lack: apt-get install postgresql-15. */
-export const HAS_CLUSTERS = existsSync(`${PROGRAMS}/pg_basebackup`)
+export const HAS_CLUSTERS = existsSync(join(DEBIAN, 'bin/pg_basebackup'))
+
+/** Returns what runs Postgres's programs as the user who may own a cluster in a folder; of Debian's Postgres 15 unless told otherwise. */
+export async function openPrograms(folder: string, binaries = PROGRAMS) {
+  const runAs = await detectRunAs(binaries, folder)
+  const run = async (name: string, ...args: string[]): Promise<void> => {
+    const command = [join(dirname(binaries.initdb), name), ...args]
+    const { code, output } = await runToEnd(runAs, command, { cwd: '/' })
+    if (code !== 0) throw new Error(`${name}: ${output}`)
+  }
+  /** Makes an empty cluster, whose user `postgres` needs no password. */
+  const init = async (dir: string, ...options: string[]): Promise<void> => {
+    await createOwnDirectory(runAs, dir)
+    const kind = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', ...options]
+    await run('initdb', `--pgdata=${dir}`, '--username=postgres', ...kind)
+  }
+  return { runAs, run, init }
+}
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
-/** Opens a running cluster of Debian's Postgres 15, with `primary` a standby of that one; `settings` are lines of its file. */
-export async function openCluster(options: { primary?: Cluster; settings?: string } = {}) {
+/** Opens a running cluster, with `primary` a standby of that one; `settings` are lines of its file. */
+export async function openCluster(
+  options: { primary?: Cluster; settings?: string; binaries?: Binaries } = {},
+) {
+  const { binaries = PROGRAMS } = options
   const folder = await openTempDir('cluster')
-  const binaries = { packageDir: PROGRAMS, postgres: `${PROGRAMS}/postgres`, initdb: `${PROGRAMS}/initdb` }
-  const runAs = await detectRunAs(binaries, folder.path)
+  const { runAs, run, init } = await openPrograms(folder.path, binaries)
   const dir = join(folder.path, 'data')
   const port = await findFreePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const run = async (name: string, ...args: string[]) => {
-    const { code, output } = await runToEnd(runAs, [`${PROGRAMS}/${name}`, ...args], { cwd: '/' })
-    if (code !== 0) throw new Error(`${name}: ${output}`)
-  }
   const make = async (primary?: { url: string }) => {
     await rm(dir, { recursive: true, force: true })
-    await createOwnDirectory(runAs, dir)
     if (primary) {
+      await createOwnDirectory(runAs, dir)
       const from = ['-R', '--checkpoint=fast', '--no-sync', `--dbname=${primary.url}`]
       await run('pg_basebackup', `--pgdata=${dir}`, ...from)
-    } else {
-      const kind = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--wal-segsize=1']
-      await run('initdb', `--pgdata=${dir}`, '--username=postgres', ...kind)
-    }
+    } else await init(dir, '--wal-segsize=1')
     const own = `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n`
     await appendFile(join(dir, 'postgresql.conf'), own + (options.settings ?? ''))
   }
@@ -53,7 +71,7 @@ export async function openCluster(options: { primary?: Cluster; settings?: strin
       child.kill('SIGINT')
       return ended
     }
-    await eventually(() => queryOnce(url, 'select 1'), { what: 'Postgres 15' })
+    await eventually(() => queryOnce(url, 'select 1'), { what: binaries.postgres })
   }
   await make(options.primary)
   await start()
