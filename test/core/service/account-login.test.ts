@@ -3,6 +3,7 @@ import type { Credentials } from '../../../src/core/service/credentials.ts'
 import type { ServiceOptions } from '../../../src/core/service/service.ts'
 import { isAbort } from '../../../src/kit/errors.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
+import { readTable, readWords } from '../../kit/table.ts'
 import { makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import {
   ACCOUNT,
@@ -57,12 +58,6 @@ const tokens =
   (request) =>
     isToken(request) ? reply : other
 
-/** Answers an OAuth error with status 200 instead of a 401. */
-const hiding401 = (answer: (request: SentRequest) => Reply) => (request: SentRequest) => {
-  const reply = answer(request)
-  return reply.status === 401 ? { status: 200, body: { error: 'invalid_token' } } : reply
-}
-
 /** An account with a stored login, and a service that answers so. */
 function open(
   answer: Answer,
@@ -82,116 +77,106 @@ function open(
   }
 }
 
-const needsLogin = { name: 'CredentialsRejectedError', code: 'needs_login' }
-const pending = { name: 'TransientError', code: 'refresh_pending' }
 const byPause = { failures: 3, notBefore: later(HOUR) }
 const wrongClock = later(7 * DAY)
 
+/** Logins as they are stored, by words for them. */
+const STORED: Readonly<Record<string, Credentials | null>> = {
+  none: null,
+  young: rowOf(),
+  'half over': rowOf(ago(3.6 * DAY)),
+  expired: rowOf(EXPIRED),
+  'of another address': rowOf(DUE, { origin: 'https://elsewhere.test' }),
+  'with a password': rowOf(START, { username: 'rider', password: 'rider' }),
+  'failed, until a wrong clock': rowOf(EXPIRED, { failures: 3, notBefore: wrongClock }),
+  'refused, since a wrong clock': rowOf(EXPIRED, {
+    ...{ refusals: 1, refusedSince: wrongClock, notBefore: wrongClock },
+  }),
+  'in a pause': rowOf(START, byPause),
+  'expired, in a pause': rowOf(EXPIRED, byPause),
+  'young, ended': rowOf(START, { needsLogin: true }),
+  'expired, ended': rowOf(EXPIRED, { needsLogin: true }),
+}
+
+const SERVICES: Readonly<Record<string, () => Answer>> = {
+  answers: () => all({ body: INFO }),
+  rotates: () => makeRotating(),
+  'refuses the token': () => makeRotating('gone'),
+  'refuses it with status 200': () => {
+    const rotating = makeRotating('gone')
+    return (request) => {
+      const reply = rotating(request)
+      return reply.status === 401 ? { status: 200, body: { error: 'invalid_token' } } : reply
+    }
+  },
+  'refuses everything': () => all({ status: 401, body: {} }),
+  'knows no login': () => makeRotating('gone', 'other'),
+  'says invalid_grant with status 200': () =>
+    tokens({ body: { error: 'invalid_grant', access_token: '' } }, { status: 401 }),
+  'knows the password': () => makeRotating('gone', 'other', 'rider'),
+  fails: () => all({ status: 500, body: '' }),
+}
+
 describe('a request', () => {
-  /** What is stored, what the service answers; the error, else an answer; the requests, and what is stored then. */
-  type Case = {
-    row?: Credentials | null
-    answer: Answer
-    error?: object
-    paths: string[]
-    kept?: Partial<Credentials>
-    writes?: string[]
-    options?: Partial<ServiceOptions>
-  }
-  it.each<[string, Case]>([
-    ['uses a young token', { answer: all({ body: INFO }), paths: [TRAINING] }],
-    [
-      'refreshes a token after half of its life before its use',
-      {
-        ...{ row: rowOf(ago(3.6 * DAY)), answer: makeRotating(), paths: [TOKEN, TRAINING] },
-        kept: { accessToken: 'access-1', refreshToken: 'refresh-1', obtainedAt: START },
-      },
-    ],
-    ['refreshes at once on a 401', { answer: makeRotating('gone'), paths: [TRAINING, TOKEN, TRAINING] }],
-    [
-      'treats an OAuth error with status 200 as a 401',
-      {
-        ...{ answer: hiding401(makeRotating('gone')), paths: [TRAINING, TOKEN, TRAINING] },
-      },
-    ],
-    [
-      'sends no token to an address that did not issue it',
-      {
-        ...{ row: rowOf(DUE, { origin: 'https://elsewhere.test' }), answer: all({ body: INFO }), paths: [] },
-        error: { name: 'TransientError', code: 'account_moved' },
-      },
-    ],
-    [
-      'parks the account on invalid_grant and names the command to run',
-      {
-        ...{ answer: makeRotating('gone', 'other'), paths: [TRAINING, TOKEN, WORKOUTS], writes: ['park'] },
-        error: { ...needsLogin, message: 'login of account "default" has ended; run: musette login' },
-      },
-    ],
-    [
-      'recognizes invalid_grant with status 200',
-      {
-        answer: tokens({ body: { error: 'invalid_grant', access_token: '' } }, { status: 401 }),
-        ...{ error: needsLogin, paths: [TRAINING, TOKEN, WORKOUTS], writes: ['park'] },
-      },
-    ],
-    [
-      'tries a stored password once, and uses its pair',
-      {
-        row: rowOf(START, { username: 'rider', password: 'rider' }),
-        ...{ answer: makeRotating('gone', 'other', 'rider'), paths: [TRAINING, TOKEN, TOKEN, TRAINING] },
-        kept: { accessToken: 'access-1', password: 'rider' },
-      },
-    ],
-    [
-      'parks the account when the stored password is refused as well',
-      {
-        row: rowOf(START, { username: 'rider', password: 'old' }),
-        ...{ answer: makeRotating('gone', 'other'), error: needsLogin, writes: ['park'] },
-        paths: [TRAINING, TOKEN, TOKEN, WORKOUTS],
-      },
-    ],
-    [
-      'fails for now when the refresh of an expired token fails',
-      {
-        ...{ row: rowOf(EXPIRED), answer: all({ status: 500, body: '' }), paths: [TOKEN] },
-        error: { ...pending, cause: expect.objectContaining({ code: 'server_error' }) },
-      },
-    ],
-    ...[{ failures: 3 }, { refusals: 1, refusedSince: wrongClock }].map((state): [string, Case] => [
-      `does not wait a week because a clock was ahead: ${JSON.stringify(state)}`,
-      {
-        row: rowOf(EXPIRED, { ...state, notBefore: wrongClock }),
-        ...{ answer: makeRotating('gone'), paths: [TOKEN, TRAINING] },
-      },
-    ]),
-    ...[EXPIRED, START].map((at): [string, Case] => [
-      `of a person does not wait for a pause to end: a token of ${at.toISOString()}`,
-      {
-        ...{ row: rowOf(at, byPause), answer: makeRotating('gone'), options: { byHand: true } },
-        paths: at === START ? [TRAINING, TOKEN, TRAINING] : [TOKEN, TRAINING],
-        kept: { accessToken: 'access-1', failures: 0, notBefore: undefined },
-      },
-    ]),
-    [
-      'of a parked account is not made once its token has expired',
-      {
-        ...{ row: rowOf(EXPIRED, { needsLogin: true }), answer: all({ body: INFO }) },
-        ...{ error: needsLogin, paths: [] },
-      },
-    ],
-    [
-      'of an account that never signed in is not made',
-      { row: null, answer: all({ body: INFO }), error: needsLogin, paths: [] },
-    ],
-  ])('%s', async (_what, { row, answer, error, paths, kept, writes, options }) => {
-    const opened = open(answer, row, options)
-    if (error) expect(await errorOf(opened.info())).toMatchObject(error)
-    else expect((await opened.info()).value.status).toBe('Fresh')
-    expect(opened.paths()).toEqual(paths)
-    if (kept) expect(opened.row()).toMatchObject(kept)
-    if (writes) expect(opened.vault.writes).toEqual(writes)
-    if (writes) expect(opened.lines.some((line) => line.includes('run: musette login'))).toBe(true)
+  it.each(
+    readTable(`
+      uses a young token | young | answers | training_info | Fresh
+      refreshes a token after half of its life before its use | half over | rotates | token training_info | Fresh
+      refreshes at once on a 401 | young | refuses the token | training_info token training_info | Fresh
+      treats an OAuth error with status 200 as a 401 | young | refuses it with status 200 | training_info token training_info | Fresh
+      sends no token to an address that did not issue it | of another address | answers | | account_moved
+      parks the account on invalid_grant and names the command to run | young | knows no login | training_info token workouts | needs_login
+      recognizes invalid_grant with status 200 | young | says invalid_grant with status 200 | training_info token workouts | needs_login
+      tries a stored password once, and uses its pair | with a password | knows the password | training_info token token training_info | Fresh
+      parks the account when the stored password is refused as well | with a password | knows no login | training_info token token workouts | needs_login
+      fails for now when the refresh of an expired token fails | expired | fails | token | refresh_pending
+      does not wait a week because a clock was ahead at a failure | failed, until a wrong clock | refuses the token | token training_info | Fresh
+      does not wait a week because a clock was ahead at a refusal | refused, since a wrong clock | refuses the token | token training_info | Fresh
+      makes no attempt before the stored time, even for a refused token | in a pause | refuses everything | training_info workouts | refresh_pending
+      of a person does not wait for a pause to end | in a pause | refuses the token | training_info token training_info | Fresh
+      of a person does not wait with an expired token either | expired, in a pause | refuses the token | token training_info | Fresh
+      of an ended login is not made once its token has expired | expired, ended | answers | | needs_login
+      of an ended login requests no tokens after its old one was refused | young, ended | refuses everything | training_info workouts | needs_login
+      of an account that never signed in is not made | none | answers | | needs_login`),
+  )('%s', async (what, stored = '', service = '', sent = '', end) => {
+    const answer = SERVICES[service]?.()
+    if (!answer) throw new Error(`no service ${service}`)
+    const opened = open(answer, STORED[stored], { byHand: what.startsWith('of a person') })
+    const error = await opened.info().then(
+      ({ value }) => ({ code: value.status }),
+      (reason) => reason,
+    )
+    expect(error.code).toBe(end)
+    const paths = readWords(sent).filter(Boolean)
+    expect(opened.paths()).toEqual(paths.map((path) => `/oauth/${path}`))
+    const [isRefreshed, isParked] = [
+      paths.includes('token') && end === 'Fresh',
+      opened.vault.writes[0] === 'park',
+    ]
+    if (isRefreshed)
+      expect(opened.row()).toEqual({
+        ...STORED[stored],
+        ...{ accessToken: 'access-1', refreshToken: 'refresh-1' },
+        obtainedAt: new Date(Math.max(START.getTime(), Number(STORED[stored]?.obtainedAt) + 1)),
+        ...{
+          expiresAt: later(7 * DAY),
+          failures: 0,
+          notBefore: undefined,
+          refusals: 0,
+          refusedSince: undefined,
+        },
+      })
+    expect(isParked).toBe(paths.includes('token') && end === 'needs_login')
+    if (isParked) {
+      expect(error.message).toBe('login of account "default" has ended; run: musette login')
+      expect(opened.lines.some((line) => line.includes('run: musette login'))).toBe(true)
+    }
+    if (service === 'fails') expect(error.cause).toMatchObject({ code: 'server_error' })
+    // A second call is as quiet as the first one.
+    if (!isRefreshed && error instanceof Error) {
+      await errorOf(opened.info())
+      expect(opened.paths()).toHaveLength(paths.length)
+    }
   })
 
   it('names the account in the command when it is not the default one', async () => {
@@ -215,13 +200,13 @@ describe('a request', () => {
   })
 
   it('uses the newer pair of another process after a 401 and does not refresh', async () => {
-    const { info, vault, requests } = open((one) => {
-      if (bearerOf(one) === 'access-9') return { body: INFO }
-      vault.rows.set(1, rowOf(START, { accessToken: 'access-9', refreshToken: 'refresh-9' }))
-      return { status: 401, body: {} }
+    const answer = makeRotating('access-9')
+    const { ride, vault, requests } = open((one) => {
+      vault.rows.set(1, rowOf(ago(HOUR), { accessToken: 'access-9' }))
+      return answer(one)
     })
-    await info()
-    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-9'])
+    for (const path of ['ride', 'other']) await ride(path)
+    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-9', 'access-9'])
   })
 
   it('refreshes nothing when the account moves between the read and the lock', async () => {
@@ -246,17 +231,6 @@ describe('a request', () => {
       await account.listActivities({ from: ago(DAY), to: START })
       expect(vault.reads()).toBe(reads)
     }
-  })
-
-  it('finds a pair that another process stored after that read', async () => {
-    const answer = makeRotating()
-    const { ride, vault, requests } = open(answer)
-    await ride('ride')
-    answer.state.access = 'access-9'
-    vault.rows.set(1, rowOf(ago(HOUR), { accessToken: 'access-9' }))
-    await ride('other')
-    await ride('third')
-    expect(requests.map(bearerOf)).toEqual(['access-0', 'access-0', 'access-9', 'access-9'])
   })
 
   it('reads the vault again before an activity counts as gone, because another rider may have signed in', async () => {
@@ -322,21 +296,16 @@ describe('new tokens that the service refuses', () => {
     expect([errors.length > 0, outage.vault.reasons.length > 0]).toEqual([told > 0, told > 0])
   })
 
-  it('make no request during the stored pause, also in another process', async () => {
+  it('are counted once for all concurrent calls, and make no request during the stored pause, also in another process', async () => {
     const outage = openOutage(DAY)
     const refused = { name: 'TransientError', code: 'token_refused' }
-    expect(await errorOf(outage.info())).toMatchObject(refused)
-    expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 1, refusedSince: START })
+    for (const error of await Promise.all(Array.from({ length: 20 }, () => errorOf(outage.info()))))
+      expect(error).toMatchObject(refused)
+    expect(outage.row()).toMatchObject({ needsLogin: false, refusals: 1 })
     const other = openOutage(DAY, outage.vault)
     for (const { info } of [outage, other]) expect(await errorOf(info())).toMatchObject(refused)
     expect(other.requests).toEqual([])
-    expect(outage.paths()).toEqual([TRAINING, TOKEN, TRAINING, WORKOUTS])
-  })
-
-  it('are counted once for all concurrent calls', async () => {
-    const outage = openOutage(DAY)
-    await Promise.all(Array.from({ length: 20 }, () => errorOf(outage.info())))
-    expect([outage.row()?.refusals, outage.made()]).toEqual([1, 1])
+    expect([outage.made(), outage.paths().at(-1)]).toEqual([1, WORKOUTS])
   })
 
   it('require a login only after three over a day, and are tried once an hour', async () => {
@@ -395,32 +364,32 @@ describe('an object that is refused with 401', () => {
   const refusedHere = { name: 'RejectedError', code: 'refused_here', status: 401 }
 
   it.each([
-    ['an activity', '/oauth/activity/ride', TRAINING],
-    ['the training info', TRAINING, WORKOUTS],
-  ])('does not end the login when another endpoint accepts the new token: %s', async (_what, path, other) => {
-    const { info, ride, requests, vault } = open(refusing(path))
-    expect(await errorOf(path.endsWith('ride') ? ride('ride') : info())).toMatchObject(refusedHere)
-    expect(vault.writes).toEqual(['save'])
-    expect(requests.at(-1)).toMatchObject({ path: other, headers: { authorization: 'Bearer access-1' } })
-  })
+    ['an activity', '/oauth/activity/ride', TRAINING, 200],
+    ['the training info', TRAINING, WORKOUTS, 200],
+    ['an activity, and the other endpoint fails otherwise', '/oauth/activity/ride', TRAINING, 404],
+  ])(
+    'does not end the login when no other endpoint refuses the new token: %s',
+    async (_, path, other, status) => {
+      const { info, ride, requests, vault } = open(refusing(path, { status, body: INFO }))
+      const error = await errorOf(path.endsWith('ride') ? ride('ride') : info())
+      expect(error).toMatchObject(status === 200 ? refusedHere : { name: 'RejectedError', status: 401 })
+      expect(vault.writes).toEqual(['save'])
+      expect(requests.at(-1)).toMatchObject({ path: other, headers: { authorization: 'Bearer access-1' } })
+    },
+  )
 
   it.each([
-    ['any number of them, one refresh', false, ['a', 'b', 'c'], 1],
-    ['an ended login, no other requests', true, ['a'], 0],
-  ])('costs %s', async (_what, ended, rides, refreshed) => {
+    ['any number of them, one refresh', false, 1],
+    ['an ended login, no other requests', true, 0],
+  ])('costs %s', async (_what, ended, refreshed) => {
     const { info, ride, refreshes, row } = open(
       refusing('/oauth/activity/'),
-      rowOf(START, { needsLogin: ended }),
+      STORED[ended ? 'young, ended' : 'young'],
     )
-    for (const path of rides) expect(await errorOf(ride(path))).toMatchObject({ status: 401 })
+    for (const path of ended ? ['a'] : ['a', 'b', 'c'])
+      expect(await errorOf(ride(path))).toMatchObject({ status: 401 })
     expect((await info()).value.status).toBe('Fresh')
     expect([refreshes(), row()?.needsLogin]).toEqual([refreshed, ended])
-  })
-
-  it('parks nothing when the other endpoint fails otherwise', async () => {
-    const { ride, vault } = open(refusing('/oauth/activity/', { status: 404, body: {} }))
-    expect(await errorOf(ride('ride'))).toMatchObject({ name: 'RejectedError', status: 401 })
-    expect(vault.writes).toEqual(['save'])
   })
 
   it.each([
@@ -460,34 +429,6 @@ describe('a refresh without a definite answer', () => {
     expect([refreshes(), vault.writes]).toEqual([1, ['failure']])
   })
 
-  it('waits longer after each failure, and recovers', async () => {
-    let down = true
-    const rotating = makeRotating()
-    const { info, clock, row, refreshes } = open(
-      (one) => (isToken(one) && down ? { status: 503, body: '' } : rotating(one)),
-      rowOf(DUE),
-    )
-    const pauses: number[] = []
-    for (let round = 1; round <= 3; round += 1) {
-      await info()
-      const pause = (row()?.notBefore?.getTime() ?? 0) - clock.now().getTime()
-      pauses.push(pause)
-      clock.advance(pause + 1)
-    }
-    expect(pauses).toEqual([15_000, 45_000, 135_000])
-    down = false
-    await info()
-    expect(row()).toMatchObject({ accessToken: 'access-1', failures: 0, notBefore: undefined })
-    expect(refreshes()).toBe(4)
-  })
-
-  it('makes no attempt before the stored time, even for a refused token', async () => {
-    const { info, paths } = open(all({ status: 401, body: {} }), rowOf(START, byPause))
-    expect(await errorOf(info())).toMatchObject(pending)
-    await errorOf(info())
-    expect(paths()).toEqual([TRAINING, WORKOUTS])
-  })
-
   it('is attempted once in a process for a person, and reports its failure', async () => {
     const down = all({ status: 503, body: '' })
     const { info, requests } = open(down, rowOf(EXPIRED, byPause), { byHand: true })
@@ -509,12 +450,6 @@ describe('an ended login', () => {
     await errorOf(info())
     vault.rows.set(1, rowOf(START, { accessToken: 'access-5' }))
     expect((await info()).value.status).toBe('Fresh')
-  })
-
-  it('never requests tokens after its old access token was refused', async () => {
-    const { info, paths } = open(all({ status: 401, body: {} }), rowOf(START, { needsLogin: true }))
-    for (let call = 0; call < 2; call += 1) expect(await errorOf(info())).toMatchObject(needsLogin)
-    expect(paths()).toEqual([TRAINING, WORKOUTS])
   })
 })
 

@@ -7,9 +7,9 @@ import {
   quoteRefusal,
   statusError,
 } from '../../../src/core/service/service-errors.ts'
+import { readTable } from '../../kit/table.ts'
 
 const NOW = new Date('2024-05-01T12:00:00Z')
-const REFUSED = 'ride: the service refused the request'
 
 function answerOf(status: number, body: unknown = '', headers: RawAnswer['headers'] = {}): RawAnswer {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -25,34 +25,34 @@ function thrownBy(work: () => unknown): unknown {
   }
 }
 
-describe('the error of a status', () => {
-  it.each([
-    [200, {}, undefined],
-    [299, { error: 'invalid_token' }, undefined],
-    [300, '', { code: 'redirect_refused', message: 'ride: it was answered with a redirect (status 300)' }],
-    [399, '', { code: 'redirect_refused' }],
-    [400, '', { code: 'rejected', status: 400, message: `${REFUSED} (status 400)` }],
-    [401, '', { code: 'unauthorized', status: 401 }],
-    [403, { error: 'invalid_token' }, { code: 'unauthorized', status: 401 }],
-    [400, { error: 'expired_token' }, { code: 'unauthorized' }],
-    [400, { error: 'invalid_grant' }, { code: 'unauthorized' }],
-    [403, { error: 'invalid_client' }, { code: 'rejected', status: 403 }],
-    [403, { error: ['invalid_token'] }, { code: 'rejected', status: 403 }],
-    [408, '', { code: 'timeout', requestSent: true }],
-    [409, '', { code: 'rejected' }],
-    [499, '', { code: 'rejected' }],
-    [500, '', { code: 'server_error', requestSent: true }],
-    [599, '', { code: 'server_error' }],
-  ])('%i with %j is %j', (status, body, expected) => {
-    const error = statusError(answerOf(status, body), 'ride', NOW)
-    if (expected === undefined) expect(error).toBeUndefined()
-    else expect(error).toMatchObject(expected)
-  })
-
-  it('429 names the seconds, rounded up', () => {
-    const error = statusError(answerOf(429, '', { 'retry-after': '1.001' }), 'ride', NOW)
-    expect(error).toMatchObject({ message: 'ride: the service asks to wait 2 s', retryAfterMs: 1_001 })
-  })
+it.each(
+  readTable(`
+    299 | {"error":"invalid_token"} | |
+    300 | | redirect_refused | ride: it was answered with a redirect (status 300)
+    399 | | redirect_refused |
+    400 | | rejected | ride: the service refused the request (status 400)
+    401 | | unauthorized |
+    403 | {"error":"invalid_token"} | unauthorized |
+    400 | {"error":"expired_token"} | unauthorized |
+    400 | {"error":"invalid_grant"} | unauthorized |
+    403 | {"error":"invalid_client"} | rejected |
+    403 | {"error":["invalid_token"]} | rejected |
+    408 | | timeout |
+    499 | | rejected |
+    500 | | server_error |
+    599 | | server_error |
+    429 | | rate_limited | ride: the service asks to wait 2 s`),
+)('the error of the status %s with %s is "%s": %s', (status, body, code, message) => {
+  const error = statusError(answerOf(Number(status), body, { 'retry-after': '1.001' }), 'ride', NOW)
+  expect(error?.code ?? '').toBe(code)
+  if (message) expect(error?.message).toBe(message)
+  const known = { unauthorized: { status: 401 }, rejected: { status: Number(status) } }
+  const others = {
+    timeout: { requestSent: true },
+    server_error: { requestSent: true },
+    rate_limited: { retryAfterMs: 1_001 },
+  }
+  if (error) expect(error).toMatchObject(Reflect.get({ ...known, ...others }, code ?? '') ?? {})
 })
 
 describe('the error of a connection', () => {

@@ -2,12 +2,13 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
 import { runNode } from '../../kit/processes.ts'
+import { sample } from '../../kit/sampling.ts'
 import { openHttpServer } from './servers.ts'
 
 const READER = fileURLToPath(new URL('hostile-reader.ts', import.meta.url))
 const HEAD = '{"success":true,"name":"x","summary":{},'
 
-const sample = (second: number) =>
+const sampleAt = (second: number) =>
   JSON.stringify({
     unix_time: 1_760_000_000 + second,
     ...Object.fromEntries(
@@ -19,7 +20,7 @@ const sample = (second: number) =>
 const ANSWERS: Readonly<Record<string, () => { head: string; piece: string; times: number; end: string }>> = {
   // A ride of 24 hours.
   honest: () => ({
-    head: `${HEAD}"session_data":[${Array.from({ length: 86_400 }, (_, second) => sample(second)).join()}`,
+    head: `${HEAD}"session_data":[${Array.from({ length: 86_400 }, (_, second) => sampleAt(second)).join()}`,
     piece: '',
     times: 0,
     end: ']}',
@@ -56,7 +57,8 @@ const REFUSED = [
 
 it('the client holds less than 400 MB at any answer, and reads rides of 24 hours', async () => {
   const ready = new Map<string, Buffer>()
-  const kinds = Object.keys(ANSWERS)
+  // Most of them cost seconds each.
+  const kinds = ['honest', 'objects', ...sample(Object.keys(ANSWERS).slice(2), 2)]
   const server = await openHttpServer((request, response) => {
     const kind =
       /activity\/(\w+)-/.exec(request.url ?? '')?.[1] ??
@@ -86,6 +88,6 @@ it('the client holds less than 400 MB at any answer, and reads rides of 24 hours
   })
   expect(end).toMatchObject({ code: 0, stderr: '' })
   const { codes, mb } = JSON.parse(end.stdout)
-  expect(codes).toEqual(REFUSED)
+  expect(codes).toEqual(REFUSED.filter(([kind]) => kinds.includes(String(kind))))
   expect(mb).toBeLessThan(400)
 }, 120_000)

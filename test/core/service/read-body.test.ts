@@ -24,15 +24,11 @@ const bytes = Buffer.from(Uint8Array.from({ length: 170_001 }, (_, index) => ind
 const tooLarge = { code: 'too_large', message: 'ride: the answer is larger than 170000 bytes' }
 
 describe('the body of an answer', () => {
-  it('is whole for a known, unknown or wrong length', async () => {
+  it('is whole for a known, unknown or wrong length, and limited in size, received and decoded', async () => {
     for (const length of [undefined, 0, 10, bytes.length, 500_000])
       expect((await read(bytes, length === undefined ? {} : { length })).decoded.equals(bytes)).toBe(true)
     expect((await read(Buffer.alloc(0))).decoded).toHaveLength(0)
-  })
-
-  it('is limited in size, received and decoded', async () => {
-    for (const encoding of ['identity', 'gzip']) {
-      const sent = encoding === 'gzip' ? gzipSync(bytes) : bytes
+    for (const [encoding, sent] of [['identity', bytes] as const, ['gzip', gzipSync(bytes)] as const]) {
       expect((await read(sent, { encoding, maxBytes: 170_001 })).decoded.equals(bytes)).toBe(true)
       await expect(read(sent, { encoding, maxBytes: 170_000 })).rejects.toMatchObject(tooLarge)
     }
@@ -40,10 +36,8 @@ describe('the body of an answer', () => {
 
   it('is kept gzipped under any name of gzip; a broken one does not count as large', async () => {
     const sent = gzipSync(bytes)
-    for (const encoding of ['gzip', ' X-GZIP ']) {
-      const { decoded, gzipped } = await read(sent, { encoding })
-      expect([decoded.equals(bytes), gzipped?.equals(sent)]).toEqual([true, true])
-    }
+    const { decoded, gzipped } = await read(sent, { encoding: ' X-GZIP ' })
+    expect([decoded.equals(bytes), gzipped?.equals(sent)]).toEqual([true, true])
     expect((await read(bytes, { encoding: '' })).gzipped).toBeUndefined()
     await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
   })
@@ -71,14 +65,8 @@ describe('the body of an answer', () => {
     expect(ends).toEqual(['other', 'next'])
   })
 
-  it.each([
-    [undefined, true],
-    ['', true],
-    [' identity', true],
-    ['GZIP', true],
-    ['br', false],
-    ['gzip, gzip', false],
-  ])('with the encoding %j is accepted: %s', (encoding, isKnown) => {
-    expect(isKnownEncoding(encoding)).toBe(isKnown)
+  it('is accepted in gzip and unpacked, in no other encoding', () => {
+    const accepted = [undefined, '', ' identity', 'GZIP', 'br', 'gzip, gzip'].filter(isKnownEncoding)
+    expect(accepted).toEqual([undefined, '', ' identity', 'GZIP'])
   })
 })

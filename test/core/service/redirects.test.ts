@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readTable } from '../../kit/table.ts'
 import {
-  BASE_URL,
   CLIENT,
   errorOf,
   openTestService,
@@ -27,23 +27,19 @@ describe('a redirect', () => {
 
   const refused = { name: 'UnexpectedResponseError', code: 'redirect_refused' }
 
-  it('is not followed a fourth time', async () => {
-    const { account, requests } = openTestService(redirectTo('/again'))
+  it.each(
+    readTable(`
+      another host | https://elsewhere.test/end | 1
+      plain http | http://service.test | 1
+      another port | https://service.test:8443/end | 1
+      another scheme | javascript:alert(1) | 1
+      an address that cannot be read | https:// | 1
+      nowhere | | 1
+      itself a fourth time | /again | 4`),
+  )('to %s is refused, and the token stays here', async (_name, location, sent) => {
+    const { account, requests } = openTestService(redirectTo(location || undefined))
     expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject(refused)
-    expect(requests).toHaveLength(4)
-  })
-
-  it.each([
-    ['another host', 'https://elsewhere.test/end'],
-    ['plain http', BASE_URL.replace('https', 'http')],
-    ['another port', `${BASE_URL}:8443/end`],
-    ['another scheme', 'javascript:alert(1)'],
-    ['an address that cannot be read', 'https://'],
-    ['nowhere', undefined],
-  ])('to %s is refused, and the token stays here', async (_name, location) => {
-    const { account, requests } = openTestService(redirectTo(location))
-    expect(await errorOf(account.fetchTrainingInfo({}))).toMatchObject(refused)
-    expect(requests).toHaveLength(1)
+    expect(requests).toHaveLength(Number(sent))
   })
 
   it('of a POST is refused', async () => {
@@ -53,38 +49,24 @@ describe('a redirect', () => {
   })
 })
 
-describe('the address of a workout file', () => {
-  const open = (body: string, type: string) =>
-    openTestService(() => ({ body, headers: { 'content-type': type } }))
-  const openText = () => open('[COURSE HEADER]\r\n', 'text/plain')
-
-  it.each([
-    `${BASE_URL}/oauth/workout-download/w1.erg`,
-    '/oauth/workout-download/w1.erg',
-    'oauth/workout-download/w1.erg',
-  ])('may be %s', async (url) => {
-    const { account, requests } = openText()
-    expect((await account.downloadWorkout(url)).value).toBe('[COURSE HEADER]\r\n')
-    expect(requests[0]?.path).toBe('/oauth/workout-download/w1.erg')
-  })
-
-  it.each([
-    'https://elsewhere.test/w1.erg',
-    '//elsewhere.test/w1.erg',
-    'http://service.test/w1.erg',
-    'https://service.test@elsewhere.test/w1.erg',
-    'file:///etc/passwd',
-  ])('must have the own origin: %s is refused unsent', async (url) => {
-    const { account, requests } = openText()
-    const foreign = { name: 'RejectedError', code: 'foreign_origin' }
-    expect(await errorOf(account.downloadWorkout(url))).toMatchObject(foreign)
-    expect(requests).toEqual([])
-  })
-
-  it('may return XML, but not an HTML page', async () => {
-    const zwo = open('<workout_file/>', 'text/xml')
-    expect((await zwo.account.downloadWorkout('/w.zwo')).value).toBe('<workout_file/>')
-    const page = open('<!DOCTYPE html><p>login', 'text/html')
-    expect(await errorOf(page.account.downloadWorkout('/w.zwo'))).toMatchObject({ code: 'not_a_file' })
-  })
+it.each(
+  readTable(`
+    https://service.test/oauth/workout-download/w1.erg | text/plain | [COURSE HEADER] | read
+    /oauth/workout-download/w1.erg | text/xml | <workout_file/> | read
+    oauth/workout-download/w1.erg | text/plain | [COURSE HEADER] | read
+    /oauth/workout-download/w1.erg | text/html | <!DOCTYPE html><p>login | not_a_file
+    https://elsewhere.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
+    //elsewhere.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
+    http://service.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
+    https://service.test@elsewhere.test/w1.erg | text/plain | [COURSE HEADER] | foreign_origin
+    file:///etc/passwd | text/plain | [COURSE HEADER] | foreign_origin`),
+)('a workout file at %s of the type %s, which is %s, is %s', async (url = '', type = '', body = '', end) => {
+  const { account, requests } = openTestService(() => ({ body, headers: { 'content-type': type } }))
+  const ended = await account.downloadWorkout(url).then(
+    ({ value }) => [value === body && 'read'],
+    ({ code, name }) => [code, name === 'RejectedError' ? 'RejectedError' : ''].filter(Boolean),
+  )
+  expect(ended).toEqual(end === 'foreign_origin' ? [end, 'RejectedError'] : [end])
+  const sent = end === 'foreign_origin' ? [] : ['/oauth/workout-download/w1.erg']
+  expect(requests.map(({ path }) => path)).toEqual(sent)
 })

@@ -4,6 +4,7 @@ import { readActivity } from '../../../src/core/service/service.ts'
 import { scanSamples, seekMember } from '../../../src/core/service/wire/scan-samples.ts'
 import { columnsOf, parseActivity, type WireSamples } from '../../../src/core/service/wire/wire-activity.ts'
 import { unwrap } from '../../kit/parsed.ts'
+import { whole } from '../../kit/sampling.ts'
 
 const number = fc.oneof(
   fc.integer(),
@@ -63,12 +64,12 @@ test('reads any list of samples as JSON.parse does, in any layout', () => {
       if (plain) expect(scanned).toBeDefined()
       if (scanned && expected) expect(rowsOf(scanned)).toEqual(rowsOf(expected))
     }),
-    { numRuns: 2_000 },
+    { numRuns: whole ? 2_000 : 500 },
   )
 })
 
 test('reads a list over many windows, with late fields and texts, wherever a window ends', () => {
-  for (let run = 0; run < 12; run++) {
+  for (let run = 0; run < (whole ? 12 : 3); run++) {
     const list = Array.from({ length: 4_000 }, (_, index) => ({
       unix_time: 1_700_000_000_000 + index,
       power: index % 7 === 0 ? null : index / 3,
@@ -107,37 +108,6 @@ test.each([
   expect(scan(body)).toBeUndefined()
   const { session_data: data } = readActivity({ ...answer(''), body }, 'GET activity x')
   expect(data && rowsOf(data)).toEqual(rowsOf(columnsOf(list) as WireSamples))
-})
-
-test('reads every number to the last bit', () => {
-  const texts = fc.oneof(
-    number.map(String),
-    fc.tuple(fc.nat(), fc.stringMatching(/^[0-9]{1,25}$/)).map(([whole, decimals]) => `${whole}.${decimals}`),
-    fc.stringMatching(/^-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,8})?([eE][+-]?[0-9]{1,3})?$/),
-  )
-  fc.assert(
-    fc.property(fc.array(texts, { minLength: 1, maxLength: 20 }), (list) => {
-      const body = Buffer.from(`{"session_data":[${list.map((text) => `{"power":${text}}`).join(',')}]}`)
-      const power = scan(body)?.fields.get('power')
-      const expected = list.map((text) => JSON.parse(text) as number)
-      const read = [...(power?.numbers.subarray(0, list.length) ?? [])]
-      for (const [index, want] of expected.entries())
-        if (!Object.is(read[index], want)) throw new Error(`${list[index]} became ${read[index]}`)
-    }),
-    { numRuns: 3_000 },
-  )
-})
-
-test.each([
-  '9007199254740993',
-  '90.07199254740993',
-  '9007199254.740993',
-  '0.9007199254740993',
-  '9007199254740992',
-  '-9007199254740991.5',
-])('reads %s as JSON.parse does', (text) => {
-  const body = Buffer.from(`{"session_data":[{"lat":${text}}]}`)
-  expect(scan(body)?.fields.get('lat')?.numbers[0]).toBe(JSON.parse(text))
 })
 
 test.each([

@@ -1,13 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
-import { parseToken } from '../../../src/core/service/wire/wire-token.ts'
 import { parseUpload, parseUploadedPath } from '../../../src/core/service/wire/wire-upload.ts'
-import {
-  parseTrainingInfo,
-  parseWorkout,
-  parseWorkoutList,
-} from '../../../src/core/service/wire/wire-workouts.ts'
+import { parseWorkout } from '../../../src/core/service/wire/wire-workouts.ts'
 import { unwrap } from '../../kit/parsed.ts'
 
 const PUBLISHED_ENTRY = {
@@ -120,70 +115,25 @@ describe('an activity', () => {
   })
 })
 
-describe('training info and workouts', () => {
-  it('reads the documented fields, and a day without a workout', () => {
-    const signature = { ftp: 250, hie: '21.5' }
-    const wire = { success: true, signature, weight: '70.5', wotd: { type: 'None' } }
-    const read = { ftp: 250, hie: 21.5, weightKg: 70.5, wotdType: 'None', drift: [] }
-    expect(unwrap(parseTrainingInfo(wire))).toEqual(read)
-  })
-
-  it('reads a published workout list: no last_modified, text counts, raw durations, CR LF', () => {
-    const entry = { path: 'w1', updated_at: '2019-03-01 10:00:00', interval_count: '4', duration: '00:59:20' }
-    const raw = { ...entry, description: 'one\r\ntwo', colour: 'red' }
-    const list = unwrap(parseWorkoutList({ workouts: { 0: raw } }))
-    expect(list.entries[0]).toEqual({
-      ...{ path: 'w1', description: 'one\r\ntwo', updatedAt: entry.updated_at, intervalCount: 4 },
-      ...{ duration: 3_560, raw },
-    })
-    expect(list.drift).toEqual([{ field: 'workouts[].colour', kind: 'unknown', example: 'red' }])
-  })
-
-  it('reads the sets of a workout', () => {
-    const set = { name: 'Warmup', index: 0, power: '150', duration: '600', interval_count: 1 }
-    const workout = [set, 'bad', { duration: '00:05:00' }]
-    const wire = unwrap(parseWorkout({ success: true, name: 'W', workout }))
-    expect(wire.workout).toEqual([
-      { name: 'Warmup', index: 0, power: 150, duration: 600, intervalCount: 1 },
-      { duration: 300 },
-    ])
-    expect(wire.bad).toEqual([{ index: 1, reason: 'is not an object' }])
-  })
-
-  it('reports counts that are not whole and durations that are neither number nor clock', () => {
-    const set = { index: 1.5, interval_count: 2.5, duration: 'xyz', duration_rest: '1:2:3', power: 200 }
-    const huge = { index: 0, interval_count: 3e9, duration: '01:30', duration_rest: '00:59:20.5' }
-    const wire = unwrap(parseWorkout({ success: true, workout: [set, huge] }))
-    expect(wire.workout).toEqual([
-      { index: null, intervalCount: null, duration: null, durationRest: null, power: 200 },
-      { index: 0, intervalCount: null, duration: 90, durationRest: 3_560.5 },
-    ])
-    const odd = Object.entries(set).slice(0, 4)
-    const drift = odd.map(([name, example]) => ({ field: `workout[].${name}`, kind: 'type', example }))
-    expect(wire.drift).toEqual(drift)
-  })
+it('counts of a workout that are not whole, and durations that are neither number nor clock, are null and drift', () => {
+  const set = { index: 1.5, interval_count: 2.5, duration: 'xyz', duration_rest: '1:2:3', power: 200 }
+  const huge = { index: 0, interval_count: 3e9, duration: '01:30', duration_rest: '00:59:20.5' }
+  const wire = unwrap(parseWorkout({ success: true, workout: [set, huge] }))
+  expect(wire.workout).toEqual([
+    { index: null, intervalCount: null, duration: null, durationRest: null, power: 200 },
+    { index: 0, intervalCount: null, duration: 90, durationRest: 3_560.5 },
+  ])
+  const odd = Object.entries(set).slice(0, 4)
+  const drift = odd.map(([name, example]) => ({ field: `workout[].${name}`, kind: 'type', example }))
+  expect(wire.drift).toEqual(drift)
 })
 
-describe('an upload answer', () => {
-  it.each([
-    [{ json: { files: [{ url: '/activity/ab12' }] } }, 'ab12'],
-    [{ json: { files: [{ url: 'https://service.test/activity/ab%2012/?x=1' }] } }, 'ab 12'],
-    [{ json: { files: [] } }, undefined],
-    [{ json: { files: ['odd'] } }, undefined],
-    [{ json: 'meaningless' }, undefined],
-    [{}, undefined],
-  ])('names the new activity where it can: %j', (wire, path) => {
-    expect(parseUploadedPath(unwrap(parseUpload({ success: true, ...wire })))).toBe(path)
-  })
-})
-
-describe('a token answer', () => {
-  it('is read by its content', () => {
-    const pair = { access_token: 'a', refresh_token: 'r' }
-    expect(parseToken({ ...pair, expires_in: '3600' })).toEqual({ ...pair, expires_in: 3600 })
-    expect(parseToken({ access_token: 'a', expires_in: 0 })).toMatchObject({ expires_in: 604_800 })
-    for (const access_token of ['', null, 5, 'two words', 'line\r\nbreak']) {
-      expect(parseToken({ access_token })).toBeUndefined()
-    }
-  })
+it.each([
+  [{ json: { files: [{ url: '/activity/ab12' }] } }, 'ab12'],
+  [{ json: { files: [{ url: 'https://service.test/activity/ab%2012/?x=1' }] } }, 'ab 12'],
+  [{ json: { files: ['odd'] } }, undefined],
+  [{ json: 'meaningless' }, undefined],
+  [{}, undefined],
+])('an upload answer names the new activity where it can: %j', (wire, path) => {
+  expect(parseUploadedPath(unwrap(parseUpload({ success: true, ...wire })))).toBe(path)
 })
