@@ -34,6 +34,7 @@ const SAMPLED = [
     'test/removal/removal.test.ts',
   ],
   ...['test/flows/surroundings/surroundings.test.ts', 'test/features/dashboard/browser/every-page.test.ts'],
+  'test/container/build.test.ts',
 ]
 const release = makeReleaseStack()
 try {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
@@ -19,7 +19,6 @@ import { runVerb } from '../../kit/verbs.ts'
 
 const SLOW = 180_000
 const SOON = { timeoutMs: 90_000, everyMs: 200 }
-const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
 
 let release: ReleaseStack
 let dataDir: string
@@ -39,25 +38,18 @@ function start(env: Record<string, string>, args: readonly string[] = []): Runni
   return running
 }
 
-const run = (args: readonly string[], env: Record<string, string>, input?: string) =>
-  runVerb(args, { cwd: dataDir, env: envOf(env), ...(input && { input }) })
-
-/** Opens a daemon that does not come up in this process, and returns how `musette start` ends then, and what was logged. */
-async function refusalOf(env: Record<string, string>) {
-  const config = readConfig(envOf(env))
-  const { log, text } = makeTestLog()
-  const { signal } = new AbortController()
-  const error = await openDaemon(config, log, { roles: ROLES, signal }).then(
-    (daemon) => daemon.close(),
-    (error: unknown) => error,
-  )
-  return { ...exitFor(error, { config }), logged: text() }
-}
-
 async function openEmpty(): Promise<string> {
   const database = await openTestDatabase({ migrated: false })
   release.defer('database', () => database.close())
   return database.url
+}
+
+/** Opens a server that does this with each connection, and returns the URL of a database there. */
+async function openServer(receive: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => receive(socket.on('error', () => undefined)))
+  const port = await listen(server)
+  release.defer('server', async () => void server.close())
+  return `postgres://rider@127.0.0.1:${port}/musette`
 }
 
 describeWithRedis('a daemon that starts before its servers', () => {
@@ -67,10 +59,9 @@ describeWithRedis('a daemon that starts before its servers', () => {
       const folder = await openTempDir('late')
       release.defer('folder of Postgres', () => folder.close())
       const open = () => openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
-      const { url } = await open().then(async (server) => {
-        await server.close()
-        return server
-      })
+      const before = await open()
+      await before.close()
+      const { url } = before
       const redis = await openOwnRedis()
       release.defer('redis', () => redis.close())
       await redis.kill()
@@ -98,60 +89,64 @@ describeWithRedis('a daemon that starts before its servers', () => {
     },
     SLOW,
   )
-
-  it('does not wait when Redis refuses the password', async () => {
-    const redis = await openOwnRedis()
-    release.defer('redis', () => redis.close())
-    const url = redis.url.replace('redis://', 'redis://nobody:wrong-password@')
-    const refused = await refusalOf({ DATABASE_URL: await openEmpty(), REDIS_URL: url })
-    expect(refused.code).toBe(2)
-    expect(refused.sentence).toContain(
-      'Redis refused the login (WRONGPASS); write user and password into REDIS_URL',
-    )
-    expect(refused.sentence + refused.logged).not.toContain('wrong-password')
-  })
 })
 
 describe('a daemon whose database', () => {
   it('never answers can be stopped', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => undefined))
-    const port = await listen(silent)
-    release.defer('server', async () => void silent.close())
-    const daemon = start({ DATABASE_URL: `postgres://rider@127.0.0.1:${port}/musette` })
+    const daemon = start({ DATABASE_URL: await openServer(() => undefined) })
     await daemon.waitForLine(/waiting for the database.*no answer/, 90_000)
     expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0, signal: null })
   })
 
-  it.each([
-    ['password is wrong', { password: 'wrong-password' }, 'password authentication failed'],
-    ['does not exist', { pathname: '/nowhere' }, 'database "nowhere" does not exist'],
-  ])('%s is refused at once', async (_what, change, sentence) => {
-    const url = Object.assign(new URL(await openEmpty()), change)
-    const refused = await refusalOf({ DATABASE_URL: url.href })
-    expect(refused.code).toBe(2)
-    expect(refused.sentence).toContain(sentence)
-    expect(refused.sentence).toContain('correct DATABASE_URL')
-    expect(refused.sentence + refused.logged).not.toContain('wrong-password')
-  })
-
-  it('is still starting is not up yet', async () => {
+  it('is still starting, or has no known name yet, is not up yet', async () => {
     const fields = ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up', '']
     const body = Buffer.from(fields.map((field) => `${field}\0`).join(''))
     const head = Buffer.alloc(5)
     head.write('E')
     head.writeInt32BE(body.length + 4, 1)
-    const starting = createServer((socket) => {
-      socket.on('error', () => undefined)
+    const url = await openServer((socket) => {
       socket.once('data', () => socket.end(Buffer.concat([head, body])))
     })
-    const port = await listen(starting)
-    release.defer('server', async () => void starting.close())
+    const what = { signal: new AbortController().signal, withinMs: 60_000 }
+    expect(await tryDatabase(url, what)).toBe('the database system is starting up')
+    const unknown = await tryDatabase('postgres://rider@name.invalid/musette', what)
+    expect(unknown).toMatch(/ENOTFOUND|EAI_AGAIN/)
+  })
+
+  it.each<[what: string, change: Partial<URL>, sentence: RegExp, statement?: string]>([
+    ['password is wrong', { password: 'wrong-pass' }, /password authentication failed.*correct DATABASE_URL/],
+    ['does not exist', { pathname: '/nowhere' }, /database "nowhere" does not exist.*correct DATABASE_URL/],
+    [
+      'has tables of another program',
+      {},
+      /tables that musette did not make, such as public.invoices; .*musette migrate/,
+      'create table invoices (invoice_id int)',
+    ],
+    [
+      'is there, but whose Redis refuses the password',
+      {},
+      /Redis refused the login \(WRONGPASS\); write user and password into REDIS_URL/,
+      'redis',
+    ],
+  ])('%s is refused at once', async (_what, change, sentence, statement) => {
+    const url = await openEmpty()
+    const env: Record<string, string> = { DATABASE_URL: Object.assign(new URL(url), change).href }
+    if (statement === 'redis') {
+      const redis = await openOwnRedis()
+      release.defer('redis', () => redis.close())
+      env.REDIS_URL = redis.url.replace('redis://', 'redis://nobody:wrong-pass@')
+    } else if (statement) await queryOnce(url, statement)
+    const config = readConfig(envOf(env))
+    const { log, text } = makeTestLog()
     const { signal } = new AbortController()
-    const url = `postgres://rider@127.0.0.1:${port}/musette`
-    expect(await tryDatabase(url, { signal, withinMs: 60_000 })).toBe('the database system is starting up')
-    expect(await tryDatabase('postgres://rider@name.invalid/musette', { signal, withinMs: 60_000 })).toMatch(
-      /ENOTFOUND|EAI_AGAIN/,
+    const error = await openDaemon(config, log, { roles: ROLES, signal }).then(
+      (daemon) => daemon.close(),
+      (error: unknown) => error,
     )
+    const refused = exitFor(error, { config })
+    expect(refused.code).toBe(2)
+    expect(refused.sentence).toMatch(sentence)
+    expect(refused.sentence + text()).not.toContain('wrong-pass')
   })
 })
 
@@ -163,46 +158,16 @@ describe('an empty database of the rider', () => {
       const env = { DATABASE_URL: url, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
       // None of them can begin before all of them want to.
       const hold = await openHold(url, 'CREATE SCHEMA training')
-      const daemons = [1, 2, 3].map(() => start(env, ['--roles', 'worker']))
-      const signingIn = run(SIGN_IN, env, 'rider')
+      const daemons = [1, 2].map(() => start(env, ['--roles', 'worker']))
+      const login = ['login', '--username', 'rider', '--password-stdin']
+      const signingIn = runVerb(login, { cwd: dataDir, env: envOf(env), input: 'rider' })
       const allWait = async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === daemons.length + 1
       await eventually(allWait, { what: 'everybody at a lock' }).finally(hold.close)
-      const signedIn = await signingIn
-      expect(signedIn.stderr).not.toContain('database')
+      expect((await signingIn).stderr).not.toContain('database')
       for (const daemon of daemons) await daemon.waitForLine(/"msg":"started"/, 90_000)
-      expect(await queryOnce(url, 'select hash from musette.migrations')).toHaveLength(
-        (await readMigrations()).length,
-      )
+      const hashes = await queryOnce(url, 'select hash from musette.migrations')
+      expect(hashes).toHaveLength((await readMigrations()).length)
     },
     SLOW,
   )
-
-  it('is left empty by verbs that only read, which name the verb that sets it up', async () => {
-    const env = { DATABASE_URL: await openEmpty() }
-    for (const verb of ['status', 'accounts', 'changes']) {
-      const { code, stderr } = await run([verb], env)
-      expect(code, verb).toBe(3)
-      expect(stderr, verb).toContain('the database is empty; run: musette login')
-    }
-    const schemas = "select nspname from pg_namespace where nspname in ('training', 'musette')"
-    expect(await queryOnce(env.DATABASE_URL, schemas)).toEqual([])
-    const migrated = await run(['migrate'], env)
-    const migrations = await readMigrations()
-    const last = migrations.at(-1)
-    expect(migrated.stdout).toContain(
-      `made the tables in the empty database: ${migrations.length} migrations, now at ${last}\n`,
-    )
-    const again = await run(['migrate'], env)
-    expect(again.stdout.startsWith(`nothing to do: the database is at ${last}`)).toBe(true)
-  })
-
-  it('is not set up where another program has its tables', async () => {
-    const url = await openEmpty()
-    await queryOnce(url, 'create table invoices (invoice_id int)')
-    const refused = await refusalOf({ DATABASE_URL: url })
-    expect(refused.code).toBe(2)
-    expect(refused.sentence).toMatch(
-      /tables that musette did not make, such as public.invoices; .*musette migrate/,
-    )
-  })
 })
