@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { findPasses } from '../../../src/core/store/store.ts'
 import { openLocalApp } from '../../../src/program/app/local-app.ts'
@@ -10,7 +10,7 @@ import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { openCliRig } from '../cli/rig.ts'
 
 /** A pass of another process, as long as its connection is open. */
 async function openForeignPass(databaseUrl: string, accountId: number): Promise<pg.Client> {
@@ -90,56 +90,47 @@ describe('passes at the same time', () => {
   })
 })
 
-describe('musette sync beside a pass of its account', () => {
-  let rig: CliRig
-  beforeEach(async () => {
-    rig = await openCliRig({ activities: 1, longestActivitySeconds: 60 })
-    await rig.signIn()
-  })
-  afterEach(() => rig.close())
-
-  it('says so with the command to type, and ends with 0', async () => {
-    const foreign = await openForeignPass(rig.databaseUrl, 1)
-    const { code, stdout, stderr } = await rig.musette(['sync', '--json'])
-    expect([code, JSON.parse(stdout)]).toEqual([
-      0,
-      {
-        ...{ account: 'default', listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 },
-        ...{ duration_ms: expect.any(Number), running: true },
-      },
-    ])
-    expect(stderr).toContain('another process mirrors it now; to begin after that, run: musette sync --wait')
-    const waiting = rig.musette(['sync', '--wait', '--json'])
-    await foreign.end()
-    const mirrored = JSON.parse((await waiting).stdout)
-    expect(mirrored).toMatchObject({ fetched: 1 })
-    expect(mirrored).not.toHaveProperty('running')
-  })
+it('musette sync beside a pass of its account says so with the command to type, and ends with 0', async () => {
+  const rig = await openCliRig({ activities: 1, longestActivitySeconds: 60 })
+  onTestFinished(() => rig.close())
+  await rig.signIn()
+  const foreign = await openForeignPass(rig.databaseUrl, 1)
+  const { code, stdout, stderr } = await rig.musette(['sync', '--json'])
+  expect([code, JSON.parse(stdout)]).toEqual([
+    0,
+    {
+      ...{ account: 'default', listed: 0, fetched: 0, unchanged: 0, absent: 0, failed: 0, pending: 0 },
+      ...{ duration_ms: expect.any(Number), running: true },
+    },
+  ])
+  expect(stderr).toContain('another process mirrors it now; to begin after that, run: musette sync --wait')
+  const waiting = rig.musette(['sync', '--wait', '--json'])
+  await foreign.end()
+  const mirrored = JSON.parse((await waiting).stdout)
+  expect(mirrored).toMatchObject({ fetched: 1 })
+  expect(mirrored).not.toHaveProperty('running')
 })
 
 it('a command keeps its embedded Postgres until the pass of another command ends, unless it is stopped', async () => {
   const folder = await openTempDir('embedded-pass')
+  onTestFinished(() => folder.close())
   const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
-  try {
-    for (const isStopped of [false, true]) {
-      const stop = new AbortController()
-      const app = await openLocalApp(config, makeSilentLog(), stop.signal, 'set-up')
-      const foreign = await openForeignPass(app.databaseUrl, 1)
-      let lost = false
-      foreign.on('error', () => {
-        lost = true
-      })
-      if (isStopped) stop.abort()
-      const closed = app.close()
-      if (!isStopped) {
-        // The end of the server would end a statement that runs.
-        await foreign.query('select pg_sleep(0.5)')
-        await foreign.end()
-      }
-      await closed
-      expect(lost).toBe(isStopped)
+  for (const isStopped of [false, true]) {
+    const stop = new AbortController()
+    const app = await openLocalApp(config, makeSilentLog(), stop.signal, 'set-up')
+    const foreign = await openForeignPass(app.databaseUrl, 1)
+    let lost = false
+    foreign.on('error', () => {
+      lost = true
+    })
+    if (isStopped) stop.abort()
+    const closed = app.close()
+    if (!isStopped) {
+      // The end of the server would end a statement that runs.
+      await foreign.query('select pg_sleep(0.5)')
+      await foreign.end()
     }
-  } finally {
-    await folder.close()
+    await closed
+    expect(lost).toBe(isStopped)
   }
 })

@@ -1,22 +1,28 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { eventually } from '../../kit/eventually.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { LINES, wordsOfVerb } from './lines.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { LINES, withAccount, wordsOfVerb } from './lines.ts'
 import { type CliRig, openCliRig } from './rig.ts'
 
-describe('a verb of one account, without its name,', () => {
-  let rig: CliRig
-  const signIn = (name: string) =>
-    rig.musette(['login', name, '--username', 'rider', '--password-stdin'], { input: 'rider' })
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 1 })
-    const bytes = makeFitFile({ startedAt: new Date('2025-01-05T09:00:00Z'), seconds: 60, seed: 1 })
-    await writeFile(join(rig.dataDir, 'ride.fit'), bytes)
-  })
-  afterAll(() => rig.close())
+/** Names that `musette login` refuses. */
+const REFUSED = ['my rides', '../mine', 'fährte', '_mine', 'done', 'a'.repeat(64), '$(id)', '']
+const RULE = 'an account name is letters, digits, - and _'
 
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openCliRig({ activities: 1 })
+  await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
+})
+afterAll(() => rig.close())
+
+const signIn = (name: string) =>
+  rig.musette(['login', name, '--username', 'rider', '--password-stdin'], { input: 'rider' })
+const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+
+describe('a verb of one account, without its name,', () => {
   it.each(LINES.ofAccount.map((line) => [line.join(' '), line] as const))(
     '%s says how to sign in where there is no account',
     async (_, line) => {
@@ -35,14 +41,10 @@ describe('a verb of one account, without its name,', () => {
       if (!LINES.silent.includes(verb)) expect(stderr + stdout, verb).toContain('account "rider1"')
       expect(code, verb).toBe(['resync', 'export'].includes(verb) ? 2 : 0)
     }
-    const [{ uploads } = {}] = await queryOnce(
-      rig.databaseUrl,
-      'select count(*)::int as uploads from training.uploads',
-    )
-    expect(uploads).toBe(1)
+    expect(await rows('select file_name from training.uploads')).toEqual([{ file_name: 'ride.fit' }])
   }, 120_000)
 
-  it('names the accounts and the command with several accounts and no default', async () => {
+  it('names the accounts and a command that works with several accounts and no default', async () => {
     await signIn('rider1')
     await signIn('rider2')
     for (const line of LINES.ofAccount) {
@@ -53,24 +55,51 @@ describe('a verb of one account, without its name,', () => {
       expect({ code, stdout }, verb).toEqual({ code: 2, stdout: '' })
       const named = await rig.musette([...command.split(' '), ...line.slice(verb.split(' ').length)])
       expect(named.stderr + named.stdout, verb).not.toContain('which one')
-      if (!LINES.silent.includes(verb))
-        expect(named.stderr + named.stdout, verb).toContain('account "rider1"')
     }
-    const unknown = await rig.musette(['rebuild', '--account', 'rider3'])
-    expect(unknown.stderr).toBe(
+    expect((await rig.musette(['rebuild', '--account', 'rider3'])).stderr).toBe(
       'musette: there is no account "rider3" yet, only "rider1" and "rider2"; run: musette login rider3\n',
     )
   }, 120_000)
 
   it('uses the default one of several', async () => {
     await signIn('default')
-    for (const line of LINES.ofAccount.filter((line) =>
-      /^(?:sync|rebuild|accounts|logout)$/.test(line[0] ?? ''),
-    )) {
-      const verb = line.join(' ')
+    for (const line of [['sync'], ['rebuild']]) {
       const { code, stdout, stderr } = await rig.musette(line)
-      expect(stderr + stdout, verb).toContain('account "default"')
-      expect(code, verb).toBe(0)
+      expect(stderr + stdout).toContain('account "default"')
+      expect(code).toBe(0)
     }
-  }, 60_000)
+  })
+})
+
+describe('a name that the login refuses', () => {
+  /** Each verb with some of the names, and each name with some of the verbs. */
+  const ROWS = [...LINES.ofAccount, ...LINES.refuses].map(
+    (line, n) => [line.join(' '), line, REFUSED.filter((_, at) => (at + n) % 4 === 0)] as const,
+  )
+
+  it.each(ROWS)('is refused by %s without advising a login, and with the rule', async (_, line, names) => {
+    for (const name of names) {
+      const { code, stderr } = await rig.musette(withAccount(line, name))
+      expect(code, `${name}: ${stderr}`).toBeGreaterThan(0)
+      expect(stderr).not.toContain('musette login')
+      expect(stderr).toContain(RULE)
+    }
+    const { stderr } = await rig.musette(withAccount(line, 'partner'))
+    expect(stderr).toMatch(/run: musette (?:login partner|accounts)/)
+  })
+
+  it('is refused by the login with the rule, and as a folder it waits with that reason', async () => {
+    for (const name of REFUSED) {
+      const { code, stderr } = await rig.musette(['login', '--', name])
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(RULE) })
+    }
+    await mkdir(join(rig.dataDir, 'drop', 'my rides'), { recursive: true })
+    await writeFile(join(rig.dataDir, 'drop', 'my rides', 'ride.fit'), makeRide())
+    const daemon = rig.start(['start', '--roles', 'watcher'])
+    const find = () => rows(`select reason from training.waiting_files where code = 'no_account'`)
+    const [waiting] = await eventually(async () => (await find()).length > 0 && find())
+    await daemon.kill('SIGTERM')
+    expect(waiting?.reason).not.toContain('musette login')
+    expect(waiting?.reason).toContain(RULE)
+  })
 })

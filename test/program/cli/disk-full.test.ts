@@ -5,9 +5,9 @@ import { readDiskFull } from '../../../src/embedded/cluster.ts'
 import { acquireLock } from '../../../src/embedded/lock.ts'
 import { waitUntilReady } from '../../../src/embedded/postgres-server.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { listen } from '../../kit/listen.ts'
+import { findFreePort } from '../../kit/listen.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -15,82 +15,74 @@ import { openCliRig } from './rig.ts'
 
 const release = makeReleaseStack()
 afterEach(() => release.release())
+const main = distPath('main.js')
 
-describe('a sync', () => {
-  it('that cannot write what it fetched ends with 5, the number and the reason', async () => {
-    const rig = await openCliRig({ activities: 12 })
-    release.defer('rig', () => rig.close())
-    await rig.signIn()
-    // Postgres says the same of a disk that is full for some rows and not for others.
-    await queryOnce(
-      rig.databaseUrl,
-      `create function training.disk_full() returns trigger language plpgsql as $$ begin
-         raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
-       create trigger disk_full before update on training.activities for each row
-         when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`,
-    )
-    const full = await rig.musette(['sync'])
-    // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
-    const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
-    expect(Number(missing), full.stderr).toBeGreaterThan(0)
-    expect(Number(mirrored) + Number(missing)).toBe(12)
-    expect(full.stderr).toContain('No space left on device); run: musette sync')
-    expect(full.code).toBe(5)
-    await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
-    const roomy = await rig.musette(['sync'])
-    expect(roomy.stderr).toContain(`12 activities here, the newest of 20`)
-    expect(roomy.code).toBe(0)
-  }, 180_000)
+it('a sync that cannot write what it fetched ends with 5, the number and the reason', async () => {
+  const rig = await openCliRig({ activities: 12 })
+  release.defer('rig', () => rig.close())
+  await rig.signIn()
+  // Postgres says the same of a disk that is full for some rows and not for others.
+  await queryOnce(
+    rig.databaseUrl,
+    `create function training.disk_full() returns trigger language plpgsql as $$ begin
+       raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+     create trigger disk_full before update on training.activities for each row
+       when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`,
+  )
+  const full = await rig.musette(['sync'])
+  // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
+  const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
+  expect(Number(missing), full.stderr).toBeGreaterThan(0)
+  expect(Number(mirrored) + Number(missing)).toBe(12)
+  expect(full.stderr).toContain('No space left on device); run: musette sync')
+  expect(full.code).toBe(5)
+  await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
+  expect((await rig.musette(['sync'])).stderr).toContain('12 activities here, the newest of 20')
+}, 180_000)
 
-  it('that finds nothing new says so, with the number of mirrored activities', async () => {
-    const rig = await openCliRig({ activities: 3 })
-    release.defer('rig', () => rig.close())
-    await rig.signIn()
-    const first = await rig.musette(['sync'])
-    expect(first.stderr).toContain('account "default": 3 new; 3 activities here, the newest of 20')
-    const second = await rig.musette(['sync', '--json'])
-    expect(second.stderr).toContain('account "default": nothing new; 3 activities here, the newest of 20')
-    expect(Object.keys(JSON.parse(second.stdout)).join()).toBe(
-      'account,listed,fetched,unchanged,absent,failed,pending,duration_ms',
-    )
-  }, 180_000)
+it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
+  const folder = await openTempDir('waiting')
+  release.defer('folder', () => folder.close())
+  // This process has the right to run the server, and never does.
+  const lock = await acquireLock(folder.path)
+  release.defer('ownership', () => lock?.release())
+  const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' }
+  const status = startNode([main, 'status'], { env })
+  await status.waitForLine(/waiting for the embedded Postgres/)
+  const stopped = { code: 130, stderr: expect.stringContaining('musette: stopped before it was done') }
+  expect(await status.kill('SIGTERM')).toMatchObject(stopped)
 })
 
-describe('a verb that waits for the embedded Postgres', () => {
-  it('obeys SIGTERM', async () => {
-    const folder = await openTempDir('waiting')
-    release.defer('folder', () => folder.close())
-    // This process has the right to run the server, and never does.
-    const lock = await acquireLock(folder.path)
-    release.defer('ownership', () => lock?.release())
-    const status = startNode([distPath('main.js'), 'status'], {
-      env: { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' },
-    })
-    await status.waitForLine(/waiting for the embedded Postgres/)
-    const { code, stderr } = await status.kill('SIGTERM')
-    expect(stderr).toContain('musette: stopped before it was done')
-    expect(code).toBe(130)
+it('a process with a low limit of open files says so in one sentence, with the number it needs', async () => {
+  const folder = await openTempDir('few-files')
+  release.defer('folder', () => folder.close())
+  const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
+  const prefix = ['sh', '-c', 'ulimit -n 40; exec "$0" "$@"']
+  expect(await startNode([main, 'start'], { env, prefix }).finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(
+      /\nmusette: too many open files; raise the limit to 256 or more: ulimit -n 1024, .*\n$/,
+    ),
   })
 })
 
 // Mounting a small disk takes the rights of root, and Linux.
 describe.skipIf(!canMount())('on a disk that is full', () => {
   it('a verb says so, and what to do', async () => {
-    const disk = await openSmallDisk(40)
-    const env = { MUSETTE_DATA_DIR: join(disk, 'data') }
-    const { code, stderr } = await startNode([distPath('main.js'), 'migrate'], { env }).finished
+    const env = { MUSETTE_DATA_DIR: join(await openSmallDisk(40), 'data') }
+    const { code, stderr } = await startNode([main, 'migrate'], { env }).finished
     expect(stderr).toMatch(/the disk of \S+ is full \(\d+ MB left\); make room on it, then run it again/)
     expect(code).toBe(4)
   })
 
   it('an answer whose last bytes do not fit does not count as whole', async () => {
     const disk = await openSmallDisk(1)
-    const rig = await openCliRig({ activities: 1 })
-    release.defer('rig', () => rig.close())
-    const { code, stderr } = await startNode(
-      [distPath('main.js'), 'sql', '--csv', `select repeat('x', 3000000)`],
-      { prefix: ['sh', '-c', `exec "$0" "$@" > ${disk}/answer.csv`], env: rig.env },
-    ).finished
+    const database = await openTestDatabase()
+    release.defer('database', () => database.close())
+    const { code, stderr } = await startNode([main, 'sql', '--csv', `select repeat('x', 3000000)`], {
+      prefix: ['sh', '-c', `exec "$0" "$@" > ${disk}/answer.csv`],
+      env: { DATABASE_URL: database.url },
+    }).finished
     expect(stderr).toContain('standard output cannot be written: the disk is full (ENOSPC)')
     expect(code).toBe(4)
   }, 180_000)
@@ -100,17 +92,10 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(await readDiskFull(disk)).toBeUndefined()
     const { bavail, bsize } = await statfs(disk)
     await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
-    const { createServer } = await import('node:net')
-    const server = createServer()
-    const port = await listen(server)
-    await new Promise((resolve) => server.close(resolve))
-    const neverReady = {
-      ended: new Promise<string>(() => undefined),
-      readLogTail: async () => '',
-      stop: async () => undefined,
-    }
-    const url = `postgres://musette@127.0.0.1:${port}/musette`
-    await expect(waitUntilReady(neverReady, { url, dataDir: disk }, makeSilentLog())).rejects.toMatchObject({
+    const ended = new Promise<string>(() => undefined)
+    const neverReady = { ended, readLogTail: async () => '', stop: async () => undefined }
+    const at = { url: `postgres://musette@127.0.0.1:${await findFreePort()}/musette`, dataDir: disk }
+    await expect(waitUntilReady(neverReady, at, makeSilentLog())).rejects.toMatchObject({
       code: 'embedded_disk_full',
       message: expect.stringContaining('(0 MB left)'),
     })

@@ -8,7 +8,6 @@ import { readTop } from '../../container/dockerfile.ts'
 import { KNOWN } from '../../kit/config.ts'
 
 const verbs = VERBS.flatMap(({ words, help }) => (help ? [{ words, help }] : []))
-const settings: string[] = verbs.flatMap(({ help }) => help.settings)
 
 function commandOf(program: Command, words: string): Command {
   return words.split(' ').reduce((found, word) => {
@@ -19,21 +18,23 @@ function commandOf(program: Command, words: string): Command {
 }
 
 describe('the help of every verb', () => {
-  it('has the verbs of each feature behind the one that the feature names', () => {
+  it('has the verbs of each feature behind the one that the feature names, with its settings in verbs that exist', () => {
     const listed = VERBS.map(({ words }) => words)
-    for (const { name, verbs } of FEATURES)
-      for (const { words } of verbs?.all ?? []) {
-        expect(listed, name).toContain(words)
+    for (const { name, verbs, settingsOf = {} } of FEATURES) {
+      for (const { words } of verbs?.all ?? [])
         expect(listed.indexOf(words), words).toBeGreaterThan(listed.indexOf(verbs?.after ?? ''))
-      }
+      expect(listed, name).toEqual(expect.arrayContaining(Object.keys(settingsOf)))
+    }
     expect(new Set(listed).size).toBe(listed.length)
   })
 
-  it('names settings, exit codes and examples', () => {
-    const program = makeProgram(async () => undefined)
+  it('names settings, exit codes and valid examples', async () => {
     for (const { words, help } of verbs) {
       const parts: string[] = []
-      commandOf(program, words)
+      commandOf(
+        makeProgram(async () => undefined),
+        words,
+      )
         .configureOutput({ writeOut: (part) => void parts.push(part) })
         .outputHelp()
       const text = parts.join('')
@@ -41,11 +42,6 @@ describe('the help of every verb', () => {
       for (const setting of help.settings) expect(text, words).toContain(` ${setting}`)
       const longest = Math.max(...text.split('\n').map((line) => line.length))
       expect(longest, words).toBeLessThanOrEqual(120)
-    }
-  })
-
-  it('has valid examples', async () => {
-    for (const { words, help } of verbs) {
       for (const example of help.examples) {
         const ran: string[] = []
         const tried = makeProgram(async () => undefined)
@@ -56,31 +52,23 @@ describe('the help of every verb', () => {
     }
   })
 
-  it('names every setting in the help of a verb, and no other', () => {
+  it('names every setting, each with a purpose and the default of its help, and no other', () => {
+    const settings: string[] = verbs.flatMap(({ help }) => help.settings)
     const known = [...KNOWN.variables.keys()].filter((name) => name !== 'MUSETTE_LOG_LEVEL')
     expect([...new Set(settings)].sort()).toEqual(known.sort())
-  })
-
-  it('has the settings of a feature in the help of verbs of the core that exist', () => {
-    const core = new Set(verbs.map(({ words }) => words))
-    for (const { name, settingsOf = {} } of FEATURES)
-      for (const words of Object.keys(settingsOf)) expect(core, name).toContain(words)
+    for (const [name, variable] of KNOWN.variables) {
+      expect(variable.description, name).toMatch(/^[a-z]/)
+      const fallback = defaultOf(variable)
+      if (fallback !== undefined) expect(variable.parse(fallback)).toEqual(variable.parse(undefined))
+    }
   })
 
   it('has the exit codes of docs/troubleshooting.md', () => {
-    for (const [kind, code] of Object.entries(EXIT))
-      expect(readTop('docs/troubleshooting.md')).toContain(
-        `| ${code} | ${EXIT_MEANINGS[kind as keyof typeof EXIT]} |`,
-      )
+    const [, section = ''] = /## Exit codes\n([\s\S]*?)\n## /.exec(readTop('docs/troubleshooting.md')) ?? []
+    const meanings = EXIT_MEANINGS as Readonly<Record<string, string>>
+    const codes = Object.entries(EXIT).map(([kind, code]) => `| ${code} | ${meanings[kind]} |`)
+    expect(section.match(/^\| \d+ \| .* \|$/gm)).toEqual(codes)
   })
-})
-
-it('every setting has a purpose, and the default of its help', () => {
-  for (const [name, variable] of KNOWN.variables) {
-    expect(variable.description, name).toMatch(/^[a-z]/)
-    const fallback = defaultOf(variable)
-    if (fallback !== undefined) expect(variable.parse(fallback)).toEqual(variable.parse(undefined))
-  }
 })
 
 /** Splits a command line into the words after `musette`, up to a pipe or a redirection. */

@@ -1,73 +1,62 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
 const NEWER = 'this database was made by a newer musette, 9.8.7; install that version'
 const OLDER = 'the database is older than this version of musette; run: musette migrate'
 
-let folder: TempDir
-const databases: Record<'newer' | 'older', TestDatabase | undefined> = { newer: undefined, older: undefined }
+const release = makeReleaseStack()
+let dataDir: string
 beforeAll(async () => {
-  folder = await openTempDir('other-version')
-  databases.newer = await openTestDatabase()
-  databases.older = await openOlderDatabase('0016_fit_records')
-  await queryOnce(
-    databases.newer.url,
+  const folder = await openTempDir('other-version')
+  release.defer('folder', () => folder.close())
+  dataDir = folder.path
+})
+afterAll(() => release.release())
+
+describe.each<[is: string, sentence: string, open: () => Promise<TestDatabase>, change: string]>([
+  [
+    'newer',
+    NEWER,
+    openTestDatabase,
     `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`,
-  )
-  await queryOnce(databases.older.url, `update musette.migrations set musette = '0.0.9'`)
-})
-afterAll(async () => {
-  await databases.newer?.close()
-  await databases.older?.close()
-  await folder.close()
-})
-
-const envOf = (which: 'newer' | 'older') => ({
-  DATABASE_URL: databases[which]?.url ?? '',
-  MUSETTE_DATA_DIR: folder.path,
-})
-
-describe.each([
-  ['newer', NEWER],
-  ['older', OLDER],
-] as const)('a database of a version that is %s', (which, sentence) => {
-  const run = (...args: string[]) => runVerb(args, { env: envOf(which) })
+  ],
+  [
+    'older',
+    OLDER,
+    () => openOlderDatabase('0016_fit_records'),
+    `update musette.migrations set musette = '0.0.9'`,
+  ],
+])('a database of a version that is %s', (_is, sentence, open, change) => {
+  let url: string
+  beforeAll(async () => {
+    const database = await open()
+    release.defer('database', () => database.close())
+    url = database.url
+    await queryOnce(url, change)
+  })
+  const run = (args: readonly string[], as = url) =>
+    runVerb(args, { env: { DATABASE_URL: as, MUSETTE_DATA_DIR: dataDir } })
+  const count = ['sql', '--csv', 'select count(*) from activities']
+  const answer = { code: 0, stdout: 'count\n0\n' }
 
   it('answers SQL, with one line of warning', async () => {
-    expect(await run('sql', '--csv', 'select count(*) from activities')).toMatchObject({
-      code: 0,
-      stdout: 'count\n0\n',
-      stderr: `WARNING:  ${sentence}\n`,
-    })
+    expect(await run(count)).toMatchObject({ ...answer, stderr: `WARNING:  ${sentence}\n` })
+    const printed = { code: 0, stdout: `${url}\n`, stderr: `musette: ${sentence}\n` }
+    expect(await run(['db-url'])).toMatchObject(printed)
   })
 
-  it('has its URL printed, with one line of warning', async () => {
-    expect(await run('db-url')).toMatchObject({
-      code: 0,
-      stdout: `${databases[which]?.url}\n`,
-      stderr: `musette: ${sentence}\n`,
-    })
+  it('gives a reading login, which cannot see the version, its rows without a warning', async () => {
+    const role = `reads_${process.pid}`
+    await queryOnce(url, `create role ${role} login password 'reads' in role musette_reader`)
+    try {
+      const login = Object.assign(new URL(url), { username: role, password: 'reads' })
+      expect(await run(count, login.href)).toMatchObject({ ...answer, stderr: '' })
+    } finally {
+      await queryOnce(url, `drop role ${role}`)
+    }
   })
-})
-
-it('a reading login, which cannot see the version, gets its rows without a warning', async () => {
-  const { url = '' } = databases.newer ?? {}
-  const role = `reads_${process.pid}`
-  await queryOnce(url, `create role ${role} login password 'reads' in role musette_reader`)
-  try {
-    const login = new URL(url)
-    login.username = role
-    login.password = 'reads'
-    const env = { ...envOf('newer'), DATABASE_URL: login.href }
-    expect(await runVerb(['sql', '--csv', 'select count(*) from activities'], { env })).toMatchObject({
-      code: 0,
-      stdout: 'count\n0\n',
-      stderr: '',
-    })
-  } finally {
-    await queryOnce(url, `drop role ${role}`)
-  }
 })

@@ -49,7 +49,7 @@ const CORE: Readonly<Record<string, Proof>> = {
   ],
   'musette migrate': [
     'test/program/cli/migrate-plan.test.ts',
-    'has nothing to do for a database of this version',
+    'has nothing to do for a database of this version, and names the command for an older one',
   ],
   'musette rebuild': typed(
     'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
