@@ -38,7 +38,7 @@ describe('Ctrl-C', () => {
     const { code, screen } = await sync.finished
     expect({ code, screen }).toEqual({ code: 130, screen: expect.stringMatching(STOPPED) })
     const frames = screen.split('\n').slice(0, -2).join('\n').split('\r\x1b[2K')
-    expect(frames.length).toBeGreaterThan(2)
+    expect(frames.length).toBeGreaterThan(1)
     for (const frame of frames) expect(frame.replace(/\^C|\r/g, '').length).toBeLessThan(30)
     expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })
