@@ -21,38 +21,24 @@ describe('the dashboards', () => {
     expect(new Set(dashboards.map(({ title }) => title)).size).toBe(dashboards.length)
   })
 
-  it.each(dashboards)('in $file give each panel a unique number and name, and a description', (board) => {
-    const { panels: own } = board
-    expect(new Set(own.map(({ id }) => id)).size).toBe(own.length)
-    expect(new Set(own.map(({ title }) => title)).size).toBe(own.length)
-    expect(own.filter(({ title, description }) => !title || !description)).toEqual([])
-  })
-
-  it.each(dashboards)('in $file have no overlapping panel and none beyond the edge', ({ panels: own }) => {
-    const outside = own.filter(({ gridPos: { x, w } }) => x < 0 || w < 1 || x + w > COLUMNS)
-    const over = own.flatMap((one, index) => own.slice(index + 1).filter((other) => overlaps(one, other)))
-    expect([...outside, ...over].map(({ title }) => title)).toEqual([])
-  })
-
-  it.each(dashboards)('in $file query the provisioned data source and nothing else', (board) => {
-    const asked = [
-      ...board.templating.list.map(({ datasource }) => datasource),
-      ...board.panels.flatMap((panel) => [
-        panel.datasource,
-        ...panel.targets.map((target) => target.datasource),
-      ]),
-    ]
-    for (const datasource of asked) expect(datasource).toEqual(DATA_SOURCE)
-    const mentioned = [...board.text.matchAll(/"datasource": ?\{/g)]
-    expect(mentioned).toHaveLength(asked.length)
-  })
-
-  it.each(dashboards)('in $file can be read by Grafana from files: no id, no newer schema', (board) => {
-    expect(board).not.toHaveProperty('id')
-    expect(board).not.toHaveProperty('apiVersion')
-    expect(board.schemaVersion).toBe(41)
-    expect(board.time.to).toBe('now')
-  })
+  it.each(dashboards)(
+    'in $file can be read by Grafana, and show each panel of the one data source apart',
+    (board) => {
+      const { panels: own, text, templating } = board
+      // From files: without an id, and of no newer schema.
+      for (const member of ['id', 'apiVersion']) expect(board).not.toHaveProperty(member)
+      expect([board.schemaVersion, board.time.to]).toEqual([41, 'now'])
+      for (const member of ['id', 'title'] as const)
+        expect(new Set(own.map((panel) => panel[member])).size, member).toBe(own.length)
+      expect(own.filter(({ title, description }) => !title || !description)).toEqual([])
+      const outside = own.filter(({ gridPos: { x, w } }) => x < 0 || w < 1 || x + w > COLUMNS)
+      const over = own.flatMap((one, index) => own.slice(index + 1).filter((other) => overlaps(one, other)))
+      expect([...outside, ...over].map(({ title }) => title)).toEqual([])
+      const asking = [...templating.list, ...own, ...own.flatMap(({ targets }) => targets)]
+      for (const { datasource } of asking) expect(datasource).toEqual(DATA_SOURCE)
+      expect(text.match(/"datasource": ?\{/g)).toHaveLength(asking.length)
+    },
+  )
 
   it('link to existing dashboards with their variables', () => {
     const links = dashboards.flatMap(({ text }) =>
@@ -69,33 +55,22 @@ describe('the dashboards', () => {
   })
 })
 
-describe('the panel', () => {
-  it.each(panels)('$name has one query, typed by hand', ({ panel }) => {
+it.each(panels)(
+  '$name has one query, of the selected account or ride, with quoted variables',
+  ({ panel }) => {
     const [target, ...more] = panel.targets
     expect(more).toEqual([])
-    expect(target).toMatchObject({ refId: 'A', rawQuery: true })
-    expect(target?.format).toBe(panel.type === 'timeseries' ? 'time_series' : 'table')
-  })
-
-  it.each(panels)('$name reads samples of one ride at most', ({ panel }) => {
-    for (const { rawSql } of panel.targets) {
-      const scans = rawSql.match(/training\.samples\b/g)?.length ?? 0
-      const rides = rawSql.match(/\bactivity_id = \$\{activity:sqlstring\}/g)?.length ?? 0
-      expect(scans).toBeLessThanOrEqual(rides)
-    }
-  })
-
-  it.each(panels)('$name belongs to the selected account or ride', ({ panel }) => {
-    for (const { rawSql } of panel.targets)
-      expect(rawSql).toMatch(/\b(account_id|activity_id) = \$\{(account|activity):sqlstring\}/)
-  })
-
-  it.each(panels)('$name quotes variables', ({ panel }) => {
-    const variables = panel.targets.flatMap(({ rawSql }) => rawSql.match(/\$\{[^}]*\}|\$(?!__)\w+/g) ?? [])
-    expect(variables).not.toEqual([])
+    const format = panel.type === 'timeseries' ? 'time_series' : 'table'
+    expect(target).toMatchObject({ refId: 'A', rawQuery: true, format })
+    const rawSql = target?.rawSql ?? ''
+    // Samples of one ride at most.
+    const rides = rawSql.match(/\bactivity_id = \$\{activity:sqlstring\}/g)?.length ?? 0
+    expect(rawSql.match(/training\.samples\b/g)?.length ?? 0).toBeLessThanOrEqual(rides)
+    expect(rawSql).toMatch(/\b(account_id|activity_id) = \$\{(account|activity):sqlstring\}/)
+    const variables = rawSql.match(/\$\{[^}]*\}|\$(?!__)\w+/g) ?? []
     expect(variables.filter((variable) => !/^\$\{\w+:sqlstring\}$/.test(variable))).toEqual([])
-  })
-})
+  },
+)
 
 function overlaps(one: Panel, other: Panel): boolean {
   const [a, b] = [one.gridPos, other.gridPos]

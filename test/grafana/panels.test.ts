@@ -1,9 +1,9 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { NOW, setClock } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
-import { type Dashboard, type Panel, readDashboards, unitOf } from './dashboards.ts'
+import { type Dashboard, readDashboards, unitOf } from './dashboards.ts'
 import { expandQuery, parseStart } from './expand.ts'
 
 type Answer = { columns: { name: string; numeric: boolean }[]; rows: Record<string, unknown>[] }
@@ -15,7 +15,6 @@ const panels = dashboards.flatMap((board) =>
 const variables = dashboards.flatMap((board) =>
   board.templating.list.map((variable) => ({ board, variable, name: `${board.title}: ${variable.name}` })),
 )
-const graphs = panels.filter(({ panel }) => panel.type !== 'table')
 
 let database: TestDatabase
 let reader: pg.Client
@@ -40,49 +39,35 @@ describe('the variable', () => {
 })
 
 describe('the panel', () => {
-  it.each(panels)('$name has rows', async ({ board, panel }) => {
-    const { rows, columns } = await askPanel(board, panel)
-    expect(rows.length).toBeGreaterThan(0)
-    const empty = columns
-      .filter(({ name }) => rows.every((row) => row[name] === null))
-      .map(({ name }) => name)
-    expect(empty).toEqual(panel.title === 'Uploads' ? ['reason'] : [])
-  })
-
-  it.each(graphs)('$name has a unit for every number', async ({ board, panel }) => {
-    const { columns } = await askPanel(board, panel)
-    const without = columns.filter(({ name, numeric }) => numeric && !unitOf(panel, name))
-    expect(without).toEqual([])
-  })
-
-  it.each(panels)('$name configures only existing columns', async ({ board, panel }) => {
-    const { columns } = await askPanel(board, panel)
-    const named = [
-      ...panel.fieldConfig.overrides.map(({ matcher }) => matcher.options),
-      ...(panel.options.series ?? []).map(({ x }) => x.matcher.options),
-      ...(panel.options.xField ? [panel.options.xField] : []),
-    ]
-    expect(columns.map(({ name }) => name)).toEqual(expect.arrayContaining(named))
-  })
-
-  it.each(panels.filter(({ panel }) => panel.type === 'timeseries'))(
-    '$name is a series: a time that goes up, and numbers',
+  it.each(panels)(
+    '$name has rows in columns that are configured, and a form that can be drawn',
     async ({ board, panel }) => {
-      const { columns, rows } = await askPanel(board, panel)
-      expect(columns[0]?.name).toBe('time')
-      expect(columns.slice(1).filter(({ numeric }) => !numeric)).toEqual([])
-      const times = rows.map(({ time }) => (time as Date).getTime())
-      expect(times).toEqual([...times].sort((a, b) => a - b))
-    },
-  )
+      const chosen = await chosenBefore(board, undefined)
+      const { rows, columns } = await ask(board, panel.targets[0]?.rawSql ?? '', chosen)
+      expect(rows.length).toBeGreaterThan(0)
+      const empty = columns.filter(({ name }) => rows.every((row) => row[name] === null))
+      expect(empty.map(({ name }) => name)).toEqual(panel.title === 'Uploads' ? ['reason'] : [])
+      const named = [
+        ...panel.fieldConfig.overrides.map(({ matcher }) => matcher.options),
+        ...(panel.options.series ?? []).map(({ x }) => x.matcher.options),
+        ...(panel.options.xField ? [panel.options.xField] : []),
+      ]
+      expect(columns.map(({ name }) => name)).toEqual(expect.arrayContaining(named))
+      if (panel.type === 'table') return
 
-  it.each(panels.filter(({ panel }) => panel.type === 'trend' || panel.type === 'xychart'))(
-    '$name goes along a number that grows, but for a route, from few enough points to draw',
-    async ({ board, panel }) => {
-      const { columns, rows } = await askPanel(board, panel)
-      const x = columns[0]?.name ?? ''
-      expect(columns.filter(({ numeric }) => !numeric)).toEqual([])
-      const places = rows.map((row) => Number(row[x]))
+      expect(columns.filter(({ name, numeric }) => numeric && !unitOf(panel, name))).toEqual([])
+      if (panel.type === 'timeseries') {
+        expect(columns[0]?.name).toBe('time')
+        const times = rows.map(({ time }) => (time as Date).getTime())
+        expect(times).toEqual(times.toSorted((a, b) => a - b))
+      }
+      const isPlot = panel.type === 'trend' || panel.type === 'xychart'
+      const numbers = panel.type === 'timeseries' ? columns.slice(1) : isPlot ? columns : []
+      expect(numbers.filter(({ numeric }) => !numeric)).toEqual([])
+      if (!isPlot) return
+
+      // It goes along a number that grows, but for a route, from few enough points to draw.
+      const places = rows.map((row) => Number(row[columns[0]?.name ?? '']))
       if (panel.title !== 'Route') expect(places).toEqual([...new Set(places)].sort((a, b) => a - b))
       expect(rows.length).toBeLessThanOrEqual(6_000)
     },
@@ -160,36 +145,30 @@ describe('a ride of today, on a Monday that begins a month,', () => {
   })
 })
 
-describe('a dashboard of a rider without a weight', () => {
-  it('answers every query without an error', async () => {
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
-    try {
-      await client.query('begin; update training.training_info set weight_kg = 0')
-      for (const { board, panel } of panels) {
-        const values = await chosenBefore(board, undefined)
-        for (const { rawSql } of panel.targets) await client.query(expand(board, rawSql, values))
-      }
-    } finally {
-      await client.end()
-    }
-  })
+/** Asks for each panel with these values of its variables. */
+async function askAllOf(client: pg.Client, find: (board: Dashboard) => Promise<Record<string, string>>) {
+  for (const board of dashboards) {
+    const values = await find(board)
+    for (const { rawSql } of board.panels.flatMap(({ targets }) => targets))
+      await client.query(expand(board, rawSql, values))
+  }
+}
+
+it('a dashboard of a rider without a weight answers every query without an error', async () => {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin; update training.training_info set weight_kg = 0')
+  await askAllOf(client, (board) => chosenBefore(board, undefined))
 })
 
-describe('a dashboard of an empty mirror', () => {
-  it('shows nothing, and no error', async () => {
-    const empty = await openTestDatabase()
-    const client = await openReader(empty.url)
-    try {
-      for (const { board, panel } of panels) {
-        const values = Object.fromEntries(board.templating.list.map(({ name }) => [name, '1']))
-        for (const { rawSql } of panel.targets) await client.query(expand(board, rawSql, values))
-      }
-    } finally {
-      await client.end()
-      await empty.close()
-    }
-  })
+it('a dashboard of an empty mirror shows nothing, and no error', async () => {
+  const empty = await openTestDatabase()
+  onTestFinished(() => empty.close())
+  const client = await openReader(empty.url)
+  onTestFinished(() => client.end())
+  const values = ({ templating }: Dashboard) => templating.list.map(({ name }) => [name, '1'])
+  await askAllOf(client, async (board) => Object.fromEntries(values(board)))
 })
 
 /** What Grafana's own login may do, without the name and the password of one. */
@@ -198,11 +177,6 @@ async function openReader(url: string): Promise<pg.Client> {
   await client.connect()
   await client.query('set role musette_reader; set default_transaction_read_only = on')
   return client
-}
-
-async function askPanel(board: Dashboard, panel: Panel): Promise<Answer> {
-  const [target] = panel.targets
-  return ask(board, target?.rawSql ?? '', await chosenBefore(board, undefined))
 }
 
 /** Chooses the first value of each variable, as Grafana does, up to the one named. */
