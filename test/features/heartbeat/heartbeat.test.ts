@@ -1,17 +1,16 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import {
   makeHeartbeatRequest,
   sendRoundHeartbeat,
 } from '../../../src/features/heartbeat/send-round-heartbeat.ts'
 import { HOUR } from '../../../src/kit/time.ts'
-import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { type Answering, openReceiver, type Receiver } from '../../kit/receiver.ts'
+import { readTable } from '../../kit/table.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
@@ -65,7 +64,7 @@ describe('the heartbeat of a round', () => {
     })
   })
 
-  it.each<[string, string, string, string]>([
+  it.each([
     [
       'a login that ended',
       'update training.accounts set needs_login = true',
@@ -74,7 +73,8 @@ describe('the heartbeat of a round', () => {
     ],
     [
       'a file that waits',
-      `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at) values ('/d', 'a.fit', 'not_whole', 'it is not whole', now(), now()), ('/d', 'b.fit', 'not_whole', 'it is not whole', now(), now())`,
+      `insert into training.waiting_files (folder, path, code, reason, waiting_since, looked_at)
+         select '/d', name, 'not_whole', 'it is not whole', now(), now() from unnest(array['a.fit', 'b.fit']) name`,
       'delete from training.waiting_files',
       'file waits; run: musette status',
     ],
@@ -85,9 +85,8 @@ describe('the heartbeat of a round', () => {
       await rig.rows(breaks)
       expect(await round()).toEqual([[fails[0], sentence]])
       expect(await newestRun()).toMatchObject({ outcome: 'partial' })
-      expect(await diagnose('heartbeat', rig.app)).toMatchObject([
-        { state: 'problem', found: expect.stringContaining('was told') },
-      ])
+      const told = { state: 'problem', found: expect.stringContaining('was told') }
+      expect(await diagnose('heartbeat', rig.app)).toMatchObject([told])
       await rig.rows(mends)
       expect(await round()).toEqual([[SECRET_PATH, '']])
     },
@@ -100,21 +99,20 @@ describe('the heartbeat of a round', () => {
 
   it('fails in one sentence without the address', async () => {
     answer = (response) => response.writeHead(500).end('no')
-    const failure = await round().catch((error: unknown) => error)
-    expect(failure).toMatchObject({
-      code: 'heartbeat_not_taken',
-      message: expect.stringMatching(/HTTP 500$/),
-    })
+    const notTaken = { code: 'heartbeat_not_taken', message: expect.stringMatching(/HTTP 500$/) }
+    expect(await round().catch((error: unknown) => error)).toMatchObject(notTaken)
     expect(await newestRun()).toMatchObject({ outcome: 'failed', error_code: 'heartbeat_not_taken' })
-    expect(await diagnose('heartbeat', rig.app)).toMatchObject([
-      { state: 'problem', found: expect.stringContaining('HTTP 500') },
-    ])
-    answer = (response) => response.writeHead(302, { location: 'http://elsewhere.invalid/' }).end()
-    await expect(round()).rejects.toThrow('HTTP 302')
-    answer = (response) => response.writeHead(200).end('OK (not found)')
-    await expect(round()).rejects.toThrow('knows no check')
-    answer = (response) => response.socket?.destroy()
-    await expect(round()).rejects.toThrow('no connection')
+    const finding = { state: 'problem', found: expect.stringContaining('HTTP 500') }
+    expect(await diagnose('heartbeat', rig.app)).toMatchObject([finding])
+    const answers: ReadonlyArray<[Answering, string]> = [
+      [(response) => response.writeHead(302, { location: 'http://elsewhere.invalid/' }).end(), 'HTTP 302'],
+      [(response) => response.writeHead(200).end('OK (not found)'), 'knows no check'],
+      [(response) => response.socket?.destroy(), 'no connection'],
+    ]
+    for (const [next, sentence] of answers) {
+      answer = next
+      await expect(round()).rejects.toThrow(sentence)
+    }
     expect(JSON.stringify(rig.log.lines)).not.toContain('hidden')
     expect(JSON.stringify(await rig.rows('select * from training.sync_runs'))).not.toContain('hidden')
   })
@@ -123,54 +121,25 @@ describe('the heartbeat of a round', () => {
     answer = well
     const { mirror } = rig.app.config
     const config = { ...rig.app.config, mirror: { ...mirror, pollEveryMs: 1_000 } }
-    await mkdir(join(folder.path, 'sub'), { recursive: true })
     monitor.received.length = 0
-    const daemon: Daemon = await openDaemon(config, rig.app.log, {
-      roles: ['scheduler', 'worker', 'web'],
-      signal,
-    })
-    try {
-      await eventually(() => monitor.received.filter(({ path }) => path === SECRET_PATH).length > 1, {
-        everyMs: 200,
-      })
-      const page = await (await fetch(`${daemon.url}/metrics`)).text()
-      const age = parseMetrics(page).get('musette_heartbeat_age_seconds')
-      expect(age).toBeLessThan(60)
-    } finally {
-      await daemon.close()
-    }
+    const daemon = await openDaemon(config, rig.app.log, { roles: ['scheduler', 'worker', 'web'], signal })
+    onTestFinished(() => daemon.close())
+    const beats = () => monitor.received.filter(({ path }) => path === SECRET_PATH).length
+    await eventually(() => beats() > 1, { everyMs: 200 })
+    const page = await (await fetch(`${daemon.url}/metrics`)).text()
+    expect(parseMetrics(page).get('musette_heartbeat_age_seconds')).toBeLessThan(60)
   })
 })
 
-describe('the request of a heartbeat', () => {
-  it.each([
-    ['https://hc-ping.com/u', undefined, 'POST', 'https://hc-ping.com/u'],
-    ['https://hc-ping.com/u', 'wrong', 'POST', 'https://hc-ping.com/u/fail'],
-    [
-      'https://hc.example.com/ping/k/slug/?create=1',
-      'wrong',
-      'POST',
-      'https://hc.example.com/ping/k/slug/fail?create=1',
-    ],
-    [
-      'https://k.example.com/api/push/t',
-      undefined,
-      'GET',
-      'https://k.example.com/api/push/t?status=up&msg=OK',
-    ],
-    [
-      'https://k.example.com/api/push/t?status=up&msg=OK&ping=',
-      'a & b',
-      'GET',
-      'https://k.example.com/api/push/t?status=down&msg=a+%26+b&ping=',
-    ],
-    [
-      'https://k.example.com/api/push/t',
-      'x'.repeat(300),
-      'GET',
-      `https://k.example.com/api/push/t?status=down&msg=${'x'.repeat(199)}%E2%80%A6`,
-    ],
-  ])('to %s of %j is a %s to %s', (address, problem, method, url) => {
-    expect(makeHeartbeatRequest(address, problem)).toMatchObject({ method, url })
-  })
+it.each(
+  readTable(`
+https://hc-ping.com/u | | POST https://hc-ping.com/u
+https://hc-ping.com/u | wrong | POST https://hc-ping.com/u/fail
+https://hc.example.com/ping/k/slug/?create=1 | wrong | POST https://hc.example.com/ping/k/slug/fail?create=1
+https://k.example.com/api/push/t | | GET https://k.example.com/api/push/t?status=up&msg=OK
+https://k.example.com/api/push/t?msg=OK&ping= | a & b | GET https://k.example.com/api/push/t?msg=a+%26+b&ping=&status=down
+https://k.example.com/api/push/t | ${'x'.repeat(300)} | GET https://k.example.com/api/push/t?status=down&msg=${'x'.repeat(199)}%E2%80%A6`),
+)('the request of a heartbeat to %s of %j is a %s', (address = '', problem, expected) => {
+  const { method, url } = makeHeartbeatRequest(address, problem || undefined)
+  expect(`${method} ${url}`).toBe(expected)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { recordRunFinished, recordRunStarted } from '../../../src/core/store/runs.ts'
 import { openStore, type Store } from '../../../src/core/store/store.ts'
 import { coreGauges } from '../../../src/features/metrics/core-gauges.ts'
@@ -12,70 +12,50 @@ const begin = (store: Store) =>
 const finish = (store: Store, runId: number) =>
   store.transaction((tx) => recordRunFinished(tx, runId, { outcome: 'done' }))
 
-describe('runs that ended since a mark', () => {
-  it('are found once, in any order of their ends', async () => {
-    const { store } = await openTestStore()
-    await finish(store, await begin(store))
-    const start = await store.read(findRunsMark)
-    const [first, second] = [await begin(store), await begin(store)]
-    await finish(store, second)
-    const one = await store.read((tx) => findEndedRuns(tx, start))
-    expect(one.ended).toMatchObject([{ resource: 'activities', kind: 'poll', outcome: 'done' }])
-    await finish(store, first)
-    const two = await store.read((tx) => findEndedRuns(tx, one.mark))
-    expect(two.ended).toHaveLength(1)
-    const three = await store.read((tx) => findEndedRuns(tx, two.mark))
-    expect(three).toEqual({ ended: [], mark: two.mark })
-  })
+it('runs that ended since a mark are found once, in any order of their ends, also when a later one is committed first', async () => {
+  const { store, url } = await openTestStore()
+  const other = openStore({ log: quiet }, { connectionString: url })
+  onTestFinished(() => other.close())
+  await finish(store, await begin(store))
+  const start = await store.read(findRunsMark)
+  const [first, second] = [await begin(store), await begin(store)]
+  await finish(store, second)
+  const one = await store.read((tx) => findEndedRuns(tx, start))
+  expect(one.ended).toMatchObject([{ resource: 'activities', kind: 'poll', outcome: 'done' }])
+  await finish(store, first)
+  const two = await store.read((tx) => findEndedRuns(tx, one.mark))
+  expect(two.ended).toHaveLength(1)
+  expect(await store.read((tx) => findEndedRuns(tx, two.mark))).toEqual({ ended: [], mark: two.mark })
 
-  it('are not lost when a later one is committed first', async () => {
-    const { store, url } = await openTestStore()
-    const other = openStore({ log: quiet }, { connectionString: url })
-    try {
-      const start = await store.read(findRunsMark)
-      const seen = await other.transaction(async (tx) => {
-        const slow = await recordRunStarted(tx, { accountId: null, resource: 'slow', kind: 'poll' })
-        await recordRunFinished(tx, slow, { outcome: 'done' })
-        await finish(store, await begin(store))
-        return store.read((reading) => findEndedRuns(reading, start))
-      })
-      expect(seen.ended.map(({ resource }) => resource)).toEqual(['activities'])
-      const after = await store.read((tx) => findEndedRuns(tx, seen.mark))
-      expect(after.ended.map(({ resource }) => resource)).toEqual(['slow'])
-    } finally {
-      await other.close()
-    }
+  const seen = await other.transaction(async (tx) => {
+    const slow = await recordRunStarted(tx, { accountId: null, resource: 'slow', kind: 'poll' })
+    await recordRunFinished(tx, slow, { outcome: 'done' })
+    await finish(store, await begin(store))
+    return store.read((reading) => findEndedRuns(reading, two.mark))
   })
+  expect(seen.ended.map(({ resource }) => resource)).toEqual(['activities'])
+  const after = await store.read((tx) => findEndedRuns(tx, seen.mark))
+  expect(after.ended.map(({ resource }) => resource)).toEqual(['slow'])
 })
 
-describe('the counts of activities by state', () => {
-  it('have every activity in one state, and the absent ones apart', async () => {
-    const { store } = await openTestStore()
-    const accountId = await makeAccount(store)
-    await store.transaction((tx) =>
-      tx.client.query(
-        `insert into training.activities (account_id, path, detail_state, absent_since, fetched_at, listed_at, wanted_at)
-         values ($1, 'a', 'wanted', null, null, now(), now()), ($1, 'b', 'wanted', null, now(), now(), now()),
-                ($1, 'c', 'mirrored', null, now(), now(), now()), ($1, 'd', 'wanted', now(), null, now(), now())`,
-        [accountId],
-      ),
-    )
-    const values = await readCore(store)
-    expect(values.get('musette_activities{"account":"default","state":"wanted"}')).toBe(2)
-    expect(values.get('musette_activities{"account":"default","state":"awaiting_samples"}')).toBe(0)
-    expect(values.get('musette_activities{"account":"default","state":"mirrored"}')).toBe(1)
-    expect(values.get('musette_activities{"account":"default","state":"failed"}')).toBe(0)
-    expect(values.get('musette_activities{"account":"default","state":"absent"}')).toBe(1)
-    expect(values.get('musette_backfill_to_go{"account":"default"}')).toBe(1)
-  })
-
-  it('show an account that has nothing yet, in every state', async () => {
-    const { store } = await openTestStore()
-    await makeAccount(store)
-    const counts = [...(await readCore(store))].filter(([name]) => /^musette_(activities|uploads)/.test(name))
-    expect(counts).toHaveLength(5 + 8)
-    expect(counts.every(([, count]) => count === 0)).toBe(true)
-  })
+it('the counts of activities have every activity in one state, the absent ones apart, and every state of an account without any', async () => {
+  const { store } = await openTestStore()
+  const accountId = await makeAccount(store)
+  const counts = [...(await readCore(store))].filter(([name]) => /^musette_(activities|uploads)/.test(name))
+  expect(counts.map(([, count]) => count)).toEqual(Array(5 + 8).fill(0))
+  await store.transaction((tx) =>
+    tx.client.query(
+      `insert into training.activities (account_id, path, detail_state, absent_since, fetched_at, listed_at, wanted_at)
+       values ($1, 'a', 'wanted', null, null, now(), now()), ($1, 'b', 'wanted', null, now(), now(), now()),
+              ($1, 'c', 'mirrored', null, now(), now(), now()), ($1, 'd', 'wanted', now(), null, now(), now())`,
+      [accountId],
+    ),
+  )
+  const values = await readCore(store)
+  const wanted = { wanted: 2, awaiting_samples: 0, mirrored: 1, failed: 0, absent: 1 }
+  for (const [state, count] of Object.entries(wanted))
+    expect(values.get(`musette_activities{"account":"default","state":"${state}"}`), state).toBe(count)
+  expect(values.get('musette_backfill_to_go{"account":"default"}')).toBe(1)
 })
 
 /** Reads the gauges of the core, by name and labels. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { readTable } from '../../kit/table.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
 
 const ACTIVITIES = 6
@@ -27,97 +28,71 @@ describe('the metrics of a daemon that mirrors', () => {
   const fetchPage = async () => (await fetch(`${daemon.url}/metrics`)).text()
   const scrape = async () => parseMetrics(await fetchPage())
 
-  it('show the last poll and the login of an account', async () => {
-    const seen = await scrape()
-    expect(seen.get('musette_account_freshness_seconds{account="default"}')).toBeLessThan(600)
-    expect(seen.get('musette_account_needs_login{account="default"}')).toBe(0)
-    expect(seen.get('musette_token_expires_seconds{account="default"}')).toBeGreaterThan(86_400)
-    expect(seen.get('musette_token_age_seconds{account="default"}')).toBeGreaterThan(0)
-    expect(seen.get('musette_token_refresh_failures{account="default"}')).toBe(0)
-    expect(seen.get('musette_token_refused_seconds{account="default"}')).toBe(0)
-  })
-
-  it('count activities and uploads in every state, also at 0', async () => {
-    const seen = await scrape()
-    for (const state of ['wanted', 'awaiting_samples', 'failed', 'absent']) {
-      expect(seen.get(`musette_activities{account="default",state="${state}"}`), state).toBe(0)
+  it('show the last poll, the login, requests, runs and the queues of an account, every state also at 0, and no token or path', async () => {
+    const completed = 'musette_queue_jobs{queue="fetches",state="completed"}'
+    const runs = 'musette_runs_total{resource="activities",kind="backfill",outcome="done"}'
+    const page = await eventually(async () => {
+      const text = await fetchPage()
+      const now = parseMetrics(text)
+      // One more when a sweep found an activity due while its fetch was under way.
+      return (now.get(completed) ?? 0) >= ACTIVITIES && now.get(runs) === 1 && text
+    }, OFTEN)
+    const seen = parseMetrics(page)
+    const get = (name: string) => seen.get(name) ?? Number.NaN
+    const [fetches, backfill] = [
+      'endpoint="GET /oauth/activity/<id>"',
+      'resource="activities",kind="backfill"',
+    ]
+    const fetched = get(`musette_requests_total{${fetches},status="200",failure=""}`)
+    for (const [name, least, most] of readTable(`
+account_freshness_seconds{account="default"} | 0 | 600
+account_needs_login{account="default"} | 0 | 0
+token_expires_seconds{account="default"} | 86400 | 1e9
+token_age_seconds{account="default"} | 1e-9 | 600
+token_refresh_failures{account="default"} | 0 | 0
+token_refused_seconds{account="default"} | 0 | 0
+backfill_to_go{account="default"} | 0 | 0
+samples_bytes | 8193 | 1e9
+database_bytes | ${get('musette_samples_bytes') + 1} | 1e12
+requests_total{${fetches},status="200",failure=""} | ${ACTIVITIES} | 1e3
+request_seconds_count{${fetches}} | ${fetched} | ${fetched}
+run_seconds_count{${backfill}} | 1 | 1
+run_seconds_sum{${backfill}} | 1e-9 | 600
+up{part="queue"} | 1 | 1
+queue_jobs{queue="fetches",state="waiting"} | 0 | 0
+queue_jobs{queue="polls",state="delayed"} | 1 | 100
+nodejs_eventloop_lag_seconds | 0 | 10`)) {
+      expect(get(`musette_${name}`), name).toBeGreaterThanOrEqual(Number(least))
+      expect(get(`musette_${name}`), name).toBeLessThanOrEqual(Number(most))
     }
-    expect(seen.get('musette_backfill_to_go{account="default"}')).toBe(0)
-    for (const state of ['seen', 'unconfirmed', 'mirrored', 'refused']) {
-      expect(seen.get(`musette_uploads{account="default",state="${state}"}`), state).toBe(0)
+    const states = {
+      activities: ['wanted', 'awaiting_samples', 'failed', 'absent'],
+      uploads: ['seen', 'refused'],
     }
-    expect(seen.get('musette_samples_bytes')).toBeGreaterThan(8_192)
-    expect(seen.get('musette_database_bytes')).toBeGreaterThan(seen.get('musette_samples_bytes') ?? 0)
-  })
-
-  it('count requests by endpoint and status, and never by activity', async () => {
-    const seen = await scrape()
-    const fetched = seen.get(
-      'musette_requests_total{endpoint="GET /oauth/activity/<id>",status="200",failure=""}',
-    )
-    expect(fetched).toBeGreaterThanOrEqual(ACTIVITIES)
-    expect(seen.get('musette_request_seconds_count{endpoint="GET /oauth/activity/<id>"}')).toBe(fetched)
-    const page = await fetchPage()
-    for (const { path } of await rig.rows('select path from training.activities')) {
-      expect(page).not.toContain(String(path))
-    }
+    for (const [what, names] of Object.entries(states))
+      for (const state of names)
+        expect(get(`musette_${what}{account="default",state="${state}"}`), state).toBe(0)
+    // The delay is that of the scrape only.
+    expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
+    const paths = await rig.rows('select path from training.activities')
+    const secrets = Object.values(await rig.steer('GET', 'tokens')).flat()
+    expect(secrets.length).toBeGreaterThan(1)
+    for (const hidden of [...secrets, ...paths.map(({ path }) => path)])
+      expect(page).not.toContain(String(hidden))
   })
 
   it('count failures of the service, and the waits after its rate limits', async () => {
-    await rig.steer('POST', 'faults', {
-      path: '/oauth/training_info',
-      kind: 'status',
-      status: 429,
-      retry_after: 1,
-      times: 1,
-    })
-    const account = { ...rig.account, baseUrl: rig.sandboxUrl }
-    await daemon.app.service
-      .forAccount(account)
-      .fetchTrainingInfo({})
-      .catch(() => undefined)
+    const limited = { kind: 'status', status: 429, retry_after: 1, times: 1 }
+    await rig.steer('POST', 'faults', { path: '/oauth/training_info', ...limited })
+    const service = daemon.app.service.forAccount({ ...rig.account, baseUrl: rig.sandboxUrl })
+    await service.fetchTrainingInfo({}).catch(() => undefined)
     const seen = await scrape()
-    expect(
-      seen.get('musette_requests_total{endpoint="GET /oauth/training_info",status="429",failure=""}'),
-    ).toBe(1)
-    expect(seen.get('musette_rate_limit_waits_total')).toBe(1)
-    expect(seen.get('musette_rate_limit_wait_seconds_total')).toBe(1)
-  })
-
-  it('count runs with their outcomes and durations', async () => {
-    const name = 'musette_runs_total{resource="activities",kind="backfill",outcome="done"}'
-    const seen = await eventually(async () => {
-      const now = await scrape()
-      return now.get(name) === 1 && now
-    }, OFTEN)
-    expect(seen.get('musette_run_seconds_count{resource="activities",kind="backfill"}')).toBe(1)
-    expect(seen.get('musette_run_seconds_sum{resource="activities",kind="backfill"}')).toBeGreaterThan(0)
-  })
-
-  it('show the depth of the queues', async () => {
-    const completed = 'musette_queue_jobs{queue="fetches",state="completed"}'
-    const seen = await eventually(async () => {
-      const now = await scrape()
-      // One more when a sweep found an activity due while its fetch was under way.
-      return (now.get(completed) ?? 0) >= ACTIVITIES && now
-    }, OFTEN)
-    expect(seen.get('musette_up{part="queue"}')).toBe(1)
-    expect(seen.get('musette_queue_jobs{queue="fetches",state="waiting"}')).toBe(0)
-    expect(seen.get('musette_queue_jobs{queue="polls",state="delayed"}')).toBeGreaterThan(0)
-  })
-
-  it('measure the delay of the event loop at the scrape only', async () => {
-    const page = await fetchPage()
-    expect(Number(/^musette_nodejs_eventloop_lag_seconds (.+)$/m.exec(page)?.[1])).toBeLessThan(10)
-    expect(page).not.toMatch(/eventloop_lag_(min|max|mean|stddev|p\d+)_seconds/)
-  })
-
-  it('contain no token', async () => {
-    const page = await fetchPage()
-    const granted = await rig.steer('GET', 'tokens')
-    const secrets = Object.values(granted).flat().map(String)
-    expect(secrets.length).toBeGreaterThan(1)
-    for (const secret of secrets) expect(page).not.toContain(secret)
+    for (const name of [
+      'requests_total{endpoint="GET /oauth/training_info",status="429",failure=""}',
+      'rate_limit_waits_total',
+      'rate_limit_wait_seconds_total',
+    ])
+      expect(seen.get(`musette_${name}`), name).toBe(1)
   })
 
   it('show an account that needs a login, how long its new tokens are refused, and one that was never polled', async () => {
