@@ -193,7 +193,7 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
     if (broker) open.push(broker)
     const config = readConfig({
       ...{ DATABASE_URL: clusters.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_MQTT_PASSWORD: PASSWORD },
-      ...(broker && { MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.port}` }),
+      ...(broker && { MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}` }),
     })
     look = async () => (await openDatabaseWatch({ store, log, config })).close()
     const options = mqttSettings.of(config)

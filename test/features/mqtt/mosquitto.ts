@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { findBinary } from '../../kit/binaries.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { listen } from '../../kit/listen.ts'
+import { findFreePort } from '../../kit/listen.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 export const mosquitto = findBinary(['mosquitto', '/usr/sbin/mosquitto']) ?? findBinary(['../sbin/mosquitto'])
@@ -20,7 +19,8 @@ export const PASSWORD = 'p@ss/word?'
 export type Seen = { topic: string; text: string; retain: boolean }
 
 export type TestBroker = {
-  port: number
+  /** the port of each protocol; those of TLS are there with `tls` */
+  ports: Record<'mqtt' | 'ws' | 'mqtts' | 'wss', number>
   /** everything that was published, in order, as a client that subscribes to all of it sees it */
   seen: Seen[]
   client: MqttClient
@@ -29,81 +29,50 @@ export type TestBroker = {
   close(): Promise<void>
 }
 
-/**
- * Opens a real broker that wants a password; with `tls`, a folder with ca.crt, server.crt and server.key, it speaks TLS only, and with
- * `webSockets` nothing else.
- */
-export async function openMosquitto({
-  tls,
-  webSockets = false,
-}: {
-  tls?: string
-  webSockets?: boolean
-} = {}): Promise<TestBroker> {
+/** Opens a real broker that wants a password; with `tls`, a folder with ca.crt, server.crt and server.key, it also speaks TLS. */
+export async function openMosquitto({ tls }: { tls?: string } = {}): Promise<TestBroker> {
   const temp = await openTempDir('mosquitto')
-  await mkdir(temp.path, { recursive: true })
-  const probe = createServer()
-  const port = await listen(probe)
-  await new Promise((resolve) => probe.close(resolve))
+  const [mqtt = 0, ws = 0, mqtts = 0, wss = 0] = await Promise.all(Array.from({ length: 4 }, findFreePort))
   const passwords = join(temp.path, 'passwords')
-  const run = promisify(execFile)
-  await run('mosquitto_passwd', ['-b', '-c', passwords, USER, PASSWORD])
-  const secured = tls
-    ? [
-        `cafile ${tls}/ca.crt`,
-        `certfile ${tls}/server.crt`,
-        `keyfile ${tls}/server.key`,
-        'require_certificate true',
-      ]
-    : []
+  await promisify(execFile)('mosquitto_passwd', ['-b', '-c', passwords, USER, PASSWORD])
+  const files = [`cafile ${tls}/ca.crt`, `certfile ${tls}/server.crt`, `keyfile ${tls}/server.key`]
+  const secured = [...files, 'require_certificate true']
   const config = [
-    // With a listener of web sockets alone mosquitto 2.0 says that it has none.
-    ...(webSockets ? [`listener 0 ${join(temp.path, 'socket')}`] : []),
-    `listener ${port} 127.0.0.1`,
-    ...(webSockets ? ['protocol websockets'] : []),
-    ...secured,
-    'allow_anonymous false',
-    `password_file ${passwords}`,
+    ...[`listener ${mqtt} 127.0.0.1`, `listener ${ws} 127.0.0.1`, 'protocol websockets'],
+    ...(tls ? [`listener ${mqtts} 127.0.0.1`, ...secured] : []),
+    ...(tls ? [`listener ${wss} 127.0.0.1`, 'protocol websockets', ...secured] : []),
+    ...['allow_anonymous false', `password_file ${passwords}`],
     ...(process.getuid?.() === 0 ? ['user root'] : []),
   ]
   await writeFile(join(temp.path, 'mosquitto.conf'), `${config.join('\n')}\n`)
   const seen: Seen[] = []
-  let broker: ReturnType<typeof spawn> | undefined
-  let client: MqttClient | undefined
+  const login = { username: USER, password: PASSWORD, reconnectPeriod: 0 }
   const start = async () => {
-    broker = spawn(mosquitto ?? '', ['-c', join(temp.path, 'mosquitto.conf')], { stdio: 'ignore' })
-    if (tls) {
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      return
-    }
-    client = await eventually(
-      () =>
-        connectAsync(`${webSockets ? 'ws' : 'mqtt'}://127.0.0.1:${port}`, {
-          username: USER,
-          password: PASSWORD,
-          reconnectPeriod: 0,
-        }).catch(() => undefined),
-      { everyMs: 100 },
-    )
-    client?.on('error', () => undefined)
-    client?.on('message', (topic, payload, { retain }) => seen.push({ topic, text: String(payload), retain }))
-    await client?.subscribeAsync(['#'], { qos: 1 })
+    const broker = spawn(mosquitto ?? '', ['-c', join(temp.path, 'mosquitto.conf')], { stdio: 'ignore' })
+    const connected = () => connectAsync(`mqtt://127.0.0.1:${mqtt}`, login).catch(() => undefined)
+    const client = await eventually(connected, { everyMs: 100 })
+    client.on('error', () => undefined)
+    client.on('message', (topic, payload, { retain }) => seen.push({ topic, text: String(payload), retain }))
+    await client.subscribeAsync(['#'], { qos: 1 })
+    return { broker, client }
   }
+  let running = await start()
   const stop = async () => {
-    await client?.endAsync(true)
-    const ended = broker && broker.exitCode === null ? once(broker, 'exit') : undefined
-    broker?.kill('SIGKILL')
+    const { broker, client } = running
+    await client.endAsync(true)
+    const ended = broker.exitCode === null && broker.signalCode === null ? once(broker, 'exit') : undefined
+    broker.kill('SIGKILL')
     await ended
   }
-  await start()
   return {
-    port,
+    ports: { mqtt, ws, mqtts, wss },
     seen,
     get client() {
-      if (!client) throw new Error('a broker with TLS has no client of the test')
-      return client
+      return running.client
     },
-    start,
+    async start() {
+      running = await start()
+    },
     stop,
     async close() {
       await stop()

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { openBroker } from '../../../src/features/mqtt/broker.ts'
 import { topicsOf } from '../../../src/features/mqtt/entities.ts'
@@ -19,12 +19,13 @@ import { eventually } from '../../kit/eventually.ts'
 import { listen } from '../../kit/listen.ts'
 import { openHold } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
-import { openTempDir } from '../../kit/temp-dir.ts'
+import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER, WITHOUT_MOSQUITTO } from './mosquitto.ts'
 
 // A change is told when no transaction of the whole server, other tests' too, is older than it.
 const OFTEN = { everyMs: 50 }
+const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
 const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
 
 const describeWithBroker = (name: string, tests: () => void) =>
@@ -33,26 +34,39 @@ const describeWithBroker = (name: string, tests: () => void) =>
 describeWithBroker('the publisher by MQTT', () => {
   let rig: Rig
   let broker: TestBroker
+  let certificates: TempDir
   let options: BrokerOptions
   let id: string
+  /** a server that never says anything, and what comes of a connection to it, which is given up after 15 s */
+  let silent: { url: string; sockets: Socket[]; gaveUp: Promise<unknown> }
   const polled: number[] = []
+  const hasTls = findBinary(['openssl']) !== undefined
   beforeAll(async () => {
-    broker = await openMosquitto()
+    certificates = await openTempDir('mqtt-tls')
+    if (hasTls) await makeCertificates(certificates.path)
+    broker = await openMosquitto(hasTls ? { tls: certificates.path } : {})
     const env = {
-      MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.port}`,
+      MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}`,
       MUSETTE_MQTT_PASSWORD: PASSWORD,
     }
     rig = await openRig({ activities: 5, env: { ...env, MUSETTE_MQTT_COMMANDS: 'true' } })
     options = mqttSettings.of(rig.app.config) as BrokerOptions
+    const sockets: Socket[] = []
+    const server = createServer((socket) => void sockets.push(socket))
+    const url = `mqtt://rider@127.0.0.1:${await listen(server)}`
+    server.unref()
+    const gaveUp = openBroker({ ...options, url }).catch((error: unknown) => error)
+    silent = { url, sockets, gaveUp }
     await syncAccount(rig.app, { name: 'default', training: true })
   })
   afterAll(async () => {
     await rig?.close()
     await broker?.close()
+    await certificates?.close()
   })
 
-  const open = (change: Partial<BrokerOptions> = {}, databaseUrl = rig.databaseUrl) =>
-    openPublisher(
+  const open = (change: Partial<BrokerOptions> = {}, databaseUrl = rig.databaseUrl) => {
+    const publisher = openPublisher(
       {
         store: rig.app.store,
         log: rig.app.log,
@@ -62,139 +76,135 @@ describeWithBroker('the publisher by MQTT', () => {
       },
       { broker: { ...options, ...change }, pauses: PAUSES },
     )
+    onTestFinished(() => publisher.close())
+    return publisher
+  }
   const topics = () => topicsOf(id, rig.account.accountId)
   const newest = (topic: string) => broker.seen.findLast((message) => message.topic === topic)?.text
   const stateOf = () => JSON.parse(newest(topics().state) ?? '{}')
+  const press = (topic: string, retain = false) =>
+    broker.client.publishAsync(topic, 'PRESS', { qos: 1, retain })
+  const isOnline = () =>
+    broker.seen.some(({ topic, text }) => /availability$/.test(topic) && text === 'online')
   /** Waits until a publisher that was opened after `broker.seen` was emptied is connected. */
   const connected = async () => {
-    await eventually(
-      () => broker.seen.some(({ topic, text }) => /availability$/.test(topic) && text === 'online'),
-      OFTEN,
-    )
+    await eventually(isOnline, OFTEN)
     const [row] = await rig.rows('select publisher_id from musette.mqtt_publisher')
     id = String(row?.publisher_id)
   }
+  /** Lets the publisher publish everything again, as Home Assistant does when it starts. */
+  const askForAll = async () => {
+    broker.seen.length = 0
+    await broker.client.publishAsync('homeassistant/status', 'online', { qos: 1 })
+    await eventually(isOnline, OFTEN)
+  }
 
-  it('publishes one device for each account, with the values of the mirror', async () => {
+  it('publishes one device for each account from one process, changes at once, nothing without a change, and all when Home Assistant starts', async () => {
     broker.seen.length = 0
     const publisher = open()
-    try {
-      await connected()
-      const discovery = JSON.parse(newest(topics().config) ?? '{}')
-      expect(discovery.device).toMatchObject({ name: 'musette', sw_version: VERSION })
-      const state = stateOf()
-      for (const [key, { platform }] of Object.entries(
-        discovery.components as Record<string, { platform: string }>,
-      ))
-        if (platform.endsWith('sensor')) expect(state, key).toHaveProperty(key)
-      const [info] = await rig.rows('select * from training.training_info order by observed_at desc limit 1')
-      const [last] = await rig.rows(
-        'select *, elapsed_s::float8 as seconds from training.activities order by started_at desc limit 1',
-      )
-      expect(state).toMatchObject({
-        ...{ status: info?.status, ftp: info?.ftp, hie: info?.hie, tl_total: info?.tl_total },
-        ...{ target_total: info?.target_total, workout: info?.wotd_name ?? null },
-        ...{ activity: last?.name, activity_xss: last?.xss, activity_seconds: last?.seconds },
-        ...{ needs_login: false, files_waiting: 0, backup_at: '2026-01-02T03:04:05.000Z' },
-      })
-      expect(state.rl_total).toBeGreaterThan(0)
-      expect((await findStatus(rig.app)).features.mqtt).toMatchObject({ connected: true, problem: null })
-      expect(await diagnose('mqtt', rig.app)).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
-    } finally {
-      await publisher.close()
+    await connected()
+    const second = open()
+    const { device, components } = JSON.parse(newest(topics().config) ?? '{}')
+    expect(device).toMatchObject({ name: 'musette', sw_version: VERSION })
+    const state = stateOf()
+    for (const [key, { platform }] of Object.entries(components as Record<string, { platform: string }>))
+      if (platform.endsWith('sensor')) expect(state, key).toHaveProperty(key)
+    const [info] = await rig.rows('select * from training.training_info order by observed_at desc limit 1')
+    const [last] = await rig.rows(
+      'select *, elapsed_s::float8 as seconds from training.activities order by started_at desc limit 1',
+    )
+    expect(state).toMatchObject({
+      ...{ status: info?.status, ftp: info?.ftp, hie: info?.hie, tl_total: info?.tl_total },
+      ...{ target_total: info?.target_total, workout: info?.wotd_name ?? null },
+      ...{ activity: last?.name, activity_xss: last?.xss, activity_seconds: last?.seconds },
+      ...{ needs_login: false, files_waiting: 0, backup_at: '2026-01-02T03:04:05.000Z' },
+    })
+    expect(state.rl_total).toBeGreaterThan(0)
+    expect((await findStatus(rig.app)).features.mqtt).toMatchObject({ connected: true, problem: null })
+    expect(await diagnose('mqtt', rig.app)).toMatchObject([{ state: 'ok' }, { state: 'ok' }])
+
+    const before = broker.seen.length
+    // It looks twice and publishes nothing; nor does the other process.
+    for (const _ of [1, 2]) {
+      const [{ at } = {}] = await rig.rows(LOOKED)
+      await eventually(async () => (await rig.rows(LOOKED))[0]?.at !== at, OFTEN)
     }
+    expect(broker.seen.slice(before)).toEqual([])
+    for (const [index, lost] of [true, false].entries()) {
+      await rig.rows(`update training.accounts set needs_login = ${lost}`)
+      await eventually(() => stateOf().needs_login === lost, OFTEN)
+      const sent = broker.seen.slice(before).filter(({ topic }) => !topic.endsWith('/event'))
+      expect(sent).toHaveLength(index + 1)
+    }
+    await askForAll()
+    const sent = broker.seen.map(({ topic }) => topic)
+    for (const topic of [topics().config, topics().state, topics().workout, topics().activity])
+      expect(sent.filter((one) => one === topic)).toHaveLength(1)
+
+    broker.seen.length = 0
+    await publisher.close()
+    await connected()
+    await second.close()
     await eventually(() => newest(topics().availability) === 'offline', OFTEN)
-  })
-
-  it('publishes changes at once, nothing without a change, and all when Home Assistant starts', async () => {
-    broker.seen.length = 0
-    const publisher = open()
-    try {
-      await connected()
-      const before = broker.seen.length
-      await new Promise((resolve) => setTimeout(resolve, 2_500))
-      expect(broker.seen.slice(before)).toEqual([])
-      await rig.rows('update training.accounts set needs_login = true')
-      await eventually(() => stateOf().needs_login === true, OFTEN)
-      expect(broker.seen.slice(before).filter(({ topic }) => !topic.endsWith('/event'))).toHaveLength(1)
-      await rig.rows('update training.accounts set needs_login = false')
-      await eventually(() => stateOf().needs_login === false, OFTEN)
-      broker.seen.length = 0
-      await broker.client.publishAsync('homeassistant/status', 'online', { qos: 1 })
-      await eventually(() => newest(topics().availability) === 'online', OFTEN)
-      const sent = broker.seen.map(({ topic }) => topic)
-      for (const topic of [topics().config, topics().state, topics().workout, topics().activity])
-        expect(sent.filter((one) => one === topic)).toHaveLength(1)
-    } finally {
-      await publisher.close()
-    }
   })
 
   it('publishes in time after a lost connection for changes, and at the start of the week', async () => {
     broker.seen.length = 0
     const line = await openLine(rig.databaseUrl)
-    const publisher = open({}, line.url)
+    onTestFinished(() => line.close())
+    open({}, line.url)
     const collecting = setInterval(collectGarbage, 50)
-    try {
-      await connected()
-      line.become('cut')
-      // Each moves the rider's Monday before or behind now, as its midnight does.
-      for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
-        await rig.rows('update training.accounts set timezone = $1', [zone])
-        const [row] = await rig.rows(
-          `select to_char(date_trunc('week', now() at time zone $1) at time zone $1 at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as monday`,
-          [zone],
-        )
-        await eventually(() => stateOf().week_started_at === row?.monday, OFTEN)
-      }
-    } finally {
-      clearInterval(collecting)
-      await publisher.close()
-      await line.close()
-      await rig.rows('update training.accounts set timezone = null')
+    onTestFinished(() => clearInterval(collecting))
+    await connected()
+    line.become('cut')
+    // Each moves the rider's Monday before or behind now, as its midnight does.
+    for (const zone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+      await rig.rows('update training.accounts set timezone = $1', [zone])
+      const [row] = await rig.rows(
+        `select to_char(date_trunc('week', now() at time zone $1) at time zone $1 at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as monday`,
+        [zone],
+      )
+      await eventually(() => stateOf().week_started_at === row?.monday, OFTEN)
     }
+    await rig.rows('update training.accounts set timezone = null')
   })
 
   it('loses no event and no state in an outage of the broker, even if the broker forgets all', async () => {
     broker.seen.length = 0
-    const publisher = open()
-    try {
-      await connected()
-      await broker.stop()
-      await eventually(async () => {
-        const [row] = await rig.rows('select problem from musette.mqtt_publisher')
-        return row?.problem ?? undefined
-      }, OFTEN)
-      const [finding] = await diagnose('mqtt', rig.app)
-      expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining('cannot be used') })
-      await rig.steer('POST', 'activities', { path: 'fresh', name: 'Fresh', seconds: 600 })
-      await syncAccount(rig.app, { name: 'default' })
-      broker.seen.length = 0
-      // An event is not retained: nobody may publish one before the test's client has subscribed again.
-      const hold = await openHold(
-        rig.databaseUrl,
-        'LOCK TABLE musette.lock_mqtt IN SHARE UPDATE EXCLUSIVE MODE',
-      )
-      await broker.start()
-      await hold.close()
-      await eventually(() => stateOf().activity === 'Fresh', OFTEN)
-      const events = await eventually(() => {
-        const found = broker.seen.filter(({ topic, retain }) => topic === topics().event && !retain)
-        return found.length > 0 ? found : undefined
-      }, OFTEN)
-      const mine = events?.map(({ text }) => JSON.parse(text)).filter(({ path }) => path === 'fresh')
-      const about = {
-        at: expect.any(String),
-        name: 'Fresh',
-        xss: expect.any(Number),
-        elapsed_s: expect.any(Number),
-      }
-      expect(mine).toMatchObject([{ event_type: 'activity.new', ...about }])
-      const logged = rig.log.lines.filter(({ msg }) => String(msg).includes('growing pauses'))
-      expect(logged.length).toBeLessThan(4)
-    } finally {
-      await publisher.close()
+    open()
+    await connected()
+    await broker.stop()
+    await eventually(async () => {
+      const [row] = await rig.rows('select problem from musette.mqtt_publisher')
+      return row?.problem ?? undefined
+    }, OFTEN)
+    const [finding] = await diagnose('mqtt', rig.app)
+    expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining('cannot be used') })
+    await rig.steer('POST', 'activities', { path: 'fresh', name: 'Fresh', seconds: 600 })
+    await syncAccount(rig.app, { name: 'default' })
+    broker.seen.length = 0
+    // An event is not retained: nobody may publish one before the test's client has subscribed again.
+    const hold = await openHold(
+      rig.databaseUrl,
+      'LOCK TABLE musette.lock_mqtt IN SHARE UPDATE EXCLUSIVE MODE',
+    )
+    await broker.start()
+    await hold.close()
+    await eventually(() => stateOf().activity === 'Fresh', OFTEN)
+    const events = await eventually(() => {
+      const found = broker.seen.filter(({ topic, retain }) => topic === topics().event && !retain)
+      return found.length > 0 ? found : undefined
+    }, OFTEN)
+    const mine = events?.map(({ text }) => JSON.parse(text)).filter(({ path }) => path === 'fresh')
+    const about = {
+      at: expect.any(String),
+      name: 'Fresh',
+      xss: expect.any(Number),
+      elapsed_s: expect.any(Number),
     }
+    expect(mine).toMatchObject([{ event_type: 'activity.new', ...about }])
+    const logged = rig.log.lines.filter(({ msg }) => String(msg).includes('growing pauses'))
+    expect(logged.length).toBeLessThan(4)
   })
 
   it('becomes offline by its will when it is killed', async () => {
@@ -214,50 +224,23 @@ describeWithBroker('the publisher by MQTT', () => {
     await doomed.close()
   })
 
-  it('publishes from one process, and another takes over', async () => {
-    broker.seen.length = 0
-    const first = open()
-    await connected()
-    const second = open()
-    try {
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      const online = broker.seen.filter(
-        ({ topic, text }) => topic === topics().availability && text === 'online',
-      )
-      expect(online).toHaveLength(1)
-      broker.seen.length = 0
-      await first.close()
-      await connected()
-    } finally {
-      await first.close()
-      await second.close()
-    }
-  })
-
   it('polls by the button only when commands are on, and never by a retained command', async () => {
     polled.length = 0
     broker.seen.length = 0
+    await press(topics().poll, true)
     const publisher = open()
-    try {
-      await connected()
-      await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1 })
-      await eventually(() => polled.length === 1, OFTEN)
-      expect(polled).toEqual([rig.account.accountId])
-      await broker.client.publishAsync(topics().poll.replace(/\d+\/poll$/, '999/poll'), 'PRESS', { qos: 1 })
-    } finally {
-      await publisher.close()
-    }
-    await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1, retain: true })
-    for (const commands of [true, false]) {
-      broker.seen.length = 0
-      const again = open({ commands })
-      await connected()
-      if (!commands) await broker.client.publishAsync(topics().poll, 'PRESS', { qos: 1 })
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      await again.close()
-    }
+    await connected()
+    await press(topics().poll.replace(/\d+\/poll$/, '999/poll'))
+    await press(topics().poll)
+    await eventually(() => polled.length > 0, OFTEN)
+    await publisher.close()
+    broker.seen.length = 0
+    open({ commands: false })
+    await connected()
+    await press(topics().poll)
+    await askForAll()
+    expect(polled).toEqual([rig.account.accountId])
     await broker.client.publishAsync(topics().poll, '', { qos: 1, retain: true })
-    expect(polled).toHaveLength(1)
   })
 
   it.each<[string, (options: BrokerOptions) => Partial<BrokerOptions>, string]>([
@@ -265,11 +248,7 @@ describeWithBroker('the publisher by MQTT', () => {
     ['no password', () => ({ password: undefined }), 'refuses the user or the password'],
     ['an address of nothing', () => ({ url: 'mqtt://rider@127.0.0.1:9' }), 'ECONNREFUSED'],
     ['TLS where there is none', ({ url }) => ({ url: url.replace('mqtt:', 'mqtts:') }), 'cannot be used'],
-    [
-      'a web socket where there is none',
-      ({ url }) => ({ url: url.replace('mqtt:', 'ws:') }),
-      'cannot be used',
-    ],
+    ['no web socket', ({ url }) => ({ url: url.replace('mqtt:', 'ws:') }), 'cannot be used'],
   ])('says in one sentence, without the password, that there is %s', async (_, change, sentence) => {
     const changed = { ...options, ...change(options) }
     const failure = await openBroker(changed).catch((error: unknown) => error)
@@ -280,59 +259,40 @@ describeWithBroker('the publisher by MQTT', () => {
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
   })
 
-  it('gives up on a silent broker, and delays nothing', {
-    timeout: 60_000,
-  }, async () => {
-    const sockets: Socket[] = []
-    const silent = createServer((socket) => void sockets.push(socket))
-    const port = await listen(silent)
-    const url = `mqtt://rider@127.0.0.1:${port}`
-    const failure = await openBroker({ ...options, url }).catch((error: unknown) => error)
-    expect(failure).toMatchObject({ code: 'mqtt_unreachable' })
+  it('works over a web socket', async () => {
+    const url = `ws://${USER}@127.0.0.1:${broker.ports.ws}`
+    const opened = await openBroker({ ...options, url })
+    await opened.publish('musette/x', '1', { retain: false })
+    await eventually(() => broker.seen.some(({ topic }) => topic === 'musette/x'), OFTEN)
+    await opened.close()
+    await expect(openBroker({ ...options, url, password: 'hunter2' })).rejects.toThrow('refuses the user')
+  })
+
+  it.runIf(hasTls).each(['mqtts', 'wss'] as const)(
+    'speaks %s with an authority and a certificate of its own',
+    async (protocol) => {
+      const read = (name: string) => readFile(join(certificates.path, name), 'utf8')
+      const [ca, cert, key] = await Promise.all(['ca.crt', 'server.crt', 'server.key'].map(read))
+      const url = `${protocol}://${USER}@localhost:${broker.ports[protocol]}`
+      const whole = { url, password: PASSWORD, ca, cert, key, commands: false }
+      const opened = await openBroker(whole)
+      await opened.publish('musette/x', '1', { retain: false })
+      await opened.close()
+      await expect(openBroker({ ...whole, ca: undefined })).rejects.toThrow('cannot be used')
+      const without = await openBroker({ ...whole, cert: undefined, key: undefined }).catch(errorLine)
+      expect(without).toMatch(/cannot be used: TLS failed \([a-z0-9 ]+\)$/)
+    },
+  )
+
+  it('gives up on a silent broker, and delays nothing', async () => {
+    const { url, sockets, gaveUp } = silent
+    expect(await gaveUp).toMatchObject({ code: 'mqtt_unreachable' })
+    const before = sockets.length
     const publisher = open({ url })
-    await eventually(() => sockets.length > 1, OFTEN)
+    await eventually(() => sockets.length > before, OFTEN)
     const startedAt = performance.now()
     for (const socket of sockets) socket.destroy()
     await publisher.close()
     expect(performance.now() - startedAt).toBeLessThan(20_000)
-    silent.close()
-  })
-
-  it('works over a web socket', async () => {
-    const webSockets = await openMosquitto({ webSockets: true })
-    try {
-      const url = `ws://${USER}@127.0.0.1:${webSockets.port}`
-      const opened = await openBroker({ ...options, url })
-      await opened.publish('musette/x', '1', { retain: false })
-      await eventually(() => webSockets.seen.some(({ topic }) => topic === 'musette/x'), OFTEN)
-      await opened.close()
-      await expect(openBroker({ ...options, url, password: 'hunter2' })).rejects.toThrow('refuses the user')
-    } finally {
-      await webSockets.close()
-    }
-  })
-
-  it.runIf(findBinary(['openssl'])).each([
-    ['mqtts', false],
-    ['wss', true],
-  ])('speaks %s with an authority and a certificate of its own', async (protocol, webSockets) => {
-    const certificates = await openTempDir('mqtt-tls')
-    await makeCertificates(certificates.path)
-    const secured = await openMosquitto({ tls: certificates.path, webSockets })
-    const read = (name: string) => readFile(join(certificates.path, name), 'utf8')
-    try {
-      const [ca, cert, key] = await Promise.all(['ca.crt', 'server.crt', 'server.key'].map(read))
-      const url = `${protocol}://${USER}@localhost:${secured.port}`
-      const whole = { url, password: PASSWORD, ca, cert, key, commands: false }
-      const opened = await eventually(() => openBroker(whole).catch(() => undefined), OFTEN)
-      await opened?.publish('musette/x', '1', { retain: false })
-      await opened?.close()
-      await expect(openBroker({ ...whole, ca: undefined })).rejects.toThrow('cannot be used')
-      const without = await openBroker({ ...whole, cert: undefined, key: undefined }).catch(errorLine)
-      expect(without).toMatch(/cannot be used: TLS failed \([a-z0-9 ]+\)$/)
-    } finally {
-      await secured.close()
-      await certificates.close()
-    }
   })
 })

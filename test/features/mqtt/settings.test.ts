@@ -14,29 +14,18 @@ describe('the configuration', () => {
       privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
       publicKeyEncoding: { type: 'spki', format: 'pem' },
     })
+    const plain = String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
     const url = 'mqtts://rider@broker.example.com'
-    for (const [env, sentence] of [
-      [
-        { MUSETTE_MQTT_URL: 'http://broker.example.com' },
-        'MUSETTE_MQTT_URL is not the address of an MQTT broker',
-      ],
-      [{ MUSETTE_MQTT_URL: 'mqtt://rider:100%@h' }, 'MUSETTE_MQTT_URL has one of the characters @ # %'],
-      [{ MUSETTE_MQTT_URL: 'mqtt://' }, 'MUSETTE_MQTT_URL names no host'],
-      [
-        { MUSETTE_MQTT_URL: 'mqtt://broker.example.com', MUSETTE_MQTT_PASSWORD: 'hunter2' },
-        'MUSETTE_MQTT_URL names no user for the password',
-      ],
-      [{ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_CA: made.publicKey }, 'MUSETTE_MQTT_CA is not a certificate'],
-      [
-        { MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: made.privateKey },
-        'MUSETTE_MQTT_KEY is not a private key in PEM without a passphrase',
-      ],
+    for (const [address, more, sentence] of [
+      ['http://broker.example.com', {}, 'URL is not the address of an MQTT broker'],
+      ['mqtt://rider:100%@h', {}, 'URL has one of the characters @ # %'],
+      ['mqtt://', {}, 'URL names no host'],
+      ['mqtt://h', { MUSETTE_MQTT_PASSWORD: 'hunter2' }, 'URL names no user for the password'],
+      [url, { MUSETTE_MQTT_CA: made.publicKey }, 'CA is not a certificate'],
+      [url, { MUSETTE_MQTT_KEY: made.privateKey }, 'KEY is not a private key in PEM without a passphrase'],
+      [url, { MUSETTE_MQTT_KEY: plain }, 'KEY counts only with the other one'],
     ] as const)
-      expect(complaintOf(env)).toContain(sentence)
-    const plain = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-    expect(complaintOf({ MUSETTE_MQTT_URL: url, MUSETTE_MQTT_KEY: String(plain) })).toContain(
-      'MUSETTE_MQTT_KEY counts only with the other one',
-    )
+      expect(complaintOf({ MUSETTE_MQTT_URL: address, ...more })).toContain(`MUSETTE_MQTT_${sentence}`)
   })
 
   it.runIf(findBinary(['openssl']))('refuses certificates for a broker without TLS', async () => {
@@ -53,11 +42,9 @@ describe('the configuration', () => {
         expect(complaintOf({ MUSETTE_MQTT_URL: `${protocol}://h`, [variable]: text })).toContain(
           `${variable} counts only with TLS`,
         )
-    for (const protocol of ['mqtts', 'wss'])
-      expect(
-        mqttSettings.of(readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates })),
-      ).toMatchObject({
-        ca: certificates.MUSETTE_MQTT_CA,
-      })
+    for (const protocol of ['mqtts', 'wss']) {
+      const config = readConfig({ MUSETTE_MQTT_URL: `${protocol}://h`, ...certificates })
+      expect(mqttSettings.of(config)).toMatchObject({ ca: certificates.MUSETTE_MQTT_CA })
+    }
   })
 })
