@@ -8,13 +8,14 @@ import { findStatus } from '../../../src/program/frame/findings/status-report.ts
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { findFreePort } from '../../kit/listen.ts'
 import { END_CONNECTIONS } from '../../kit/postgres.ts'
 import { openReceiver, type Receiver } from '../../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
-import { SECRET } from './receiver.ts'
+import { openTestReceiver, SECRET } from './receiver.ts'
 
 const ACTIVITIES = 12
 const OFTEN = { everyMs: 200 }
@@ -32,20 +33,15 @@ describe('a daemon with webhooks', () => {
     receiver = await openReceiver()
     phone = await openReceiver((response) => response.writeHead(200).end('{"id":"1"}'))
     const secret = `whsec_${SECRET.toString('base64')}`
-    await writeFile(
-      file,
-      JSON.stringify([
-        { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret },
-        {
-          name: 'phone',
-          style: 'ntfy',
-          url: `${phone.url}/topic`,
-          token: 'tk_hidden',
-          events: ['login.lost'],
-        },
-      ]),
-      { mode: 0o600 },
-    )
+    const home = { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret }
+    const ntfy = {
+      name: 'phone',
+      style: 'ntfy',
+      url: `${phone.url}/topic`,
+      token: 'tk_hidden',
+      events: ['login.lost'],
+    }
+    await writeFile(file, JSON.stringify([home, ntfy]), { mode: 0o600 })
     const env = { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s', MUSETTE_WEBHOOKS: file }
     rig = await openRig({ activities: ACTIVITIES, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
     const { config, log } = rig.app
@@ -63,12 +59,8 @@ describe('a daemon with webhooks', () => {
     eventually(() => messages().find((message) => message.type === type), OFTEN)
 
   it('sends a new activity with its scores, and the whole history before it in one message', async () => {
-    await eventually(async () => {
-      const [row] = await rig.rows(
-        `select count(*)::int as n from training.activities where detail_state = 'mirrored'`,
-      )
-      return row?.n === ACTIVITIES
-    }, OFTEN)
+    const mirrored = `select from training.activities where detail_state = 'mirrored'`
+    await eventually(async () => (await rig.rows(mirrored)).length === ACTIVITIES, OFTEN)
     await eventually(async () => (await rig.rows('select from musette.webhook_waiting')).length === 0, OFTEN)
     // The activities of the backfill were first seen within the last minutes.
     await rig.rows(`update training.activities set first_seen_at = first_seen_at - interval '1 hour'`)
@@ -78,11 +70,8 @@ describe('a daemon with webhooks', () => {
     expect(Date.now() - Date.parse(timestamp)).toBeLessThan(HOUR)
     await rig.rows(`update musette.webhook_digests set last_at = last_at - interval '1 hour'`)
     expect((await findEvent('history.mirrored')).data).toMatchObject({ activities: ACTIVITIES })
-    expect(
-      messages()
-        .map(({ type }) => type)
-        .filter((type) => type !== 'breakthrough'),
-    ).toEqual(['activity.new', 'history.mirrored'])
+    const types = messages().map(({ type }) => type)
+    expect(types.filter((type) => type !== 'breakthrough')).toEqual(['activity.new', 'history.mirrored'])
   })
 
   it('sends a lost login with the command to type, to the phone as well, after Postgres ended all connections', async () => {
@@ -99,10 +88,8 @@ describe('a daemon with webhooks', () => {
 
   it('shows deliveries in status, doctor and metrics, without an address', async () => {
     // A receiver has a message before the daemon has recorded that it was delivered.
-    await eventually(async () => {
-      const [row] = await rig.rows("select from musette.webhook_messages where state = 'open'")
-      return row === undefined
-    }, OFTEN)
+    const open = `select from musette.webhook_messages where state = 'open'`
+    await eventually(async () => (await rig.rows(open)).length === 0, OFTEN)
     expect((await findStatus(rig.app)).features.webhooks).toMatchObject([
       { webhook: 'home', open: 0, given_up: 0, last_error: null },
       { webhook: 'phone', open: 0, delivered: 1 },
@@ -111,78 +98,53 @@ describe('a daemon with webhooks', () => {
       { state: 'ok', found: expect.stringMatching(/^webhook "home": last message delivered .* ago$/) },
       { state: 'ok' },
     ])
+    const delivered = 'musette_webhook_messages{webhook="phone",state="delivered"}'
     const page = await eventually(async () => {
       const text = await (await fetch(`${daemon.url}/metrics`)).text()
-      return (
-        parseMetrics(text).get('musette_webhook_messages{webhook="phone",state="delivered"}') === 1 && text
-      )
+      return parseMetrics(text).get(delivered) === 1 && text
     }, OFTEN)
     const rows = JSON.stringify(await rig.rows('select * from musette.webhook_messages, musette.webhooks'))
     const ports = [receiver, phone].map(({ url }) => new URL(url).port)
     for (const text of [page, rows, rig.log.text()])
       for (const secret of ['hidden', SECRET.toString('base64'), ...ports.map((port) => `127.0.0.1:${port}`)])
         expect(text.includes(secret), secret).toBe(false)
-  })
-
-  it('is a finding of the doctor when others may read the file', async () => {
     await chmod(file, 0o644)
     const config = readConfig({ MUSETTE_WEBHOOKS: file })
-    expect((await diagnose('webhooks', { ...rig.app, config }))[0]).toMatchObject({
-      state: 'warning',
-      run: `chmod 600 ${file}`,
-    })
+    const finding = { state: 'warning', run: `chmod 600 ${file}` }
+    expect((await diagnose('webhooks', { ...rig.app, config }))[0]).toMatchObject(finding)
   })
 })
 
-describe('musette webhook test', () => {
-  it('prints the answer, and its exit code says whether it was delivered', async () => {
-    const folder = await openTempDir('webhook-test')
-    const good = await openReceiver((response) => response.writeHead(200).end('thanks'))
-    const bad = await openReceiver((response) => response.writeHead(403).end('who are you'))
-    const away = await openReceiver()
-    await away.close()
-    try {
-      const file = join(folder.path, 'webhooks.json')
-      const secret = `whsec_${SECRET.toString('base64')}`
-      const list = [
-        { name: 'good', style: 'standard', url: good.url, secret },
-        { name: 'bad', style: 'standard', url: bad.url, secret, events: ['login.lost'] },
-        { name: 'away', style: 'standard', url: away.url, secret },
-      ]
-      await writeFile(file, JSON.stringify(list), { mode: 0o600 })
-      const test = (args: readonly string[], env: Record<string, string> = { MUSETTE_WEBHOOKS: file }) =>
-        runVerb(['webhook', 'test', ...args], { cwd: folder.path, env })
-      const done = await test(['good'])
-      expect(done).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/^good: delivered, HTTP 200, after \d+ ms: thanks\n$/),
-      })
-      expect(JSON.parse(good.received[0]?.text ?? '')).toMatchObject({
-        type: 'test',
-        data: { webhook: 'good' },
-      })
-      expect(await test(['bad'])).toMatchObject({
-        code: 3,
-        stdout: expect.stringContaining('bad: not delivered, HTTP 403'),
-      })
-      expect((await test(['away'])).code).toBe(4)
-      const all = await test(['--json'])
-      expect(all.code).toBe(5)
-      expect(JSON.parse(all.stdout)).toMatchObject([
+it('musette webhook test prints the answer, and its exit code says whether it was delivered', async () => {
+  const folder = await openTempDir('webhook-test')
+  onTestFinished(() => folder.close())
+  const good = await openTestReceiver((response) => response.writeHead(200).end('thanks'))
+  const bad = await openTestReceiver((response) => response.writeHead(403).end('who are you'))
+  const file = join(folder.path, 'webhooks.json')
+  const common = { style: 'standard', secret: `whsec_${SECRET.toString('base64')}` }
+  const list = [
+    { ...common, name: 'good', url: good.url },
+    { ...common, name: 'bad', url: bad.url, events: ['login.lost'] },
+    { ...common, name: 'away', url: `http://127.0.0.1:${await findFreePort()}` },
+  ]
+  await writeFile(file, JSON.stringify(list), { mode: 0o600 })
+  for (const [args, code, printed] of [
+    [['good'], 0, /^good: delivered, HTTP 200, after \d+ ms: thanks\n$/],
+    [['bad'], 3, /^bad: not delivered, HTTP 403/],
+    [['away'], 4, /^away: not delivered/],
+    [['other'], 2, /there are: good, bad, away/],
+    [['--json'], 5, /./],
+    [[], 2, /MUSETTE_WEBHOOKS is not set/],
+  ] as const) {
+    const env: Record<string, string> = args.length === 0 ? {} : { MUSETTE_WEBHOOKS: file }
+    const end = await runVerb(['webhook', 'test', ...args], { cwd: folder.path, env })
+    expect([args, end.code, end.stdout || end.stderr]).toEqual([args, code, expect.stringMatching(printed)])
+    if (code === 5)
+      expect(JSON.parse(end.stdout)).toMatchObject([
         { webhook: 'good', delivered: true, status: 200, error: null, answer: 'thanks' },
         { webhook: 'bad', delivered: false, status: 403, error: 'HTTP 403' },
         { webhook: 'away', delivered: false, status: null, error: 'no connection (ECONNREFUSED)' },
       ])
-      expect(await test(['other'])).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('there are: good, bad, away'),
-      })
-      expect(await test([], {})).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('MUSETTE_WEBHOOKS is not set'),
-      })
-    } finally {
-      for (const each of [good, bad, folder]) await each.close()
-    }
-  })
+  }
+  expect(JSON.parse(good.received[0]?.text ?? '')).toMatchObject({ type: 'test', data: { webhook: 'good' } })
 })

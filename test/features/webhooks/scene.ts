@@ -22,16 +22,14 @@ export type Told = {
 
 /** Opens a database of its own that knows these webhooks; `told` makes the messages that are due and finds all so far. */
 export async function openScene(webhooks: readonly Webhook[] = [makeWebhook('http://127.0.0.1:9')]) {
-  const { store, url } = await openTestStore()
-  const know = (list: readonly Webhook[]) =>
-    store.transaction((tx) =>
-      recordWebhooks(
-        tx,
-        list.map(({ name }) => name),
-      ),
-    )
+  const opened = await openTestStore()
+  const { store } = opened
+  const know = (list: readonly Webhook[]) => {
+    const names = list.map(({ name }) => name)
+    return store.transaction((tx) => recordWebhooks(tx, names))
+  }
   await know(webhooks)
-  return { store, url, know, told: (list = webhooks) => findTold(store, list) }
+  return { ...opened, know, told: (list = webhooks) => findTold(store, list) }
 }
 
 /** Makes messages until every change is settled and read: transactions of other tests delay the settled ones. */

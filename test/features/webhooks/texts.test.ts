@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Digest, ReadyActivity, Recalculation } from '../../../src/features/webhooks/news.ts'
+import type { ReadyActivity, Recalculation } from '../../../src/features/webhooks/news.ts'
 import {
   type Condition,
   formatActivity,
@@ -27,7 +27,6 @@ const titleAndText = (content: { data: { title: string; text: string } } | undef
 
 describe('the message about a new activity', () => {
   it.each<[Partial<ReadyActivity>, string, string]>([
-    [{}, 'New activity', 'mirrored'],
     [{ name: ' ' }, 'New activity', 'mirrored'],
     [{ name: LONG, account: 'second' }, `second: ${CUT}`, 'mirrored'],
     [{ name: 'Ride', elapsed_s: 5_400, xss: 79.6 }, 'Ride', '1 h 30 min, XSS 80'],
@@ -49,28 +48,21 @@ describe('the message about a new activity', () => {
   })
 })
 
-describe('the message about a breakthrough', () => {
-  it.each<[Partial<ReadyActivity>, [string, string] | undefined]>([
-    [{}, undefined],
-    [{ medal: 0, breakthrough: 0 }, undefined],
-    [{ medal: 1 }, ['A medal', 'New activity']],
-    [{ medal: 1, breakthrough: 0 }, ['A medal', 'New activity']],
-    [{ breakthrough: 1 }, ['A breakthrough', 'New activity']],
-    [{ breakthrough: 1, prev_sig_pp: 900, sig_pp: 910 }, ['A breakthrough', 'New activity: PP 900 → 910 W']],
-  ])('of %j is %j', (change, expected) => {
-    expect(titleAndText(formatBreakthrough({ ...NOTHING, ...change }))).toEqual(expected)
-  })
+it.each<[Partial<ReadyActivity>, ...([] | [title: string, text: string])]>([
+  [{ medal: 0, breakthrough: 0 }],
+  [{ medal: 1, breakthrough: 0 }, 'A medal', 'New activity'],
+  [{ breakthrough: 1, prev_sig_pp: 900, sig_pp: 910 }, 'A breakthrough', 'New activity: PP 900 → 910 W'],
+])('the message about a breakthrough of %j is %j %j', (change, ...expected) => {
+  expect(titleAndText(formatBreakthrough({ ...NOTHING, ...change })) ?? []).toEqual(expected)
 })
 
-describe('the message about refused files', () => {
+it.each([
+  [{ file_name: 'a.fit' }, 'A file was refused', 'a.fit: no reason is known'],
+  [{ file_name: LONG, reason: LONG }, 'A file was refused', `${CUT}: ${CUT}`],
+  [{ files: 2 }, 'Files were refused', '2 more files were refused; run: musette status'],
+])('the message about refused files %j', (change, title, text) => {
   const nothing = { files: 1, file_name: null, content_id: null, reason: null }
-  it.each([
-    [{ file_name: 'a.fit' }, 'A file was refused', 'a.fit: no reason is known'],
-    [{ file_name: LONG, reason: LONG }, 'A file was refused', `${CUT}: ${CUT}`],
-    [{ files: 2 }, 'Files were refused', '2 more files were refused; run: musette status'],
-  ])('%j', (change, title, text) => {
-    expect(titleAndText(formatRefused('default', AT, { ...nothing, ...change }))).toEqual([title, text])
-  })
+  expect(titleAndText(formatRefused('default', AT, { ...nothing, ...change }))).toEqual([title, text])
 })
 
 it('the message about a lost login has the reason if known', () => {
@@ -83,41 +75,30 @@ it('the message about a lost login has the reason if known', () => {
 it('the message about a restore has no account, and names the backup if known', () => {
   const facts = { up_to: 41, cause: null, backup_made_at: null, identity: null, line: null }
   const end = 'what the service has since is mirrored again by itself'
-  expect(formatRestored(AT, facts)).toEqual({
-    ...{ event: 'mirror.restored', at: AT },
-    data: {
-      ...facts,
-      title: 'The mirror was restored',
-      text: `The database is restored from the backup; ${end}`,
-    },
-  })
+  const said = { title: 'The mirror was restored', text: `The database is restored from the backup; ${end}` }
+  const restored = { event: 'mirror.restored', at: AT, data: { ...facts, ...said } }
+  expect(formatRestored(AT, facts)).toEqual(restored)
   const moved = 'The database goes on elsewhere or from an earlier moment'
   expect(formatRestored(AT, { ...facts, cause: 'timeline' }).data.text).toBe(`${moved}; ${end}`)
 })
 
-describe('the message of a digest', () => {
-  const digest: Digest = { account_id: 1, account: 'default', event: '', count: 1, began_at: AT, last_at: AT }
-  const scores: Recalculation = {
-    ...{ activities: 40, xss_change: null, ftp_before: null, ftp_after: null },
-    ...{ first_day: '2026-01-01', last_day: '2026-05-03' },
-  }
-  it.each<[Partial<Digest>, Partial<Recalculation> | undefined, string | undefined]>([
-    [{ event: 'upload.refused', count: 3 }, undefined, '3 more files were refused; run: musette status'],
-    [{ event: 'history.mirrored', count: 1 }, undefined, '1 activity was mirrored'],
-    [{ event: 'history.mirrored', count: 2 }, undefined, '2 activities were mirrored'],
-    [{ event: 'history.recalculated' }, undefined, undefined],
-    [{ event: 'history.recalculated' }, {}, ''],
-    [{ event: 'history.recalculated' }, { xss_change: 12.6 }, ', XSS +13 in all'],
-    [{ event: 'history.recalculated' }, { xss_change: 0.4 }, ', XSS +0 in all'],
-    [{ event: 'history.recalculated' }, { xss_change: -3 }, ', XSS -3 in all'],
-    [{ event: 'history.recalculated' }, { xss_change: 0 }, ', XSS +0 in all'],
-  ])('%j with the scores %j says %j', (change, recalculation, expected) => {
-    const content = formatDigest({ ...digest, ...change }, recalculation && { ...scores, ...recalculation })
-    const text = recalculation
-      ? `The scores of 40 activities from 2026-01-01 to 2026-05-03 changed${expected}`
-      : expected
-    expect(content?.data.text).toBe(text)
-  })
+const SCORES: Recalculation = {
+  ...{ activities: 40, xss_change: null, ftp_before: null, ftp_after: null },
+  ...{ first_day: '2026-01-01', last_day: '2026-05-03' },
+}
+const CHANGED = 'The scores of 40 activities from 2026-01-01 to 2026-05-03 changed'
+it.each([
+  ['upload.refused', 3, undefined, '3 more files were refused; run: musette status'],
+  ['history.mirrored', 1, undefined, '1 activity was mirrored'],
+  ['history.mirrored', 2, undefined, '2 activities were mirrored'],
+  ['history.recalculated', 1, undefined, undefined],
+  ['history.recalculated', 1, SCORES, CHANGED],
+  ['history.recalculated', 1, { ...SCORES, xss_change: 12.6 }, `${CHANGED}, XSS +13 in all`],
+  ['history.recalculated', 1, { ...SCORES, xss_change: 0.4 }, `${CHANGED}, XSS +0 in all`],
+  ['history.recalculated', 1, { ...SCORES, xss_change: -3 }, `${CHANGED}, XSS -3 in all`],
+])('the message of a digest of %s, %i, with the scores %j says %j', (event, count, scores, text) => {
+  const digest = { account_id: 1, account: 'default', event, count, began_at: AT, last_at: AT }
+  expect(formatDigest(digest, scores)?.data.text).toBe(text)
 })
 
 it.each<[Condition['kind'], 'wrong' | 'well', string, string, string]>([
@@ -134,9 +115,6 @@ it.each<[Condition['kind'], 'wrong' | 'well', string, string, string]>([
 ])('the message about the condition %s that is %s', (kind, state, event, title, text) => {
   const account = kind === 'mirror' ? { accountId: 2, name: 'second' } : null
   const data = { title, text, ...(account && { account: account.name }) }
-  expect(formatCondition({ kind, account, state, sentence: LONG, run: 'musette sync' }, state, AT)).toEqual({
-    event,
-    at: AT,
-    data,
-  })
+  const condition = { kind, account, state, sentence: LONG, run: 'musette sync' }
+  expect(formatCondition(condition, state, AT)).toEqual({ event, at: AT, data })
 })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WEBHOOK_EVENTS, webhooksSettings } from '../../../src/features/webhooks/settings.ts'
 import { readTop } from '../../container/dockerfile.ts'
 import { readSettings } from '../../kit/config.ts'
+import { readWords } from '../../kit/table.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
@@ -15,17 +16,9 @@ const HOME = {
   secret: SECRET,
 }
 
-const FIRST_EVENTS = [
-  ...[
-    'activity.new',
-    'breakthrough',
-    'history.mirrored',
-    'history.recalculated',
-    'upload.refused',
-    'login.lost',
-  ],
-  ...['mirror.stale', 'mirror.recovered', 'mirror.restored', 'backup.failed', 'backup.recovered'],
-]
+const FIRST_EVENTS =
+  readWords(`activity.new breakthrough history.mirrored history.recalculated upload.refused login.lost
+  mirror.stale mirror.recovered mirror.restored backup.failed backup.recovered`)
 
 describe('the file of the webhooks', () => {
   let folder: TempDir
@@ -59,15 +52,10 @@ describe('the file of the webhooks', () => {
     }
     const { config, problems } = await read([HOME, phone])
     expect(problems).toEqual([])
-    expect(webhooksSettings.of(config)?.webhooks).toEqual([
-      { ...HOME, secret: Buffer.alloc(32, 7), events: FIRST_EVENTS },
-      { ...phone, events: ['login.lost'] },
-    ])
-    expect(webhooksSettings.of(config)?.isReadableByOthers).toBe(false)
-  })
-
-  it('is reported when others may read it', async () => {
-    expect(webhooksSettings.of((await read([HOME], 0o644)).config)?.isReadableByOthers).toBe(true)
+    const webhooks = [{ ...HOME, secret: Buffer.alloc(32, 7), events: FIRST_EVENTS }, phone]
+    expect(webhooksSettings.of(config)).toMatchObject({ webhooks, isReadableByOthers: false })
+    const readable = (await read([HOME], 0o644)).config
+    expect(webhooksSettings.of(readable)?.isReadableByOthers).toBe(true)
   })
 
   it('is refused with all its faults, without its values', async () => {
@@ -107,20 +95,12 @@ describe('the file of the webhooks', () => {
   })
 })
 
-describe('each event', () => {
-  it('stands in the table of docs/monitoring.md, which names no other', () => {
-    const [, section = ''] =
-      /\| event \| is sent \|\n([\s\S]*?)\n\n/.exec(readTop('docs/monitoring.md')) ?? []
-    const named = [...section.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, names = '']) =>
-      [...names.matchAll(/`([\w.]+)`/g)].map(([, name]) => name),
-    )
-    expect(named).toEqual(WEBHOOK_EVENTS)
-  })
-
-  it('is received by a test', () => {
-    const tests = readdirSync('test/features/webhooks')
-      .filter((name) => !name.startsWith('webhooks-file'))
-      .map((name) => readFileSync(`test/features/webhooks/${name}`, 'utf8'))
-    expect(WEBHOOK_EVENTS.filter((event) => !tests.some((text) => text.includes(`'${event}'`)))).toEqual([])
-  })
+it('each event is in the table of docs/monitoring.md, which names no other, and is received by a test', () => {
+  const [, section = ''] = /\| event \| is sent \|\n([\s\S]*?)\n\n/.exec(readTop('docs/monitoring.md')) ?? []
+  const rows = section.match(/^\| (`.+?) \|/gm) ?? []
+  expect(rows.flatMap((row) => row.match(/[\w.]+(?=`)/g) ?? [])).toEqual(WEBHOOK_EVENTS)
+  const tests = readdirSync('test/features/webhooks')
+    .filter((name) => !name.startsWith('webhooks-file'))
+    .map((name) => readFileSync(`test/features/webhooks/${name}`, 'utf8'))
+  expect(WEBHOOK_EVENTS.filter((event) => !tests.some((text) => text.includes(`'${event}'`)))).toEqual([])
 })
