@@ -12,17 +12,11 @@ import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { dropAssistantLogins } from '../mcp/guarded/rig.ts'
-import { COMMANDS } from './commands.ts'
+import { readCommands } from './commands.ts'
 
 const log = makeSilentLog()
 const LOGINS = ['sql', 'reader', 'reader of one account', 'assistant', 'assistant of one account'] as const
-const TABLE = COMMANDS.trim()
-  .split('\n')
-  .map((line) => {
-    const [tag = '', statement = '', results = ''] = line.split('|')
-    const got = results.split(' ')
-    return { tag, statement, got: LOGINS.map((_, place) => got[Math.min(place, got.length - 1)]) }
-  })
+const TABLE = readCommands()
 
 /** What the program of the server names in the same form, in messages and in its list of rights. */
 const NO_TAGS =
@@ -56,11 +50,9 @@ async function openSession(name: string, account?: string) {
 
 beforeAll(async () => {
   database = await openTestDatabase()
-  for (const name of ['mine', 'other'])
-    await queryOnce(
-      database.url,
-      `insert into training.accounts (name, base_url, needs_login) values ('${name}', 'http://127.0.0.1:9', false)`,
-    )
+  const accounts = `insert into training.accounts (name, base_url, needs_login)
+    select name, 'http://127.0.0.1:9', false from unnest(array['mine', 'other']) name`
+  await queryOnce(database.url, accounts)
   runs.sql = async (statement) => {
     const queries = await openQueries({ connectionString: database.url, write: false })
     try {

@@ -5,7 +5,7 @@
  * Postgres answers `ok` with a warning, and does nothing, where a login has no right to ANALYZE, VACUUM, GRANT or REVOKE, and a login that
  * owns nothing has nothing to DROP OWNED or REASSIGN OWNED.
  */
-export const COMMANDS = `
+const COMMANDS = `
 ALTER ACCESS METHOD|
 ALTER AGGREGATE|alter aggregate pg_catalog.sum(int) rename to x|25006 42501 42501 25006
 ALTER CAST|
@@ -199,3 +199,13 @@ UNLISTEN|unlisten *|ok
 UPDATE|update training.accounts set name = name|25006 42501 42501 25006
 VACUUM|vacuum training.accounts|25001 ok ok 25001
 `
+
+/** Reads the table; `got` has what comes of a statement for each of the five. */
+export function readCommands() {
+  const lines = COMMANDS.trim().split('\n')
+  return lines.map((line) => {
+    const [tag = '', statement = '', results = ''] = line.split('|')
+    const got = results.split(' ')
+    return { tag, statement, got: [0, 1, 2, 3, 4].map((place) => got[Math.min(place, got.length - 1)]) }
+  })
+}

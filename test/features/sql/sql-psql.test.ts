@@ -5,10 +5,11 @@ import { collectResults, openQueries, type Queries } from '../../../src/features
 import { csvPrinter } from '../../../src/features/sql/sql-formats.ts'
 import { tableOf } from '../../docs/cookbook/answer.ts'
 import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
+import { whole } from '../../kit/sampling.ts'
 
 const SEED = 20_250_701
-const SELECTS = 2_500
-const TABLES = 300
+const SELECTS = whole ? 2_500 : 800
+const TABLES = whole ? 300 : 150
 const END = '-- end of the answer --'
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0
@@ -110,70 +111,44 @@ const anyText: Texts = fc
   )
   .map((text) => wellFormed(text.replaceAll('\0', '')))
 
-const double: Texts = fc.oneof(
-  fc.double({ noNaN: true }).map(String),
-  fc.constantFrom('NaN', 'Infinity', '-Infinity', '-0', '1e-7', '1e20', '0.1'),
-)
-const real: Texts = fc.oneof(
-  fc.float({ noNaN: true }).map(String),
-  fc.constantFrom('NaN', 'Infinity', '-Infinity', '-0', '1e-7', '16777217'),
-)
-const numeric: Texts = fc.oneof(
-  joined('.', int(90), fc.stringMatching(/^[0-9]{1,25}$/)),
-  fc.constantFrom('NaN', 'Infinity', '-Infinity', '0.000', '1e-30', '-0.10'),
-)
-const date: Texts = fc.oneof(
-  joined(
-    '-',
-    fc.integer({ min: 1, max: 9999 }).map((y) => String(y).padStart(4, '0')),
-    two(12, 1),
-    two(28, 1),
-  ),
-  fc.constantFrom('infinity', '-infinity', '0044-03-15 BC', '294000-01-01', '2024-02-29'),
-)
+const or = (some: Texts, ...odd: string[]): Texts => fc.oneof(some, fc.constantFrom(...odd))
+const NO_NUMBERS = ['NaN', 'Infinity', '-Infinity']
+const day: Texts = joined('-', fc.integer({ min: 1_000, max: 9_999 }).map(String), two(12, 1), two(28, 1))
 const time: Texts = joined(':', two(23), two(59), joined('.', two(59), fc.stringMatching(/^[0-9]{1,6}$/)))
-const timestamp: Texts = fc.oneof(
-  joined(
-    ' ',
-    date.filter((text) => /^\d{4}-\d\d-\d\d$/.test(text)),
-    time,
-  ),
-  fc.constantFrom('infinity', '-infinity'),
-)
 const json: Texts = fc
   .json({ maxDepth: 2 })
   .map((text) => text.replaceAll('\\u0000', '').replaceAll(/\\ud[89a-f]../gi, ''))
   .filter(isJson)
 const words: Texts = fc.stringMatching(/^[a-z]{1,5}( [a-z]{1,5}){0,3}$/)
-const bytes: Texts = fc.uint8Array({ maxLength: 9 }).map((some) => `\\x${Buffer.from(some).toString('hex')}`)
 
 const SCALARS: Readonly<Record<string, Texts>> = {
   smallint: int(16),
   integer: int(32),
   bigint: int(64),
-  numeric,
+  numeric: or(
+    joined('.', int(90), fc.stringMatching(/^[0-9]{1,25}$/)),
+    ...NO_NUMBERS,
+    '0.000',
+    '1e-30',
+    '-0.10',
+  ),
   'numeric(12,3)': fc.integer().map((n) => String(n / 1000)),
-  real,
-  'double precision': double,
+  real: or(fc.float({ noNaN: true }).map(String), ...NO_NUMBERS, '-0', '1e-7', '16777217'),
+  'double precision': or(fc.double({ noNaN: true }).map(String), ...NO_NUMBERS, '-0', '1e-7', '1e20', '0.1'),
   boolean: fc.constantFrom('t', 'f'),
   text: anyText,
   'varchar(20)': anyText.map((text) => [...text].slice(0, 20).join('')),
   'char(5)': words.map((text) => text.slice(0, 5)),
   name: words,
-  bytea: bytes,
-  date,
+  bytea: fc.uint8Array({ maxLength: 9 }).map((some) => `\\x${Buffer.from(some).toString('hex')}`),
+  date: or(day, 'infinity', '-infinity', '0044-03-15 BC', '294000-01-01', '0007-02-03', '2024-02-29'),
   time,
   timetz: joined('', time, fc.constantFrom('+00', '-03:30', '+05:45')),
-  timestamp,
-  timestamptz: joined('', timestamp, fc.constantFrom('', 'Z')).map((text) =>
-    text.replace('infinityZ', 'infinity'),
-  ),
-  interval: joined(
-    ' ',
-    int(12).map((n) => `${n} months`),
-    int(12).map((n) => `${n} days`),
-    int(40).map((n) => `${n} microseconds`),
-  ),
+  timestamp: or(joined(' ', day, time), 'infinity', '-infinity'),
+  timestamptz: or(joined('', joined(' ', day, time), fc.constantFrom('', 'Z')), 'infinity', '-infinity'),
+  interval: fc
+    .tuple(int(12), int(12), int(40))
+    .map(([m, d, us]) => `${m} months ${d} days ${us} microseconds`),
   uuid: fc.uuid(),
   json,
   jsonb: json,
@@ -183,15 +158,10 @@ const SCALARS: Readonly<Record<string, Texts>> = {
   ),
   point: joined(',', int(20), int(20)),
   money: int(40),
-  oid: fc.nat().map(String),
   'bit(5)': fc.stringMatching(/^[01]{5}$/),
   tsvector: words,
-  int4range: fc
-    .tuple(fc.integer(), fc.integer())
-    .map((pair) => `[${pair.sort((a, b) => a - b).join(',')}]`)
-    .filter((text) => !text.includes('2147483647')),
+  int4range: fc.tuple(fc.nat(999), fc.integer({ min: 999, max: 2_000 })).map((pair) => `[${pair}]`),
   int4multirange: fc.constantFrom('{}', '{[1,3),[5,9)}'),
-  pg_lsn: fc.constantFrom('0/0', '16/B374D848'),
 }
 
 /** A select with a few columns and rows of any type, NULLs, arrays, and names that are odd or come twice. */
@@ -214,12 +184,10 @@ const narrowSelect: fc.Arbitrary<string> = fc
     fc.constantFrom('text', 'integer', 'numeric', 'double precision', 'date', 'boolean'),
     fc.integer({ min: 1, max: 4 }),
   )
-  .chain(([type, count]) =>
-    fc.tuple(
-      fc.constant(type),
-      fc.array(type === 'text' ? plainText : textsOf(type), { minLength: count, maxLength: count }),
-    ),
-  )
+  .chain(([type, count]) => {
+    const some = type === 'text' ? plainText : textsOf(type)
+    return fc.tuple(fc.constant(type), fc.array(some, { minLength: count, maxLength: count }))
+  })
   .map(([type, values]) => {
     const rows = values.map((value) => `(${castOf(value, type)})`)
     return `select x, 'end' as "end" from (values ${rows.join(', ')}) v (x)`

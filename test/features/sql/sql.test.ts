@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readInput } from '../../../src/program/frame/prompt.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { distPath, type Running, startNode } from '../../kit/processes.ts'
+import { distPath, startNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
@@ -15,6 +15,8 @@ const STOPPED = 'musette: stopped; the statement was cancelled\n'
 const MANY = 'select i, repeat(md5(i::text), 6) as sums from generate_series(1, 130000) as i'
 /** A small heap is swept often, and a dozen processes start slowly on a busy machine. */
 const MANY_MS = 180_000
+const ADD = 'add --write if that is meant'
+const CODE = '("$@"; echo "code $?" >&2)'
 const SMALL_HEAP = '--max-old-space-size=48'
 
 let database: TestDatabase
@@ -34,10 +36,7 @@ const sql = (args: readonly string[], more: Record<string, string> = {}) =>
 const print = async (...args: string[]) => (await sql(args)).stdout
 
 /** Runs a command of a shell in which "$@" is `musette sql` with a small heap and these arguments. */
-async function inShell(
-  command: string,
-  args: readonly string[],
-): Promise<{ stdout: string; stderr: string }> {
+async function inShell(command: string, args: readonly string[]) {
   const words = ['-c', command, 'sh', process.execPath, SMALL_HEAP, main, 'sql', ...args]
   return promisify(execFile)('sh', words, { env: { PATH: process.env.PATH, ...env() } })
 }
@@ -49,75 +48,60 @@ const running = () =>
       and datname = current_database() and query like '%begun%'`,
   )
 
-/** Waits until the server runs what a test has started, sends the signal, and returns how the process ended. */
-async function stop(started: Running, signal: NodeJS.Signals) {
-  try {
-    await eventually(async () => (await running()).length === 1)
-    return await started.kill(signal)
-  } finally {
-    await started.kill('SIGKILL')
-  }
-}
-
 describe('musette sql', () => {
-  it('shows every column, also those of one name', async () => {
+  it('shows every column, also those of one name, and JSON without loss: values that JavaScript would round are strings', async () => {
     const query = "select 187 as max, 160 as max, 0 as min, 'x' as max_2"
     expect(await print(query)).toBe('max  max  min  max_2\n───  ───  ───  ─────\n187  160    0  x\n(1 row)\n')
     expect(await print('--csv', query)).toBe('max,max,min,max_2\n187,160,0,x\n')
     expect(await print('--json', query)).toBe('[{"max":187,"max_3":160,"min":0,"max_2":"x"}]\n')
-  })
-
-  it('writes JSON without loss: values that JavaScript would round are strings', async () => {
-    const query = `select 12345678901234567890 as n, 9007199254740993 as b, 'NaN'::float8 as f, 0.1::float4 as r, true as t,
-      null as z, '{"a":  1.00}'::json as j, array[1,2] as list, chr(155) as c`
-    expect(await print('--json', query)).toBe(
+    const odd = `select 12345678901234567890 as n, 9007199254740993 as b, 'NaN'::float8 as f, 0.1::float4 as r, true as t,
+      null as z, '{"a":  1.00}'::json as j, array[1,2] as list, chr(155) as c; select 1 as a where false; set work_mem = 64`
+    expect(await print('--json', odd)).toBe(
       '[{"n":"12345678901234567890","b":"9007199254740993","f":"NaN","r":0.1,"t":true,"z":null,"j":{"a":  1.00},' +
-        '"list":"{1,2}","c":"\\u009b"}]\n',
+        '"list":"{1,2}","c":"\\u009b"}]\n[]\n[]\n',
     )
-    expect(await print('--json', 'select 1 as a where false; set work_mem = 64; select 2 as b')).toBe(
-      '[]\n[]\n[{"b":2}]\n',
-    )
+    expect(await sql(['--json', '--csv', 'select 1'])).toMatchObject({ code: 2, stdout: '' })
+    const copy = 'copy (values (1, null), (2, null)) to stdout'
+    expect(await print(copy)).toBe('1\t\\N\n2\t\\N\n')
+    expect(await sql(['--json', copy])).toMatchObject({ code: 2, stdout: '' })
   })
 
   it.each([
-    ['a table', [], 'tail -n 1', '(130000 rows)\n'],
-    ['JSON', ['--json'], 'tail -c 3', '}]\n'],
-    ['CSV', ['--csv'], 'wc -l', '130001\n'],
+    ['prints any number of rows in little memory as a table', '"$@" | tail -n 1', [], '(130000 rows)\n', ''],
+    ['… as JSON', '"$@" | tail -c 3', ['--json'], '}]\n', ''],
+    ['… as CSV', '"$@" | wc -l', ['--csv'], '130001\n', ''],
+    ['ends quietly when its reader stops', `${CODE} | head -n 1`, ['--csv'], 'i,sums\n', 'code 0\n'],
   ])(
-    'prints any number of rows in little memory: %s',
-    async (_, options, filter, end) => {
-      expect(await inShell(`"$@" | ${filter}`, [...options, MANY])).toEqual({ stdout: end, stderr: '' })
+    '%s',
+    async (_, command, options, stdout, stderr) => {
+      expect(await inShell(command, [...options, MANY])).toEqual({ stdout, stderr })
     },
     MANY_MS,
   )
 
-  it('ends quietly when its reader stops', async () => {
-    const { stdout, stderr } = await inShell('("$@"; echo "code $?" >&2) | head -n 1', ['--csv', MANY])
-    expect({ stdout, stderr }).toEqual({ stdout: 'i,sums\n', stderr: 'code 0\n' })
+  it('cancels the statement at the server on a signal', async () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const started = startNode([main, 'sql', 'select pg_sleep(600) as begun'], { env: env() })
+      onTestFinished(async () => void (await started.kill('SIGKILL')))
+      await eventually(async () => (await running()).length === 1)
+      expect(await started.kill(signal)).toMatchObject({ code: 130, stdout: '', stderr: STOPPED })
+      expect(await running()).toEqual([])
+    }
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('cancels the statement at the server on %s', async (signal) => {
-    const started = startNode([main, 'sql', 'select pg_sleep(600) as begun'], { env: env() })
-    expect(await stop(started, signal)).toMatchObject({ code: 130, stdout: '', stderr: STOPPED })
-    expect(await running()).toEqual([])
-  })
-
-  it('stops at once when its reader goes away', async () => {
+  it('stops at once while its reader reads nothing', async () => {
     const query = "select generate_series(1, 100000000), repeat('x', 1000) as begun"
     const child = spawn(process.execPath, [main, 'sql', query], {
       env: { PATH: process.env.PATH, ...env() },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
+    onTestFinished(() => void child.stdout.destroy())
+    onTestFinished(() => void child.kill('SIGKILL'))
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    try {
-      await eventually(async () => (await running()).length === 1)
-      child.kill('SIGINT')
-      expect(await ended).toBe(130)
-      expect(await running()).toEqual([])
-    } finally {
-      child.kill('SIGKILL')
-      child.stdout.destroy()
-    }
+    await eventually(async () => (await running()).length === 1)
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+    expect(await running()).toEqual([])
   })
 
   it('stops while it waits for a query', async () => {
@@ -127,40 +111,32 @@ describe('musette sql', () => {
     await expect(reading).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
   })
 
-  it(
-    'writes nothing without --write, whatever URL, session or statements',
-    async () => {
-      await queryOnce(database.url, 'create table if not exists public.kept (a int)')
-      const options = '-c default_transaction_read_only=off -c statement_timeout=77s'
-      const url = new URL(database.url)
-      url.searchParams.set('options', options)
-      const more = { DATABASE_URL: url.href }
-      for (const attempt of [
-        'insert into public.kept values (1)',
-        'set default_transaction_read_only = off; insert into public.kept values (1)',
-        'commit; begin read write; insert into public.kept values (1)',
-        'commit and chain; set transaction read write; insert into public.kept values (1)',
-        'rollback; set session characteristics as transaction read write; insert into public.kept values (1)',
-        'set transaction read write; insert into public.kept values (1)',
-        "do $$ begin execute 'set transaction read write'; insert into public.kept values (1); end $$",
-        "select set_config('transaction_read_only', 'off', false); insert into public.kept values (1)",
-        '/* ; */ select 1; insert into public.kept values (1)',
-      ]) {
-        const tried = await sql([attempt], more)
-        expect(tried.code, attempt).toBe(2)
-        expect(tried.stderr).toContain('add --write if that is meant')
-      }
-      expect(await queryOnce(database.url, 'select * from kept')).toEqual([])
-      expect(
-        (await sql(['--csv', 'show statement_timeout; show search_path; show timezone'], more)).stdout,
-      ).toBe('statement_timeout\n77s\nsearch_path\ntraining\nTimeZone\nUTC\n')
-      expect((await sql(['--write', 'insert into public.kept values (1), (2)'], more)).stdout).toBe(
-        'INSERT 0 2\n',
-      )
-      expect(await queryOnce(database.url, 'select count(*)::int as n from kept')).toEqual([{ n: 2 }])
-    },
-    MANY_MS,
-  )
+  it('writes nothing without --write, whatever URL, session or statements', async () => {
+    await queryOnce(database.url, 'create table if not exists public.kept (a int)')
+    const url = new URL(database.url)
+    url.searchParams.set('options', '-c default_transaction_read_only=off -c statement_timeout=77s')
+    const more = { DATABASE_URL: url.href }
+    const insert = 'insert into public.kept values (1)'
+    for (const attempt of [
+      insert,
+      `set default_transaction_read_only = off; ${insert}`,
+      `commit; begin read write; ${insert}`,
+      `commit and chain; set transaction read write; ${insert}`,
+      `rollback; set session characteristics as transaction read write; ${insert}`,
+      `set transaction read write; ${insert}`,
+      `do $$ begin execute 'set transaction read write'; ${insert}; end $$`,
+      `select set_config('transaction_read_only', 'off', false); ${insert}`,
+      `/* ; */ select 1; ${insert}`,
+    ]) {
+      const tried = await sql([attempt], more)
+      expect([attempt, tried.code, tried.stderr]).toEqual([attempt, 2, expect.stringContaining(ADD)])
+    }
+    expect(await queryOnce(database.url, 'select * from kept')).toEqual([])
+    const settings = await sql(['--csv', 'show statement_timeout; show search_path; show timezone'], more)
+    expect(settings.stdout).toBe('statement_timeout\n77s\nsearch_path\ntraining\nTimeZone\nUTC\n')
+    expect((await sql(['--write', `${insert}, (2)`], more)).stdout).toBe('INSERT 0 2\n')
+    expect(await queryOnce(database.url, 'select count(*)::int as n from kept')).toEqual([{ n: 2 }])
+  })
 
   it('shows the line of a mistake, a caret under it and the hint of Postgres, as psql does', async () => {
     const { code, stderr } = await sql(["select 1;\nselect 2,\n\t  nam, 'ü' from activities"])
@@ -174,25 +150,20 @@ describe('musette sql', () => {
         '',
       ].join('\n'),
     )
-    const long = await sql([
-      `select ${'1, '.repeat(50)}'世界', nam from activities where ${'true and '.repeat(20)} true`,
-    ])
+    const wide = `select ${'1, '.repeat(50)}'世界', nam from activities where ${'true and '.repeat(20)} true`
+    const long = await sql([wide])
     const [, line = '', caret = ''] = long.stderr.split('\n')
     expect(line).toMatch(/^LINE 1: \.\.\..*'世界', nam from .*\.\.\.$/)
     expect(caret.length).toBe(line.indexOf('nam') + 2 + 1)
-    const duplicate = await sql([
-      '--write',
-      "insert into training.accounts (name, base_url) select 'same', 'x' from generate_series(1, 2)",
-    ])
+    const twice =
+      "insert into training.accounts (name, base_url) select 'same', 'x' from generate_series(1, 2)"
+    const duplicate = await sql(['--write', twice])
     expect(duplicate.stderr).toMatch(/unique constraint.*\nDETAIL: {2}Key .* already exists/)
-  })
-
-  it('shows notices and warnings, with their hints, beside the answer', async () => {
-    const { stdout, stderr } = await sql([
-      "do $$ begin raise notice 'so %', 'far'; raise warning 'oh' using hint = 'look'; end $$; select 1 as one",
-    ])
-    expect(stderr).toBe('NOTICE:  so far\nWARNING:  oh\nHINT:  look\n')
-    expect(stdout).toContain('(1 row)')
+    const raise =
+      "do $$ begin raise notice 'so %', 'far'; raise warning 'oh' using hint = 'look'; end $$; select 1"
+    const noted = await sql([raise])
+    expect(noted).toMatchObject({ stderr: 'NOTICE:  so far\nWARNING:  oh\nHINT:  look\n', code: 0 })
+    expect(noted.stdout).toContain('(1 row)')
   })
 
   it('answers the commands of psql for tables and columns, and suggests a command for others', async () => {
@@ -205,47 +176,24 @@ describe('musette sql', () => {
       expect(described.stdout).toMatch(/^column,type,nullable,default,comment\nactivity_id,integer,not null,/)
     }
     const missing = await sql(['\\d nothing'])
-    expect([missing.code, missing.stderr]).toEqual([
-      2,
-      expect.stringContaining(`no table or view nothing here`),
-    ])
+    expect(missing).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no table or view nothing here'),
+    })
     const other = await sql(['--write', '\\copy x to y'])
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('psql "$(musette db-url)"')])
-    const inText = await sql(["select '\n\\d' as text"])
-    expect(inText.code).toBe(0)
-  })
-
-  it('prints the output of COPY, but not as JSON', async () => {
-    const copy = 'copy (values (1, null), (2, null)) to stdout'
-    expect(await print(copy)).toBe('1\t\\N\n2\t\\N\n')
-    expect(await sql(['--json', copy])).toMatchObject({ code: 2, stdout: '' })
-  })
-
-  it('accepts one format', async () => {
-    expect(await sql(['--json', '--csv', 'select 1'])).toMatchObject({ code: 2, stdout: '' })
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('psql "$(musette db-url)"') })
+    expect(await sql(["select '\n\\d' as text"])).toMatchObject({ code: 0 })
   })
 })
 
-describe('a name that holds signs for the terminal', () => {
-  const name = 'a\u001b[31m\u0007\r\u009bz'
-  const escaped = 'a\\x1B[31m\\x07\\r\\u009Bz'
-
-  it('is written as psql writes it, by every verb that prints a table', async () => {
-    await queryOnce(
-      database.url,
-      `insert into training.accounts (name, base_url) values ($1, 'http://127.0.0.1:9')`,
-      [name],
-    )
-    for (const args of [
-      ['accounts'],
-      ['status'],
-      ['sql', 'select name from training.accounts'],
-      ['sql', '-x', 'select name from training.accounts'],
-    ]) {
-      const { stdout } = await runVerb(args, { env: env() })
-      expect(stdout, args.join(' ')).toContain(escaped)
-      expect(stdout.includes('\u001b') || stdout.includes('\u009b') || stdout.includes('\r')).toBe(false)
-    }
-    expect(await print('select 1 as "\u001b[31m"')).toContain('\\x1B[31m\n')
-  })
+it('a name that holds signs for the terminal is written as psql writes it, by every verb that prints a table', async () => {
+  const insert = `insert into training.accounts (name, base_url) values ($1, 'http://127.0.0.1:9')`
+  await queryOnce(database.url, insert, ['a\u001b[31m\u0007\r\u009bz'])
+  const query = 'select name from training.accounts'
+  for (const args of [['accounts'], ['status'], ['sql', query], ['sql', '-x', query]]) {
+    const { stdout } = await runVerb(args, { env: env() })
+    expect(stdout, args.join(' ')).toContain('a\\x1B[31m\\x07\\r\\u009Bz')
+    expect(['\u001b', '\u009b', '\r'].filter((sign) => stdout.includes(sign))).toEqual([])
+  }
+  expect(await print('select 1 as "\u001b[31m"')).toContain('\\x1B[31m\n')
 })
