@@ -11,9 +11,11 @@ import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 
 const log = makeSilentLog()
 const run = promisify(execFile)
+const ONE = 'select 1 as one'
 let first: TempDir
 let folder: TempDir
 /** A new database takes seconds, and each test begins with one that nobody has used. */
@@ -50,37 +52,37 @@ describe('db-url', () => {
     const psql = await run('psql', [stdout.trim(), '--no-password', '-Atc', 'select current_user, version()'])
     expect(psql.stdout).toMatch(/^musette\|PostgreSQL 18/)
     // Neither the server nor its watchdog, nor who holds it, shows the password to other users.
-    const showing = (await listProcesses('')).filter((one) =>
-      `${one.args} ${one.environment}`.includes(password),
+    const processes = await listProcesses('')
+    expect(processes.filter(({ args, environment }) => `${args} ${environment}`.includes(password))).toEqual(
+      [],
     )
-    expect(showing).toEqual([])
     const whole = await dbUrl('--with-password')
     expect(whole.stdout.trim()).toBe(`postgres://musette:${password}@127.0.0.1:${port}/musette`)
-    expect(await queryOnce(whole.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
-
-    const refused = await runNode([distPath('main.js'), 'status'], {
-      env: { ...env(), DATABASE_URL: stdout.trim() },
-      timeoutMs: 20_000,
-    })
+    expect(await queryOnce(whole.stdout.trim(), ONE)).toEqual([{ one: 1 }])
+    const refused = await runVerb(['status'], { env: { ...env(), DATABASE_URL: stdout.trim() } })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('its URL has none') })
   })
 
-  it('starts one process only, however often and however closely it is run', async () => {
+  it('starts one process only, however closely it is run, a new one when that was killed, and says why the database does not start', async () => {
+    const holders = async () => (await listProcesses('db-hold')).map(({ pid }) => pid)
+    const end = async (signal: NodeJS.Signals) => {
+      for (const pid of await holders()) process.kill(pid, signal)
+    }
     const urls = await Promise.all([dbUrl(), dbUrl(), dbUrl()])
     expect(urls.map(({ code }) => code)).toEqual([0, 0, 0])
     expect(new Set(urls.map(({ stdout }) => stdout)).size).toBe(1)
-    await eventually(async () => (await listProcesses('db-hold')).length === 1)
-    const [holder] = await listProcesses('db-hold')
+    await eventually(async () => (await holders()).length === 1)
+    const first = await holders()
     expect(await dbUrl()).toMatchObject({ code: 0 })
-    expect(await listProcesses('db-hold')).toMatchObject([{ pid: holder?.pid }])
-  })
-
-  it('starts a new holder when the last one was killed', async () => {
-    const first = await dbUrl()
-    for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGKILL')
-    const second = await dbUrl()
-    expect(second.stdout).toBe(first.stdout)
-    expect(await listProcesses('db-hold')).toHaveLength(1)
+    expect(await holders()).toEqual(first)
+    await end('SIGKILL')
+    expect((await dbUrl()).stdout).toBe(urls[0]?.stdout)
+    expect(await holders()).toHaveLength(1)
+    await end('SIGTERM')
+    await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+    await rm(join(folder.path, 'postgres/PG_VERSION'))
+    const said = expect.stringContaining('move it away, then start again')
+    expect(await dbUrl()).toMatchObject({ code: 2, stderr: said })
   })
 
   it('and sql read the database of a newer musette with a warning, and change nothing', async () => {
@@ -93,23 +95,13 @@ describe('db-url', () => {
     const newer = 'this database was made by a newer musette, 9.8.7; install that version'
     const told = await dbUrl('--with-password')
     expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining(`musette: ${newer}\n`) })
-    expect(await queryOnce(told.stdout.trim(), 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await queryOnce(told.stdout.trim(), ONE)).toEqual([{ one: 1 }])
     const sql = (...args: string[]) => runNode([distPath('main.js'), 'sql', '--csv', ...args], { env: env() })
+    const warning = expect.stringContaining(`WARNING:  ${newer}\n`)
     const read = await sql('select count(*) from activities')
-    expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n' })
-    expect(read.stderr).toContain(`WARNING:  ${newer}\n`)
+    expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n', stderr: warning })
     const refused = await sql('--write', 'delete from drift')
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(newer) })
-  })
-
-  it('says why the database does not start', async () => {
-    await dbUrl()
-    for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
-    await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
-    await rm(join(folder.path, 'postgres/PG_VERSION'))
-    const { code, stderr } = await dbUrl()
-    expect(stderr).toContain('move it away, then start again')
-    expect(code).toBe(2)
   })
 })
 
@@ -117,15 +109,7 @@ describe('the process that holds the database', () => {
   const hold = (idleMs: number, signal = new AbortController().signal, report = () => {}) =>
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 
-  it('ends when no program but musette is connected', async () => {
-    const daemon = await openDatabase(config(), log)
-    await hold(40)
-    expect(await queryOnce(daemon.url, 'select 1 as one')).toEqual([{ one: 1 }])
-    await daemon.close()
-    expect(await listProcessesNaming(folder.path)).toEqual([])
-  })
-
-  it('stays while another program is connected', async () => {
+  it('stays while another program than musette is connected, and ends when none is', async () => {
     const daemon = await openDatabase(config(), log)
     let gone = false
     const asking = queryOnce(daemon.url, 'select pg_sleep(1)')
@@ -135,7 +119,9 @@ describe('the process that holds the database', () => {
     await asking
     expect(gone).toBe(false)
     await held
+    expect(await queryOnce(daemon.url, ONE)).toEqual([{ one: 1 }])
     await daemon.close()
+    expect(await listProcessesNaming(folder.path)).toEqual([])
   })
 
   it('ends when its folder is removed', async () => {

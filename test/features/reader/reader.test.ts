@@ -12,9 +12,6 @@ import { runVerb } from '../../kit/verbs.ts'
 import { type, typeVerb } from '../../program/doctor/rig.ts'
 import { openReaderLogin } from './reader-login.ts'
 
-const musette = (args: readonly string[], options: { env: Record<string, string>; input?: string }) =>
-  runVerb(args, options)
-
 describe('musette reader', () => {
   it('prints only the URL, once, for a database named by a file', async () => {
     const { name, url } = await openReaderLogin()
@@ -24,16 +21,14 @@ describe('musette reader', () => {
     await writeFile(file, `${url}\n`)
     const env = { DATABASE_URL_FILE: file }
     const password = randomBytes(16).toString('hex')
-    const made = await musette(['reader', name, '--password-stdin', '--statement-timeout', '2m'], {
-      env,
-      input: `${password}\n`,
-    })
+    const line = ['reader', name, '--password-stdin', '--statement-timeout', '2m']
+    const made = await runVerb(line, { env, input: `${password}\n` })
     expect(made.code).toBe(0)
     expect(`${made.stdout}${made.stderr}`.split(password)).toHaveLength(2)
     expect(made.stderr).toContain(`user ${name}, the password`)
     const settings = "select current_user as name, current_setting('statement_timeout') as timeout"
     expect(await queryOnce(made.stdout.trim(), settings)).toEqual([{ name, timeout: '2min' }])
-    const again = await musette(['reader', name], { env })
+    const again = await runVerb(['reader', name], { env })
     expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
   })
 
@@ -51,12 +46,12 @@ describe('musette reader', () => {
       await folder.close()
     })
     const env = { MUSETTE_DATA_DIR: folder.path }
-    const made = await musette(['reader'], { env })
+    const made = await runVerb(['reader'], { env })
     expect(made.code).toBe(0)
     const read = () =>
       queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities')
     expect(await read()).toEqual([{ name: 'analyst', n: 0 }])
-    const lost = await musette(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
+    const lost = await runVerb(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
     expect(lost.code).toBe(4)
     expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')
     expect(await typeVerb('musette db-url', made.stderr, { env })).toMatchObject({ code: 0 })
@@ -67,20 +62,10 @@ describe('musette reader', () => {
   it('refuses what it does not understand with exit code 2, and an unmigrated database with the command', async () => {
     const { name, url } = await openReaderLogin({ migrated: false })
     const env = { DATABASE_URL: url }
-    for (const args of [
-      ['Analyst'],
-      ['pg_x'],
-      ['a', 'b'],
-      ['--nix'],
-      [name, '--statement-timeout', 'soon'],
-    ]) {
-      expect(await musette(['reader', ...args], { env })).toMatchObject({ code: 2, stdout: '' })
-    }
-    const bare = await musette(['reader', name], { env })
-    expect(bare).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringContaining('the database is empty; run: musette login'),
-    })
+    const typed = [['Analyst'], ['pg_x'], ['a', 'b'], ['--nix'], [name, '--statement-timeout', 'soon']]
+    for (const args of typed)
+      expect(await runVerb(['reader', ...args], { env })).toMatchObject({ code: 2, stdout: '' })
+    const empty = expect.stringContaining('the database is empty; run: musette login')
+    expect(await runVerb(['reader', name], { env })).toMatchObject({ code: 3, stdout: '', stderr: empty })
   })
 })

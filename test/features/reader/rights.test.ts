@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import type { Tx } from '../../../src/core/store/store.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
+import { withClient } from '../../../src/kit/postgres-client.ts'
 import { upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
 import { openTestStore } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openReaderLogin } from './reader-login.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
@@ -32,40 +33,46 @@ async function relationsOf(url: string, schema: string): Promise<string[]> {
   return rows.map(({ name }) => String(name))
 }
 
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database?.close())
+/** A name for a login of the file's database. */
+const openLogin = () => openReaderLogin({ database: { url: database.url, close: async () => undefined } })
+
 describe('the login of an analyst', () => {
-  it('reads every table and view of training without its name, also later ones', async () => {
-    const { url, make } = await openReaderLogin()
-    const reader = await make()
+  it('reads every table and view of training without its name, also later ones and after a restored dump had lost the rights', async () => {
+    const { url, make } = await openLogin()
+    const client = await connect((await make()).url)
     await queryOnce(url, 'CREATE VIEW training.later AS SELECT 1 AS x')
-    const client = await connect(reader.url)
     const relations = await relationsOf(url, 'training')
     expect(relations).toEqual(expect.arrayContaining(['training.activities', 'training.later']))
-    for (const relation of relations) await client.query(`SELECT * FROM ${relation} LIMIT 1`)
-    await client.query('SELECT count(*) FROM samples')
-  })
-
-  it('can read again after a restored dump had lost the rights', async () => {
-    const { url, make } = await openReaderLogin()
+    const readAll = async () => {
+      for (const relation of relations) await client.query(`SELECT * FROM ${relation} LIMIT 1`)
+      await client.query('SELECT count(*) FROM samples')
+    }
+    await readAll()
     await queryOnce(url, 'DROP OWNED BY musette_reader')
-    const client = await connect((await make()).url)
-    await queryOnce(url, 'CREATE TABLE training.later (x int)')
-    await client.query('SELECT * FROM activities, later')
+    await expect(readAll()).rejects.toEqual(FORBIDDEN)
+    await make()
+    await readAll()
+    await queryOnce(url, 'CREATE TABLE training.latest (x int)')
+    await client.query('SELECT * FROM latest')
   })
 
   it('reads nothing of musette, of the queue or of the server', async () => {
-    const { url, make } = await openReaderLogin()
+    const { url, make } = await openLogin()
     await migrateQueueTables(url)
     const client = await connect((await make()).url)
-    const secret = [...(await relationsOf(url, 'musette')), ...(await relationsOf(url, 'bullmq'))]
-    expect(secret.some((name) => name.startsWith('musette.'))).toBe(true)
-    expect(secret.some((name) => name.startsWith('bullmq.'))).toBe(true)
-    for (const relation of [...secret, 'pg_authid']) {
+    const secret = [await relationsOf(url, 'musette'), await relationsOf(url, 'bullmq')]
+    for (const relations of secret) expect(relations).not.toEqual([])
+    for (const relation of [...secret.flat(), 'pg_authid'])
       await expect(client.query(`SELECT * FROM ${relation} LIMIT 1`), relation).rejects.toEqual(FORBIDDEN)
-    }
   })
 
   it('writes and creates nothing, even in a transaction that may write', async () => {
-    const { name, url, make } = await openReaderLogin()
+    const { name, url, make } = await openLogin()
     const reader = await make()
     const client = await connect(reader.url)
     for (const statement of [
@@ -79,68 +86,44 @@ describe('the login of an analyst', () => {
       'CREATE ROLE mine',
       `ALTER ROLE ${name} SUPERUSER`,
       'SET ROLE musette',
-    ]) {
+    ])
       await expect(client.query(statement), statement).rejects.toEqual(FORBIDDEN)
-    }
     // Before Postgres 15 every login could; then the login is made all the same, and the schema is told.
-    const [server] = await queryOnce(
-      url,
-      "select current_setting('server_version_num')::int >= 150000 as modern",
-    )
+    const modern = "select current_setting('server_version_num')::int >= 150000 as modern"
+    const [server] = await queryOnce(url, modern)
     expect(reader.writableSchemas).toEqual(server?.modern ? [] : ['public'])
     await queryOnce(url, 'GRANT CREATE ON SCHEMA public TO PUBLIC')
     expect((await make()).writableSchemas).toEqual(['public'])
   })
 
-  it('begins with read-only transactions and time limits', async () => {
-    const { make } = await openReaderLogin()
-    const settings = `select current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
-                      current_setting('statement_timeout') as timeout,
-                      current_setting('idle_in_transaction_session_timeout') as idle`
-    const limited = await make({ statementTimeoutMs: 90_000 })
-    expect(await queryOnce(limited.url, settings)).toEqual([
-      { reads: 'on', path: 'training', timeout: '90s', idle: '5min' },
-    ])
-    expect(await queryOnce((await make()).url, settings)).toMatchObject([{ timeout: '5min' }])
-  })
-
-  it('gets a new password when it is made again, which replaces the old one', async () => {
-    const { name, make } = await openReaderLogin()
-    const first = await make()
-    const second = await make()
-    expect(second.url).not.toBe(first.url)
-    expect(await queryOnce(second.url, 'select current_user as name')).toEqual([{ name }])
-    await expect(queryOnce(first.url, 'select 1')).rejects.toMatchObject({ code: '28P01' })
-  })
-
-  it('may have a password of any characters, and gets a URL that escapes them', async () => {
-    const { name, make } = await openReaderLogin()
-    const { url } = await make({ password: 'a/b@c:d%41?#[x]"\'\\' })
-    expect(await queryOnce(url, 'select current_user as name')).toEqual([{ name }])
-    await expect(make({ password: 'short' })).rejects.toMatchObject({ code: 'bad_reader_password' })
-    await expect(make({ password: 'längeres Passwort' })).rejects.toMatchObject({
-      code: 'bad_reader_password',
+  it('begins with read-only transactions and time limits, and gets a new password of any characters when it is made again', async () => {
+    const { name, make } = await openLogin()
+    const settings = `select current_user as name, current_setting('transaction_read_only') as reads, current_setting('search_path') as path,
+      current_setting('statement_timeout') as timeout, current_setting('idle_in_transaction_session_timeout') as idle`
+    const first = await make({ statementTimeoutMs: 90_000 })
+    const limits = { name, reads: 'on', path: 'training', timeout: '90s', idle: '5min' }
+    expect(await queryOnce(first.url, settings)).toEqual([limits])
+    const second = await make({ password: 'a/b@c:d%41?#[x]"\'\\' })
+    expect(await queryOnce(second.url, settings)).toEqual([{ ...limits, timeout: '5min' }])
+    await expect(withClient({ connectionString: first.url }, async () => {})).rejects.toMatchObject({
+      code: '28P01',
     })
+    for (const password of ['short', 'längeres Passwort'])
+      await expect(make({ password })).rejects.toMatchObject({ code: 'bad_reader_password' })
   })
 
   it('has a password that is in no statement, no log line and no table', async () => {
-    const { name, log, url, make } = await openReaderLogin()
+    const { name, log, url, make } = await openLogin()
     const password = randomBytes(24).toString('hex')
     const statements: string[] = []
     const { store } = await openTestStore()
+    const login = { name, password, statementTimeoutMs: undefined, wholeServer: false }
     await store.transaction(async (tx) => {
-      const client = {
-        query: (text: string, values?: unknown[]) => {
-          statements.push(text)
-          return tx.client.query(text, values)
-        },
+      const query = (text: string, values?: unknown[]) => {
+        statements.push(text)
+        return tx.client.query(text, values)
       }
-      await upsertReaderLogin({ ...tx, client } as unknown as Tx, {
-        name,
-        password,
-        statementTimeoutMs: undefined,
-        wholeServer: false,
-      })
+      await upsertReaderLogin({ ...tx, client: { query } } as unknown as Tx, login)
     })
     expect(statements.some((text) => text.includes('PASSWORD'))).toBe(true)
     expect(statements.join('\n')).not.toContain(password)
@@ -150,32 +133,22 @@ describe('the login of an analyst', () => {
     expect(kept?.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:/)
   })
 
-  it('does not use the name of a foreign role', async () => {
-    const { name, url, make } = await openReaderLogin()
-    await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'theirs'`)
-    await expect(make()).rejects.toMatchObject({
-      code: 'reader_name_taken',
-      message: expect.stringContaining(`GRANT musette_reader TO "${name}"`),
-    })
+  it('does not use the name of a foreign role, nor a user that may not make logins, and says what to type', async () => {
+    const { name, url, make } = await openLogin()
+    await queryOnce(
+      url,
+      `CREATE ROLE ${name} LOGIN PASSWORD 'theirs'; GRANT USAGE ON SCHEMA musette TO ${name};
+       GRANT SELECT ON ALL TABLES IN SCHEMA musette TO ${name}`,
+    )
+    onTestFinished(async () => void (await queryOnce(url, `DROP OWNED BY ${name}`)))
+    const grant = expect.stringContaining(`GRANT musette_reader TO "${name}"`)
+    await expect(make()).rejects.toMatchObject({ code: 'reader_name_taken', message: grant })
     const theirs = new URL(url)
     theirs.username = name
     theirs.password = 'theirs'
-    expect(await queryOnce(theirs.href, 'select 1 as one')).toEqual([{ one: 1 }])
-  })
-
-  it('is refused where the user may not make logins, with the command to type', async () => {
-    const { name, url } = await openReaderLogin()
-    await queryOnce(url, `CREATE ROLE ${name} LOGIN PASSWORD 'plain'`)
-    await queryOnce(url, `GRANT USAGE ON SCHEMA musette TO ${name}`)
-    await queryOnce(url, `GRANT SELECT ON ALL TABLES IN SCHEMA musette TO ${name}`)
-    onTestFinished(async () => void (await queryOnce(url, `DROP OWNED BY ${name}`)))
-    const plain = new URL(url)
-    plain.username = name
-    plain.password = 'plain'
-    const config = readConfig({ DATABASE_URL: plain.href })
-    await expect(upsertReader(config, makeSilentLog(), { name: `${name}_2` })).rejects.toMatchObject({
-      code: 'reader_forbidden',
-      message: expect.stringContaining('musette reader'),
-    })
+    const config = readConfig({ DATABASE_URL: theirs.href })
+    const made = upsertReader(config, makeSilentLog(), { name: `${name}_2` })
+    const command = expect.stringContaining('musette reader')
+    await expect(made).rejects.toMatchObject({ code: 'reader_forbidden', message: command })
   })
 })
