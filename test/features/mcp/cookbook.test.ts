@@ -1,19 +1,15 @@
-import { spawnSync } from 'node:child_process'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
 import { collectResults, openQueries } from '../../../src/features/sql/raw-query.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../../docs/mirrored-history.ts'
 import type { TestDatabase } from '../../kit/postgres.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
-import { callTool, connectClient, TRANSPORTS } from './rig.ts'
+import { callTool, connectClient } from './rig.ts'
 
 let database: TestDatabase
-let expected: Rows[]
 beforeAll(async () => {
   database = await openMirroredHistory()
-  expected = []
-  for (const { sql } of COOKBOOK) expected.push(await findExpected(sql))
 }, MIRRORING_MS)
 afterAll(async () => {
   if (database) await dropAssistantLogins(database.url)
@@ -46,101 +42,67 @@ const BACKWARDS: Record<string, string> = {
   training_info: 'observed_at desc',
 }
 
-type Rows = Array<Array<string | null>>
-const SEPARATORS = { field: '\u001f', row: '\u001e' }
-const NULL = '<null>'
-
-/** The answer of psql; where it is not installed, that of the driver in the same text form. */
-async function findExpected(sql: string): Promise<Rows> {
-  const psql = spawnSync(
-    'psql',
-    [
-      database.url.replace(/\?.*/, ''),
-      ...['-X', '-A', '-t', '-F', SEPARATORS.field, '-R', SEPARATORS.row, '-P', `null=${NULL}`],
-      '-c',
-      sql,
-    ],
-    { encoding: 'utf8', env: { ...process.env, PGTZ: 'UTC' } },
-  )
-  if (psql.error === undefined && psql.status === 0) {
-    const rows = psql.stdout.replace(/\n$/, '').split(SEPARATORS.row)
-    return rows.map((row) => row.split(SEPARATORS.field).map((text) => (text === NULL ? null : text)))
-  }
-  const queries = await openQueries({ connectionString: database.url, write: false })
-  try {
-    return ((await collectResults(queries, sql))[0]?.rows ?? []) as Rows
-  } finally {
-    await queries.close()
-  }
-}
-
 /** Numbers by value, texts as they are. */
 function comparable(value: unknown): unknown {
   if (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return Number(value)
-  if (value === 't' || value === 'f') return value === 't'
-  return value
+  return value === 't' || value === 'f' ? value === 't' : value
 }
 
-describe.each(TRANSPORTS)('over %s, each question of the cookbook', (transport) => {
-  it('is a prompt whose query has the answer of psql', async () => {
-    const client = await connectClient(transport, database.url)
+describe('each question of the cookbook', () => {
+  it('is a prompt whose query has the answer of musette sql', async () => {
+    const client = await connectClient('http', database.url)
+    const queries = await openQueries({ connectionString: database.url, write: false })
+    onTestFinished(() => queries.close())
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ title }) => title)).toEqual(COOKBOOK.map(({ question }) => question))
-    for (const [index, { name, sql, question }] of COOKBOOK.entries()) {
+    for (const { name, sql, question } of COOKBOOK) {
       const { messages } = await client.getPrompt({ name })
       expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining(sql) })
       const { data } = await callTool(client, 'run_query', { sql, max_rows: 1_000 })
-      const { rows, left_out: leftOut } = data as unknown as { rows: unknown[][]; left_out: string | null }
-      expect(leftOut, question).toBeNull()
-      expect(
-        rows.map((row) => row.map(comparable)),
-        question,
-      ).toEqual(expected[index]?.map((row) => row.map(comparable)))
+      const { rows, left_out } = data as unknown as { rows: unknown[][]; left_out: string | null }
+      const [expected] = await collectResults(queries, sql)
+      expect([rows.map((row) => row.map(comparable)), left_out], question).toEqual([
+        expected?.rows.map((row) => row.map(comparable)),
+        null,
+      ])
       expect(rows.length, question).toBeGreaterThan(0)
     }
   }, 120_000)
-})
 
-describe('each question of the cookbook', () => {
   it('has the same answer in any order of rows, also with equal rides, forms and files', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
+    onTestFinished(() => client.end())
     const answerAll = async () => {
       const answers: Record<string, unknown>[][] = []
       for (const { sql } of COOKBOOK) answers.push((await client.query(sql)).rows)
       return answers
     }
-    try {
-      await client.query('begin')
-      for (const [table, values] of TWINS) {
-        await client.query(
-          `insert into training.${table} overriding system value
-           select (jsonb_populate_record(o, ${values})).* from training.${table} o`,
-        )
-      }
+    await client.query('begin')
+    for (const [table, values] of TWINS)
       await client.query(
-        `insert into training.samples
-         select (jsonb_populate_record(o, jsonb_build_object('activity_id', o.activity_id + 100000, 'power', o.power + 9))).*
-         from training.samples o join training.activities a using (activity_id) where a.name in ('Long Saturday', 'Hill repeats')`,
+        `insert into training.${table} overriding system value
+         select (jsonb_populate_record(o, ${values})).* from training.${table} o`,
       )
-      // The pending checks of foreign keys would forbid to cluster.
-      await client.query('set constraints all immediate')
-      const answers = await answerAll()
-      for (const table of [...TWINS.map(([name]) => name), 'training_info']) {
-        await client.query(
-          `create index backwards on training.${table} (${BACKWARDS[table] ?? 'activity_id desc'})`,
-        )
-        await client.query(`cluster training.${table} using backwards; drop index training.backwards`)
-      }
-      await client.query(`select set_config(name, 'off', true) from pg_settings
-        where name in ('enable_indexscan', 'enable_indexonlyscan', 'enable_hashagg', 'enable_hashjoin', 'enable_incremental_sort')`)
-      const others = await answerAll()
-      for (const [index, { question }] of COOKBOOK.entries()) {
-        expect(answers[index], question).not.toEqual([])
-        expect(others[index], question).toEqual(answers[index])
-      }
-    } finally {
-      await client.end()
+    await client.query(
+      `insert into training.samples
+       select (jsonb_populate_record(o, jsonb_build_object('activity_id', o.activity_id + 100000, 'power', o.power + 9))).*
+       from training.samples o join training.activities a using (activity_id) where a.name in ('Long Saturday', 'Hill repeats')`,
+    )
+    // The pending checks of foreign keys would forbid to cluster.
+    await client.query('set constraints all immediate')
+    const answers = await answerAll()
+    for (const table of [...TWINS.map(([name]) => name), 'training_info']) {
+      const order = BACKWARDS[table] ?? 'activity_id desc'
+      await client.query(`create index backwards on training.${table} (${order})`)
+      await client.query(`cluster training.${table} using backwards; drop index training.backwards`)
+    }
+    await client.query(`select set_config(name, 'off', true) from pg_settings
+      where name in ('enable_indexscan', 'enable_indexonlyscan', 'enable_hashagg', 'enable_hashjoin', 'enable_incremental_sort')`)
+    const others = await answerAll()
+    for (const [index, { question }] of COOKBOOK.entries()) {
+      expect(answers[index], question).not.toEqual([])
+      expect(others[index], question).toEqual(answers[index])
     }
   }, 120_000)
 })

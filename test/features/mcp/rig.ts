@@ -9,7 +9,6 @@ import { distPath } from '../../kit/processes.ts'
 import { openBareWeb } from '../../program/web/rig.ts'
 
 export const TOKEN = 'a token for the tests of mcp'
-export const TRANSPORTS = ['stdio', 'http'] as const
 
 /** The answer of a tool as its client sees it. */
 export type Answered = { text: string; data: Record<string, never>; isError: boolean }
@@ -18,7 +17,7 @@ type Options = { account?: string; era?: 'legacy' | 'auto'; atEnd?: AtEnd }
 
 /** Connects a client of the SDK over a transport to a server that reads the database at `url`. */
 export async function connectClient(
-  transport: (typeof TRANSPORTS)[number],
+  transport: 'stdio' | 'http',
   url: string,
   options: Options = {},
 ): Promise<Client> {

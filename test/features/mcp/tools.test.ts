@@ -4,6 +4,7 @@ import { countTokens } from '../../../src/features/mcp/tools/tool.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openScene, type Scene } from '../../core/store/sql/scene.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { readTable } from '../../kit/table.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient, connectHttp, openMcpWeb } from './rig.ts'
 
@@ -54,21 +55,18 @@ function textsOf(value: unknown): string[] {
   )
 }
 
-describe('the descriptions', () => {
-  it('of all tools, prompts and resources have 2,000 tokens at most', async () => {
-    const { tools } = await client.listTools()
-    const { prompts } = await client.listPrompts()
-    const { resources } = await client.listResources()
-    expect(tools).toHaveLength(7)
-    for (const tool of tools) expect(tool.outputSchema, tool.name).toBeDefined()
-    const inputs = tools.map(({ outputSchema: _, ...tool }) => tool)
-    const texts = [...textsOf([inputs, prompts, resources]), client.getInstructions() ?? '']
-    expect(countTokens(texts.join('\n'))).toBeLessThanOrEqual(2_000)
-  })
+it('the descriptions of all tools, prompts and resources have 2,000 tokens at most', async () => {
+  const { tools } = await client.listTools()
+  const { prompts } = await client.listPrompts()
+  const { resources } = await client.listResources()
+  expect(tools.filter(({ outputSchema }) => outputSchema)).toHaveLength(7)
+  const inputs = tools.map(({ outputSchema: _, ...tool }) => tool)
+  const texts = [...textsOf([inputs, prompts, resources]), client.getInstructions() ?? '']
+  expect(countTokens(texts.join('\n'))).toBeLessThanOrEqual(2_000)
 })
 
 describe('the tools', () => {
-  it('describe the tables, and the meaning of a column', async () => {
+  it('describe the tables, the meaning of a column, today with units, and the data dictionary', async () => {
     const { data } = await callTool(client, 'what_is_here')
     expect(data.accounts).toMatchObject([
       { account: 'mine', first_day: '2025-06-01', last_day: '2025-06-02', activities: 2 },
@@ -76,31 +74,37 @@ describe('the tools', () => {
     ])
     expect(data.tables).toContainEqual(expect.objectContaining({ name: 'daily_load', kind: 'view' }))
     const table = await callTool(client, 'what_is_here', { table: 'power_curves' })
-    expect(table.data.tables).toMatchObject([
-      { columns: expect.arrayContaining([expect.objectContaining({ name: 'watts', type: 'real' })]) },
-    ])
+    const watts = expect.objectContaining({ name: 'watts', type: 'real' })
+    expect(table.data.tables).toMatchObject([{ columns: expect.arrayContaining([watts]) }])
     expect(table.text).toContain('Best mean power in any window of that length, W')
+    const today = { ftp_w: 251, weight_kg: 70.5, hie_kj: 20.9, freshness: 'Fresh', workout_name: 'Hills' }
+    const stated = await callTool(client, 'state_today', { account: 'mine' })
+    expect(stated.data.accounts).toMatchObject([{ account: 'mine', ...today }])
+    const { contents } = await client.readResource({ uri: 'musette://schema.md' })
+    const [{ text } = { text: '' }] = contents as Array<{ text: string }>
+    expect(text).toContain('## power_curves')
+    expect(text).toContain('FOREIGN KEY (activity_id) REFERENCES training.activities(activity_id)')
   })
 
   it('run one query, with the meaning of its columns', async () => {
-    const sql =
-      'select path, xss, started_at_local, 1.5::numeric as half, 12345678901234567890 as big from activities order by 1'
+    const big = '12345678901234567890'
+    const sql = `select path, xss, started_at_local, 1.5::numeric as half, ${big} as big from activities order by 1`
     const { data } = await callTool(client, 'run_query', { sql })
     expect(data.rows).toEqual([
-      ['first', 50, '2025-06-01 08:00:00', 1.5, '12345678901234567890'],
-      ['late', 90, '2025-06-02 23:30:00', 1.5, '12345678901234567890'],
-      ['theirs', 70, '2025-06-02 08:00:00', 1.5, '12345678901234567890'],
+      ['first', 50, '2025-06-01 08:00:00', 1.5, big],
+      ['late', 90, '2025-06-02 23:30:00', 1.5, big],
+      ['theirs', 70, '2025-06-02 08:00:00', 1.5, big],
     ])
-    expect((data.columns as unknown as Array<{ meaning: string | null }>)[1]?.meaning).toContain('oad score')
-    const wrong = await callTool(client, 'run_query', { sql: 'select nothing from activities' })
-    expect(wrong).toMatchObject({
-      isError: true,
-      text: expect.stringContaining('column "nothing" does not exist'),
-    })
-    const write = await callTool(client, 'run_query', { sql: 'delete from training.activities' })
-    expect(write.isError).toBe(true)
-    const secret = await callTool(client, 'run_query', { sql: 'select * from musette.credentials' })
-    expect(secret.text).toContain('permission denied')
+    expect(data.columns?.[1]).toMatchObject({ meaning: expect.stringContaining('oad score') })
+    for (const [wrong, sentence] of [
+      ['select nothing from activities', 'column "nothing" does not exist'],
+      ['delete from training.activities', 'read-only transaction'],
+      ['select * from musette.credentials', 'permission denied'],
+    ] as const)
+      expect(await callTool(client, 'run_query', { sql: wrong })).toMatchObject({
+        isError: true,
+        text: expect.stringContaining(sentence),
+      })
   })
 
   it('run a query in the time zone of the rider', async () => {
@@ -126,12 +130,6 @@ describe('the tools', () => {
     expect(await run(limited)).toEqual([[true, '2025-06-02 16:30:00-11']])
   })
 
-  it('describe today with units', async () => {
-    const { data } = await callTool(client, 'state_today', { account: 'mine' })
-    const today = { ftp_w: 251, weight_kg: 70.5, hie_kj: 20.9, freshness: 'Fresh', workout_name: 'Hills' }
-    expect(data.accounts).toMatchObject([{ account: 'mine', ...today }])
-  })
-
   it('find activities by the day of the activity, by words and by account', async () => {
     for (const [input, found] of [
       [{}, ['late', 'theirs', 'first']],
@@ -146,80 +144,47 @@ describe('the tools', () => {
   })
 
   it('describe one activity with its curve, the bests of a period, and changes', async () => {
-    const one = await callTool(client, 'get_activity', { activity: 'late' })
-    expect(one.data).toMatchObject({
-      activity: {
-        name: 'Evening',
-        started_at_local: '2025-06-02 23:30',
-        xss: 90,
-        description: 'Up the hill',
-      },
-      power_curve: [
-        { duration_s: 5, best_w: 800 },
-        { duration_s: 1200, best_w: 260 },
-      ],
-    })
-    expect(await callTool(client, 'get_activity', { activity: 'none' })).toMatchObject({ isError: true })
-    const bests = await callTool(client, 'power_bests', { from: '2025-06-02' })
-    expect(bests.data.bests).toMatchObject([
-      { duration_s: 5, best_w: 800, activity: 'late', day: '2025-06-02' },
+    const { data } = await callTool(client, 'get_activity', { activity: 'late' })
+    const said = {
+      name: 'Evening',
+      started_at_local: '2025-06-02 23:30',
+      xss: 90,
+      description: 'Up the hill',
+    }
+    const curve = [
+      { duration_s: 5, best_w: 800 },
       { duration_s: 1200, best_w: 260 },
-    ])
+    ]
+    expect(data).toMatchObject({ activity: said, power_curve: curve })
+    const bests = await callTool(client, 'power_bests', { from: '2025-06-02' })
+    const when = { activity: 'late', day: '2025-06-02' }
+    expect(bests.data.bests).toMatchObject(curve.map((best) => ({ ...best, ...when })))
     const changes = await callTool(client, 'recent_changes', { days: 1 })
     expect(changes.data).toMatchObject({ counts: expect.any(Array), changes: expect.any(Array) })
-  })
-
-  it('give the data dictionary as a resource', async () => {
-    const { contents } = await client.readResource({ uri: 'musette://schema.md' })
-    const [content] = contents as Array<{ text: string }>
-    expect(content?.text).toContain('## power_curves')
-    expect(content?.text).toContain('FOREIGN KEY (activity_id) REFERENCES training.activities(activity_id)')
   })
 })
 
 describe('a call that cannot match anything', () => {
-  const ACCOUNT = 'There is no account "nobody"; there are: mine, other.'
-  const CALLS: ReadonlyArray<[string, Input, string]> = [
-    ['state_today', { account: 'nobody' }, ACCOUNT],
-    ['find_activities', { account: 'nobody' }, ACCOUNT],
-    ['get_activity', { account: 'nobody', activity: 'late' }, ACCOUNT],
-    ['power_bests', { account: 'nobody' }, ACCOUNT],
-    ['recent_changes', { account: 'nobody' }, ACCOUNT],
-    [
-      'what_is_here',
-      { table: 'rides' },
-      'There is no table or view "rides"; there are: accounts, activities, ',
-    ],
-    [
-      'find_activities',
-      { from: '2025-06-02', to: '2025-06-01' },
-      'from 2025-06-02 is after to 2025-06-01; exchange them.',
-    ],
-    [
-      'power_bests',
-      { from: '2025-06-02', to: '2024-06-01' },
-      'from 2025-06-02 is after to 2024-06-01; exchange them.',
-    ],
-    [
-      'find_activities',
-      { offset: 3 },
-      'Offset 3 is beyond the end: fewer activities match. Ask with offset 0.',
-    ],
-    ['find_activities', { type: 'Cyclng' }, 'There is no type "Cyclng"; there are: Cycling.'],
-    ['power_bests', { durations_s: [5, 11, 13] }, 'There is no best over 11, 13 s; there are: 5, 1200.'],
-    ['recent_changes', { before: 999_999_999 }, 'There is no change 999999999; ask without before'],
-    [
-      'recent_changes',
-      { kind: 'activity.chnged' },
-      'There is no change of the kind "activity.chnged"; there are: activity.new',
-    ],
-  ]
+  const CALLS = readTable(`
+state_today | {"account":"nobody"} | There is no account "nobody"; there are: mine, other.
+find_activities | {"account":"nobody"} | There is no account "nobody"; there are: mine, other.
+get_activity | {"account":"nobody","activity":"late"} | There is no account "nobody"; there are: mine, other.
+power_bests | {"account":"nobody"} | There is no account "nobody"; there are: mine, other.
+recent_changes | {"account":"nobody"} | There is no account "nobody"; there are: mine, other.
+get_activity | {"activity":"none"} | There is no such activity; look for its key with find_activities.
+what_is_here | {"table":"rides"} | There is no table or view "rides"; there are: accounts, activities,
+find_activities | {"from":"2025-06-02","to":"2025-06-01"} | from 2025-06-02 is after to 2025-06-01; exchange them.
+power_bests | {"from":"2025-06-02","to":"2024-06-01"} | from 2025-06-02 is after to 2024-06-01; exchange them.
+find_activities | {"offset":3} | Offset 3 is beyond the end: fewer activities match. Ask with offset 0.
+find_activities | {"type":"Cyclng"} | There is no type "Cyclng"; there are: Cycling.
+power_bests | {"durations_s":[5,11,13]} | There is no best over 11, 13 s; there are: 5, 1200.
+recent_changes | {"before":999999999} | There is no change 999999999; ask without before
+recent_changes | {"kind":"activity.chnged"} | There is no change of the kind "activity.chnged"; there are: activity.new`)
 
   it('fails with a reason, never with an empty answer', async () => {
-    for (const [tool, input, sentence] of CALLS) {
-      const answer = await callTool(client, tool, input)
-      const of = `${tool} ${JSON.stringify(input)}`
-      expect([of, answer.isError, answer.text]).toEqual([of, true, expect.stringContaining(sentence)])
+    for (const [tool = '', input = '', sentence = ''] of CALLS) {
+      const { isError, text } = await callTool(client, tool, JSON.parse(input))
+      expect([tool, input, isError, text]).toEqual([tool, input, true, expect.stringContaining(sentence)])
     }
   })
 
@@ -234,50 +199,39 @@ describe('a call that cannot match anything', () => {
   })
 })
 
-describe('an answer', () => {
-  const QUERIES = [
-    'select * from generate_series(1, 100000) as n',
-    "select n, repeat('wörter 🚴 ', 50) as words from generate_series(1, 5000) as n",
-    "select repeat('x', 900000) as long",
-    "select repeat('x', 90000000) as longer",
-    `select ${Array.from({ length: 1_600 }, (_, index) => `${index} as column_number_${index}`).join(', ')}`,
-    'select json_agg(n) as numbers from generate_series(1, 200000) as n',
-  ]
-
-  it.each(QUERIES)('has at most 25,000 tokens, and suggests a better call: %.60s', async (sql) => {
-    const { text, data, isError } = await callTool(client, 'run_query', { sql, max_rows: 2_000 })
-    expect(countTokens(text) + countTokens(JSON.stringify(data))).toBeLessThanOrEqual(25_000)
-    if (isError) expect(text).toContain('The answer is too large. Ask for aggregates')
-    else if (data.left_out) expect(text).toContain('There is more than is shown here. ')
-    else expect(text).toContain('characters more)')
-  })
+it.each([
+  'select * from generate_series(1, 100000) as n',
+  "select n, repeat('wörter 🚴 ', 50) as words from generate_series(1, 5000) as n",
+  "select repeat('x', 900000) as long",
+  `select ${Array.from({ length: 1_600 }, (_, index) => `${index} as column_number_${index}`).join(', ')}`,
+  'select json_agg(n) as numbers from generate_series(1, 200000) as n',
+])('an answer has at most 25,000 tokens, and suggests a better call: query %#', async (sql) => {
+  const { text, data, isError } = await callTool(client, 'run_query', { sql, max_rows: 2_000 })
+  expect(countTokens(text) + countTokens(JSON.stringify(data))).toBeLessThanOrEqual(25_000)
+  if (isError) expect(text).toContain('The answer is too large. Ask for aggregates')
+  else if (data.left_out) expect(text).toContain('There is more than is shown here. ')
+  else expect(text).toContain('characters more)')
 })
 
-describe('a server that is limited to one account', () => {
-  it('shows nothing of the others', async () => {
-    const { url } = await openMcpWeb(scene.url)
-    const client = await connectHttp(url, { account: 'mine' })
-    const { data } = await callTool(client, 'find_activities')
-    expect(data.matching).toBe(2)
-    const here = await callTool(client, 'what_is_here')
-    expect(here.data.accounts).toMatchObject([{ account: 'mine' }])
-    for (const sql of [
-      'select account_id, name from training.accounts',
-      'select distinct account_id from training.activities',
-      'select distinct account_id from training.daily_load',
-      "select account_id from training.weekly_summary where set_config('row_security', 'off', false) is not null group by 1",
-    ]) {
-      const { data: found } = await callTool(client, 'run_query', { sql })
-      expect(found.row_count, sql).toBe(1)
-    }
-    const nobody = await connectHttp(url, { account: 'nobody' })
-    expect(await callTool(nobody, 'state_today')).toMatchObject({
-      isError: true,
-      text: expect.stringContaining('there is no account "nobody"'),
-    })
-    const all = await connectHttp(url)
-    expect((await callTool(all, 'find_activities')).data.matching).toBe(3)
-  })
+it('a server that is limited to one account shows nothing of the others', async () => {
+  const { url } = await openMcpWeb(scene.url)
+  const [limited, nobody, all] = await Promise.all(
+    ['mine', 'nobody', undefined].map((account) => connectHttp(url, account ? { account } : {})),
+  )
+  const matching = async (client = limited as Client) =>
+    (await callTool(client, 'find_activities')).data.matching
+  expect([await matching(), await matching(all)]).toEqual([2, 3])
+  const here = await callTool(limited as Client, 'what_is_here')
+  expect(here.data.accounts).toMatchObject([{ account: 'mine' }])
+  for (const sql of [
+    'select account_id, name from training.accounts',
+    'select distinct account_id from training.activities',
+    'select distinct account_id from training.daily_load',
+    "select account_id from training.weekly_summary where set_config('row_security', 'off', false) is not null group by 1",
+  ])
+    expect((await callTool(limited as Client, 'run_query', { sql })).data.row_count, sql).toBe(1)
+  const text = expect.stringContaining('there is no account "nobody"')
+  expect(await callTool(nobody as Client, 'state_today')).toMatchObject({ isError: true, text })
 })
 
 // These change the rows.

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -10,7 +11,7 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { ask } from '../../program/web/rig.ts'
 import { openReaderLogin } from '../reader/reader-login.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
-import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN, TRANSPORTS } from './rig.ts'
+import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN } from './rig.ts'
 
 let url: string
 let database: TestDatabase
@@ -23,18 +24,28 @@ afterAll(async () => {
   await database?.close()
 })
 
-const countActive = async () =>
-  (
-    await queryOnce(
-      url,
-      `select pid from pg_stat_activity where datname = current_database() and application_name = 'musette mcp' and state = 'active'`,
-    )
-  ).length
+const ACTIVE = `select pid from pg_stat_activity
+  where datname = current_database() and application_name = 'musette mcp' and state = 'active'`
+const countActive = async () => (await queryOnce(url, ACTIVE)).length
+const rowsOf = async (client: Client, sql: string) => (await callTool(client, 'run_query', { sql })).data.rows
 
-describe.each(TRANSPORTS)('over %s', (transport) => {
-  it.each(['legacy', 'auto'] as const)('a cancelled call cancels its query in Postgres (%s)', async (era) => {
-    const client = await connectClient(transport, url, { era })
-    await callTool(client, 'run_query', { sql: 'select 1' })
+describe.each([
+  ['stdio', 'auto'],
+  ['http', 'legacy'],
+  ['http', 'auto'],
+] as const)('over %s (%s)', (transport, era) => {
+  it('two clients are served at once, a cancelled call cancels its query, and a stopped Postgres gives a sentence until it is back', async () => {
+    const line = await openLine(url)
+    onTestFinished(() => line.close())
+    const connect = () => connectClient(transport, line.url, { era })
+    const clients = await Promise.all([connect(), connect()])
+    const [client] = clients
+    const asked = clients.flatMap((each, index) =>
+      [0, 1, 2, 3, 4].map((number) => rowsOf(each, `select ${index}, ${number}, pg_sleep(0.05)::text`)),
+    )
+    const expected = [0, 1].flatMap((index) => [0, 1, 2, 3, 4].map((number) => [[index, number, '']]))
+    expect(await Promise.all(asked)).toEqual(expected)
+
     const stop = new AbortController()
     const call = callTool(client, 'run_query', { sql: 'select pg_sleep(15)' }, stop.signal)
     call.catch(() => undefined)
@@ -43,72 +54,36 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     stop.abort()
     await expect(call).rejects.toThrow()
     await eventually(async () => (await countActive()) === 0, { timeoutMs: 10_000 })
-    expect((await callTool(client, 'run_query', { sql: 'select 2' })).data.rows).toEqual([[2]])
-  })
+    expect(await rowsOf(client, 'select 2')).toEqual([[2]])
 
-  it('a stopped Postgres gives a sentence, and a call works when it is back', async () => {
-    const line = await openLine(url)
-    onTestFinished(() => line.close())
-    const client = await connectClient(transport, line.url)
-    expect((await callTool(client, 'what_is_here')).isError).toBe(false)
     line.become('cut')
-    const down = await callTool(client, 'what_is_here')
-    expect(down).toMatchObject({
-      isError: true,
-      text: expect.stringContaining('the database cannot be reached'),
-    })
+    const text = expect.stringContaining('the database cannot be reached')
+    expect(await callTool(client, 'what_is_here')).toMatchObject({ isError: true, text })
     line.become('good')
-    expect((await callTool(client, 'what_is_here')).isError).toBe(false)
-  })
-
-  it('two clients are served at once', async () => {
-    const clients = await Promise.all([connectClient(transport, url), connectClient(transport, url)])
-    const answers = await Promise.all(
-      clients.flatMap((client, index) =>
-        Array.from({ length: 5 }, async (_, number) => {
-          const sql = `select ${index} as client, ${number} as number, pg_sleep(0.05)::text`
-          return (await callTool(client, 'run_query', { sql })).data.rows
-        }),
-      ),
-    )
-    expect(answers).toEqual(
-      [0, 1].flatMap((client) => [0, 1, 2, 3, 4].map((number) => [[client, number, '']])),
-    )
+    expect(await callTool(client, 'what_is_here')).toMatchObject({ isError: false })
   })
 })
 
-const INITIALIZE = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a test', version: '1' } },
+const request = (id: number, method: string, params: object) =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const INITIALIZE = request(1, 'initialize', {
+  ...{ protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a test', version: '1' } },
 })
 
 describe('musette mcp', () => {
-  const start = () => startNode([distPath('main.js'), 'mcp'], { env: { DATABASE_URL: url }, typed: true })
-
   it('writes nothing but messages to standard output, and ends with its input', async () => {
-    const running = start()
+    const options = { env: { DATABASE_URL: url } }
+    const running = startNode([distPath('main.js'), 'mcp'], { ...options, typed: true })
     running.type(INITIALIZE)
     await running.waitForLine(/"protocolVersion"/)
     running.type('this is no message')
     running.type(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }))
-    running.type(
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id: 2,
-        method: 'tools/call',
-        params: { name: 'what_is_here', arguments: {} },
-      }),
-    )
+    running.type(request(2, 'tools/call', { name: 'what_is_here', arguments: {} }))
     await running.waitForLine(/"id":2/)
     const { code, stdout } = await running.kill('SIGTERM')
     expect(code).toBe(0)
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' })
-    const atEnd = await runNode([distPath('main.js'), 'mcp'], {
-      env: { DATABASE_URL: url },
-      input: `${INITIALIZE}\n`,
-    })
+    const atEnd = await runNode([distPath('main.js'), 'mcp'], { ...options, input: `${INITIALIZE}\n` })
     expect(atEnd.code).toBe(0)
   })
 
@@ -124,26 +99,22 @@ describe('musette mcp', () => {
 })
 
 describe('musette mcp reads as a login that may only read', () => {
-  const currentUser = async (options: Parameters<typeof connectStdio>[0]) => {
-    const client = await connectStdio(options)
-    return (await callTool(client, 'run_query', { sql: 'select current_user::text' })).data.rows
-  }
+  const currentUser = async (options: Parameters<typeof connectStdio>[0]) =>
+    rowsOf(await connectStdio(options), 'select current_user::text')
 
   it('that MUSETTE_READER_URL names', async () => {
     const login = await openReaderLogin()
     const reader = await login.make()
-    expect(await currentUser({ DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url })).toEqual([
-      [login.name],
-    ])
+    const env = { DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url }
+    expect(await currentUser(env)).toEqual([[login.name]])
   })
 
   it('that it makes in the embedded Postgres', async () => {
     const folder = await openTempDir('mcp-embedded')
     onTestFinished(() => folder.close())
     const env = { MUSETTE_DATA_DIR: folder.path }
-    expect(await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })).toMatchObject({
-      code: 0,
-    })
+    const migrated = await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })
+    expect(migrated).toMatchObject({ code: 0 })
     expect(await currentUser(env)).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
   })
 })
@@ -154,57 +125,39 @@ describe('/mcp', () => {
     ask(`${address}/mcp`, { method: 'POST', headers: { ...headers, ...more }, body })
   const authorization = `Bearer ${TOKEN}`
 
+  const EVIL = { origin: 'https://evil.example' }
+
   it('requires the token, and checks the origin of a page', async () => {
     const { url: address } = await openMcpWeb(url)
-    expect(await post(address)).toMatchObject({ status: 403 })
-    expect(await post(address, { authorization: 'Bearer wrong' })).toMatchObject({ status: 401 })
-    expect(await post(address, { authorization })).toMatchObject({ status: 200 })
-    const foreign = { authorization, origin: 'https://evil.example' }
-    expect(await post(address, foreign)).toMatchObject({ status: 403 })
+    const large = request(1, 'x', { text: 'x'.repeat(300_000) })
+    for (const [status, more, body] of [
+      [403, {}],
+      [401, { authorization: 'Bearer wrong' }],
+      [200, { authorization }],
+      [403, { authorization, ...EVIL }],
+      [413, { authorization }, large],
+      [400, { authorization }, '{'],
+      [415, { authorization, 'content-type': 'text/plain' }],
+    ] as const)
+      expect([more, (await post(address, more, body)).status]).toEqual([more, status])
     expect(await ask(`${address}/mcp`, { headers: { authorization } })).toMatchObject({ status: 405 })
   })
 
   it('without a token answers local programs, and no page of another site', async () => {
     const { url: address } = await openMcpWeb(url, { token: undefined })
     expect(await post(address)).toMatchObject({ status: 200 })
-    expect(await post(address, { origin: 'https://evil.example' })).toMatchObject({ status: 403 })
-    expect(await post(address, { 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 403 })
-    expect(await post(address, { host: 'evil.example' })).toMatchObject({ status: 403 })
+    for (const foreign of [EVIL, { 'sec-fetch-site': 'cross-site' }, { host: 'evil.example' }])
+      expect(await post(address, foreign)).toMatchObject({ status: 403 })
     expect(await ask(`${address}/login`, { method: 'POST', headers })).not.toMatchObject({ status: 200 })
-  })
-
-  it('refuses a body that is too large or not JSON', async () => {
-    const { url: address } = await openMcpWeb(url)
-    const large = JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'x',
-      params: { text: 'x'.repeat(300_000) },
-    })
-    expect(await post(address, { authorization }, large)).toMatchObject({ status: 413 })
-    expect(await post(address, { authorization }, '{')).toMatchObject({ status: 400 })
-    expect(await post(address, { authorization, 'content-type': 'text/plain' })).toMatchObject({
-      status: 415,
-    })
   })
 
   it('keeps no session: a client continues after a restart of the daemon', async () => {
     const first = await openMcpWeb(url)
-    const client = await connectHttp(first.url)
-    await callTool(client, 'run_query', { sql: 'select 1' })
+    await rowsOf(await connectHttp(first.url), 'select 1')
     const second = await openMcpWeb(url)
-    const call = {
-      jsonrpc: '2.0',
-      id: 7,
-      method: 'tools/call',
-      params: { name: 'run_query', arguments: { sql: 'select 3' } },
-    }
-    const answer = await post(
-      second.url,
-      { authorization, 'mcp-session-id': 'of the first one', 'mcp-protocol-version': '2025-06-18' },
-      JSON.stringify(call),
-    )
-    expect(answer.status).toBe(200)
-    expect(answer.body).toContain('[[3]]')
+    const call = request(7, 'tools/call', { name: 'run_query', arguments: { sql: 'select 3' } })
+    const session = { 'mcp-session-id': 'of the first one', 'mcp-protocol-version': '2025-06-18' }
+    const answer = await post(second.url, { authorization, ...session }, call)
+    expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('[[3]]') })
   })
 })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
+import { withClient } from '../../../src/kit/postgres-client.ts'
 import { mirrorHistory } from '../../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../../docs/mirrored-history.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -17,34 +17,24 @@ let database: TestDatabase
 beforeAll(async () => {
   database = await openMirroredHistory()
   const folder = await openTempDir('two-accounts')
-  try {
-    const place = { databaseUrl: database.url, dataDir: folder.path }
-    await mirrorHistory(makeSilentLog(), place, { account: 'partner', seed: 7, activities: 20 })
-  } finally {
-    await folder.close()
-  }
+  const place = { databaseUrl: database.url, dataDir: folder.path }
+  await mirrorHistory(makeSilentLog(), place, { account: 'partner', seed: 7, activities: 20 })
+  await folder.close()
 }, MIRRORING_MS)
 afterAll(async () => {
   if (database) await dropAssistantLogins(database.url)
   await database?.close()
 })
 
-type Rows = Record<string, unknown>[]
-
 /** Asks all of a mirror of both accounts, or of one that has only the account of that name. */
-async function askAll(questions: readonly string[], only?: string): Promise<Rows[]> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  try {
+const askAll = (questions: readonly string[], only?: string) =>
+  withClient({ connectionString: database.url }, async (client) => {
     await client.query('begin')
     if (only !== undefined) await client.query('delete from training.accounts where name <> $1', [only])
-    const answers: Rows[] = []
+    const answers: Record<string, unknown>[][] = []
     for (const sql of questions) answers.push((await client.query(sql)).rows)
     return answers
-  } finally {
-    await client.end()
-  }
-}
+  })
 
 const QUESTIONS = COOKBOOK.map(({ sql }) => sql)
 
@@ -72,6 +62,7 @@ describe('in a mirror of two accounts', () => {
       expect(new Set(rows.map((row) => row.account)), queries[index]).toEqual(new Set(ACCOUNTS))
     }
   })
+
   it('each answer of a tool names the account, and equals the answer for that account alone', async () => {
     const client = await connectClient('http', database.url)
     const { tools } = await client.listTools()
@@ -96,14 +87,10 @@ describe('in a mirror of two accounts', () => {
 
   it('the tool for one activity asks for the account when several have that activity', async () => {
     const client = await connectClient('http', database.url)
-    const unclear = await callTool(client, 'get_activity', { activity: 'june20250628' })
-    expect(unclear).toMatchObject({
-      isError: true,
-      text: 'The accounts default, partner have an activity of that key; name one as account.',
-    })
-    for (const account of ACCOUNTS) {
-      const { data } = await callTool(client, 'get_activity', { activity: 'june20250628', account })
-      expect(data.activity).toMatchObject({ account, name: 'Long Saturday' })
-    }
+    const text = 'The accounts default, partner have an activity of that key; name one as account.'
+    const ask = (more: object) => callTool(client, 'get_activity', { activity: 'june20250628', ...more })
+    expect(await ask({})).toMatchObject({ isError: true, text })
+    for (const account of ACCOUNTS)
+      expect((await ask({ account })).data.activity).toMatchObject({ account, name: 'Long Saturday' })
   })
 })

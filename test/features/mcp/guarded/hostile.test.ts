@@ -4,7 +4,7 @@ import type { GuardedReader } from '../../../../src/features/mcp/guarded-reader.
 import { openScene, type Scene } from '../../../core/store/sql/scene.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
-import { whole } from '../../../kit/sampling.ts'
+import { sample, whole } from '../../../kit/sampling.ts'
 import { dropAssistantLogins, openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 
@@ -127,54 +127,42 @@ async function runAll(reader: GuardedReader, statements: readonly string[]): Pro
 
 const KNOWN = [undefined, 'sql_rejected', 'query_timed_out']
 
-describe('thousands of hostile statements', () => {
-  it(
-    'write nothing, see no secret, and leave no lock, session or notification',
-    async () => {
-      const reader = openTestReader(scene.url, { timeoutMs: 1_000 })
-      await reader.read({ text: 'select 1' })
-      const before = await fingerprint()
-      const heard = await openListener()
-      const statements = generateHostile(STATEMENTS, SEED)
-      const outcomes = await runAll(reader, statements)
-      expect(outcomes, `HOSTILE_SEED=${SEED} repeats this`).toHaveLength(STATEMENTS)
-      expect(outcomes.filter(({ rows }) => rows.includes(SECRET) || rows.includes('SCRAM-SHA-256'))).toEqual(
-        [],
-      )
-      expect(outcomes.filter(({ code }) => !KNOWN.includes(code))).toEqual([])
-      // Some must pass, or the test would say nothing about what a statement can do.
-      expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(STATEMENTS / 30)
-      await expectNothingLeft()
-      expect(await fingerprint()).toEqual(before)
-      expect(heard()).toBe(0)
-    },
-    LIMIT_MS,
-  )
+describe('thousands of hostile statements', { timeout: LIMIT_MS }, () => {
+  it('write nothing, see no secret, and leave no lock, session or notification', async () => {
+    const reader = openTestReader(scene.url, { timeoutMs: 1_000 })
+    await reader.read({ text: 'select 1' })
+    const before = await fingerprint()
+    const heard = await openListener()
+    const outcomes = await runAll(reader, generateHostile(STATEMENTS, SEED))
+    expect(outcomes, `HOSTILE_SEED=${SEED} repeats this`).toHaveLength(STATEMENTS)
+    expect(outcomes.filter(({ rows }) => rows.includes(SECRET) || rows.includes('SCRAM-SHA-256'))).toEqual([])
+    expect(outcomes.filter(({ code }) => !KNOWN.includes(code))).toEqual([])
+    // Some must pass, or the test would say nothing about what a statement can do.
+    expect(outcomes.filter(({ code }) => code === undefined).length).toBeGreaterThan(STATEMENTS / 30)
+    await expectNothingLeft()
+    expect(await fingerprint()).toEqual(before)
+    expect(heard()).toBe(0)
+  })
 
-  it(
-    'see nothing of other accounts when limited to one, whatever they set',
-    async () => {
-      const reader = openTestReader(scene.url, { timeoutMs: 1_000, account: 'mine' })
-      const marks =
-        await scene.query(`update training.activities set name = 'OTHER-MARK', description = 'OTHER-MARK'
-        where account_id = (select account_id from training.accounts where name = 'other') returning activity_id`)
-      expect(marks).toHaveLength(1)
-      await reader.read({ text: 'select 1' })
-      const before = await fingerprint()
-      const relations = await scene.query(
-        `select relname from pg_class where relnamespace = 'training'::regnamespace and relkind in ('r', 'v')`,
-      )
-      const plain = relations.map(({ relname }) => `select t::text from training.${relname} t`)
-      const answers = await runAll(reader, [...plain, ...generateHostile(STATEMENTS / 10, SEED + 1)])
-      expect(
-        answers.filter(({ code, rows }) => code === undefined && rows.length > 10).length,
-      ).toBeGreaterThan(5)
-      for (const { rows, statement } of answers)
-        expect(rows.replaceAll(statement, ''), statement).not.toMatch(/OTHER-MARK|sealed-secret/)
-      expect(await fingerprint()).toEqual(before)
-    },
-    LIMIT_MS,
-  )
+  it('see nothing of other accounts when limited to one, whatever they set', async () => {
+    const reader = openTestReader(scene.url, { timeoutMs: 1_000, account: 'mine' })
+    const marks =
+      await scene.query(`update training.activities set name = 'OTHER-MARK', description = 'OTHER-MARK'
+      where account_id = (select account_id from training.accounts where name = 'other') returning activity_id`)
+    expect(marks).toHaveLength(1)
+    await reader.read({ text: 'select 1' })
+    const before = await fingerprint()
+    const relations = await scene.query(
+      `select relname from pg_class where relnamespace = 'training'::regnamespace and relkind in ('r', 'v')`,
+    )
+    const plain = relations.map(({ relname }) => `select t::text from training.${relname} t`)
+    const answers = await runAll(reader, [...plain, ...generateHostile(STATEMENTS / 10, SEED + 1)])
+    const passed = answers.filter(({ code, rows }) => code === undefined && rows.length > 10)
+    expect(passed.length).toBeGreaterThan(5)
+    for (const { rows, statement } of answers)
+      expect(rows.replaceAll(statement, ''), statement).not.toMatch(/OTHER-MARK|sealed-secret/)
+    expect(await fingerprint()).toEqual(before)
+  })
 })
 
 describe('a statement without an end', () => {
@@ -183,9 +171,9 @@ describe('a statement without an end', () => {
     reader = openTestReader(scene.url, { timeoutMs: 500 }, () => undefined)
   })
 
-  it.each(ENDLESS)('is stopped: %s', async (statement) => {
+  it.each(sample(ENDLESS, 6))('is stopped: %s', async (statement) => {
     const { code, rows } = await tell(reader, statement)
-    expect(['query_timed_out', 'sql_rejected', undefined]).toContain(code)
+    expect(KNOWN).toContain(code)
     if (code === undefined) expect(rows.length).toBeLessThan(1_500_000)
     await expectNothingLeft()
     expect((await tell(reader, 'select 1')).rows).toBe('[["1"]]')

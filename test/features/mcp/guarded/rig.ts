@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { makeGuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
 import { type AtEnd, quiet } from '../../../core/store/open.ts'
@@ -27,24 +28,16 @@ export function openTestReader(
 
 /** Drops the logins for assistants that read in the database at `url`; others belong to the tests beside this one. */
 export async function dropAssistantLogins(url: string): Promise<void> {
-  const roles = await queryOnce(
-    url,
-    `select distinct rolname from pg_roles r join pg_db_role_setting s on s.setrole = r.oid
-     where rolname = any ($1)`,
-    [await findAssistantNames(url)],
-  )
-  for (const { rolname } of roles) await queryOnce(url, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
-}
-
-async function findAssistantNames(url: string): Promise<string[]> {
-  const { createHash } = await import('node:crypto')
   const { pathname, username } = new URL(url)
   const place = createHash('sha256')
     .update(`${pathname.slice(1)} ${username}`)
     .digest('hex')
     .slice(0, 8)
-  const rows = await queryOnce(url, 'select rolname from pg_roles where starts_with(rolname, $1)', [
-    `musette_mcp_${place}`,
-  ])
-  return rows.map(({ rolname }) => String(rolname))
+  const roles = await queryOnce(
+    url,
+    `select distinct rolname from pg_roles r join pg_db_role_setting s on s.setrole = r.oid
+     where starts_with(rolname, $1)`,
+    [`musette_mcp_${place}`],
+  )
+  for (const { rolname } of roles) await queryOnce(url, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
 }

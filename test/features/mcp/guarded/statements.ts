@@ -1,164 +1,99 @@
 import fc from 'fast-check'
+import { readWords } from '../../../kit/table.ts'
+import { readCommands } from '../../sql/commands.ts'
 
 /** Marks that stand in secret rows of the database, or are made by code that must not run. */
 export const SECRET = 'sealed-secret-of-the-test'
 export const CHANNEL = 'hostile_channel'
 
-const TABLES = [
-  'training.activities',
-  'training.accounts',
-  'training.samples',
-  'training.changes',
-  'activities',
-]
-const SECRETS = [
-  'musette.credentials',
-  'musette.migrations',
-  'musette.locks',
-  'pg_authid',
-  'pg_shadow',
-  'pg_user_mapping',
-  'pg_largeobject',
-  'pg_statistic',
-  'pg_hba_file_rules',
-  'pg_file_settings',
-  'pg_subscription',
-]
+const TABLES = readWords('training.activities training.accounts training.samples training.changes activities')
+const SECRETS =
+  readWords(`musette.credentials musette.migrations musette.locks pg_authid pg_shadow pg_user_mapping
+  pg_largeobject pg_statistic pg_hba_file_rules pg_file_settings pg_subscription`)
 
+/** Each command of Postgres, and others that change, lock or tell something of a table T. */
 const WRITES = [
+  ...readCommands().flatMap(({ statement }) => statement || []),
   'insert into T select * from T',
   'update T set account_id = account_id',
   'delete from T',
   'truncate T cascade',
-  'merge into T as m using (select 1) as s on true when matched then delete',
   'drop table T cascade',
   'alter table T disable row level security',
-  'alter table T add column x int',
-  'alter table T owner to current_user',
   'create table training.mine as select * from T',
   'select * into public.mine from T',
-  'select * into temp mine from T',
-  'create temp table mine (x int)',
-  'create view training.mine as select * from T',
-  'create index on T (account_id)',
-  'create function training.f() returns int language sql as $f$ select 1 $f$',
   'create function pg_temp.f() returns int language sql as $f$ delete from training.activities returning 1 $f$',
-  'create schema mine',
-  'create role mine superuser login',
   "alter role current_user password 'x'",
-  'alter role current_user reset all',
   'alter role current_user set default_transaction_read_only = off',
   'create extension dblink',
-  'create extension file_fdw',
-  'create server s foreign data wrapper f',
-  'create publication p for all tables',
   'grant all on T to public',
-  'revoke all on T from public',
-  "comment on table T is 'x'",
-  "security label on table T is 'x'",
   'lock table T in access exclusive mode',
-  'lock table T in share mode',
   'select * from T for update',
-  'select * from T for key share',
-  'refresh materialized view T',
-  'vacuum T',
-  'analyze T',
-  'reindex table T',
-  'cluster T',
-  'checkpoint',
   "notify hostile_channel, 'x'",
-  'listen hostile_channel',
-  'create sequence training.s',
-  'create trigger t before insert on T execute function f()',
-  'create rule r as on select to T do instead nothing',
-  'create policy p on T using (true)',
-  'drop policy if exists everyone on T',
-  'copy T from stdin',
   "copy T from program 'id'",
   "copy T to program 'cat'",
-  "copy T to '/tmp/musette-hostile'",
   "copy (select 1) to '/tmp/musette-hostile'",
-  "load 'dblink'",
   'reset session authorization',
   'set session authorization postgres',
   'set role musette',
-  'reset role',
   'set session characteristics as transaction read write',
   'set transaction read write',
   'set default_transaction_read_only = off',
-  'commit',
   'commit and chain',
   'rollback and chain',
-  "prepare transaction 'x'",
-  'alter system set fsync = off',
-  'alter database postgres set search_path = x',
 ]
 
-const FUNCTIONS = [
-  'pg_advisory_lock(4711)',
-  'pg_advisory_lock_shared(4711)',
-  'pg_try_advisory_lock(4711)',
-  'pg_advisory_xact_lock(4711)',
-  'pg_try_advisory_xact_lock(47, 11)',
-  "pg_notify('hostile_channel', 'x')",
-  "set_config('transaction_read_only', 'off', true)",
-  "set_config('default_transaction_read_only', 'off', false)",
-  "set_config('statement_timeout', '0', false)",
-  "set_config('role', 'musette', false)",
-  "set_config('session_authorization', 'musette', false)",
-  "set_config('row_security', 'off', false)",
-  "set_config('search_path', 'musette', false)",
-  "set_config('log_statement', 'none', false)",
-  "set_config('temp_file_limit', '-1', false)",
-  "nextval('training.changes_change_id_seq')",
-  "nextval(pg_get_serial_sequence('training.accounts', 'account_id'))",
-  "setval('training.changes_change_id_seq', 1)",
-  'lo_create(4711)',
-  "lo_from_bytea(4711, 'x')",
-  "lo_import('/etc/passwd')",
-  "lo_export(4711, '/tmp/musette-hostile')",
-  "lo_put(4711, 0, 'x')",
-  'lo_unlink(4711)',
-  "pg_read_file('/etc/passwd')",
-  "pg_read_binary_file('postgresql.conf')",
-  "pg_ls_dir('.')",
-  "pg_stat_file('/etc/passwd')",
-  'pg_ls_logdir()',
-  'pg_sleep(0.01)',
-  'pg_terminate_backend(pid) from pg_stat_activity',
-  'pg_cancel_backend(pid) from pg_stat_activity',
-  'pg_reload_conf()',
-  'pg_rotate_logfile()',
-  'pg_switch_wal()',
-  "pg_create_restore_point('x')",
-  "pg_logical_emit_message(false, 'x', 'y')",
-  "pg_create_physical_replication_slot('x')",
-  "pg_create_logical_replication_slot('x', 'pgoutput')",
-  'pg_export_snapshot()',
-  'pg_current_xact_id()',
-  'txid_current()',
-  'pg_stat_reset()',
-  "pg_stat_reset_shared('bgwriter')",
-  'pg_promote()',
-  "pg_backup_start('x')",
-  "pg_import_system_collations('pg_catalog')",
-  "pg_replication_origin_create('x')",
-  "dblink('dbname=postgres', 'select 1')",
-  "dblink_exec('dbname=postgres', 'create table x ()')",
-  "query_to_xml('select * from musette.credentials', true, true, '')",
-  "query_to_xml('delete from training.activities', true, true, '')",
-  "table_to_xml('musette.credentials', true, true, '')",
-  "schema_to_xml('musette', true, true, '')",
-  "database_to_xml(true, true, '')",
-  "cursor_to_xml('c', 1, true, true, '')",
-  "ts_stat('delete from training.activities')",
-  "musette.record_change(1, 'x', 'y', '{}')",
-  "musette.differences('{}', '{}')",
-  "has_table_privilege('musette.credentials', 'select')",
-  "pg_get_viewdef('training.today')",
-  "current_setting('data_directory')",
-  'inet_server_addr()',
-]
+/** Functions that lock, tell, set, read files or run other statements. */
+const FUNCTIONS = `
+pg_advisory_lock(4711)
+pg_try_advisory_lock(4711)
+pg_advisory_xact_lock(4711)
+pg_notify('hostile_channel', 'x')
+set_config('transaction_read_only', 'off', true)
+set_config('default_transaction_read_only', 'off', false)
+set_config('statement_timeout', '0', false)
+set_config('role', 'musette', false)
+set_config('session_authorization', 'musette', false)
+set_config('row_security', 'off', false)
+set_config('search_path', 'musette', false)
+set_config('temp_file_limit', '-1', false)
+nextval('training.changes_change_id_seq')
+nextval(pg_get_serial_sequence('training.accounts', 'account_id'))
+setval('training.changes_change_id_seq', 1)
+lo_create(4711)
+lo_from_bytea(4711, 'x')
+lo_import('/etc/passwd')
+lo_export(4711, '/tmp/musette-hostile')
+lo_put(4711, 0, 'x')
+pg_read_file('/etc/passwd')
+pg_ls_dir('.')
+pg_sleep(0.01)
+pg_terminate_backend(pid) from pg_stat_activity
+pg_cancel_backend(pid) from pg_stat_activity
+pg_reload_conf()
+pg_create_restore_point('x')
+pg_logical_emit_message(false, 'x', 'y')
+pg_create_logical_replication_slot('x', 'pgoutput')
+pg_export_snapshot()
+pg_current_xact_id()
+pg_stat_reset()
+pg_promote()
+pg_backup_start('x')
+pg_import_system_collations('pg_catalog')
+dblink('dbname=postgres', 'select 1')
+dblink_exec('dbname=postgres', 'create table x ()')
+query_to_xml('select * from musette.credentials', true, true, '')
+query_to_xml('delete from training.activities', true, true, '')
+table_to_xml('musette.credentials', true, true, '')
+database_to_xml(true, true, '')
+ts_stat('delete from training.activities')
+musette.record_change(1, 'x', 'y', '{}')
+musette.differences('{}', '{}')
+has_table_privilege('musette.credentials', 'select')
+pg_get_viewdef('training.today')
+current_setting('data_directory')`
+  .trim()
+  .split('\n')
 
 const table = fc.constantFrom(...TABLES, ...SECRETS)
 const write = fc
