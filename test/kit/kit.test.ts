@@ -7,85 +7,58 @@ import { collectGarbage } from '../../src/core/service/transport.ts'
 import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { backoffMs, formatDuration, joinSignals, parseDuration, sleep } from '../../src/kit/time.ts'
+import { backoffMs, formatDuration, joinSignals, parseDay, parseDuration, sleep } from '../../src/kit/time.ts'
 
-describe('durations', () => {
-  it.each([
-    ['90s', 90_000],
-    ['15m', 900_000],
-    ['1h', 3_600_000],
-    ['1d', 86_400_000],
-    ['250ms', 250],
-    ['1.5h', 5_400_000],
-  ])('are read from %s', (text, ms) => expect(parseDuration(text)).toBe(ms))
+it.each<[text: string, ms?: number]>([
+  ['90s', 90_000],
+  ['1d', 86_400_000],
+  ['250ms', 250],
+  ['1.5h', 5_400_000],
+  ...['', '15', 'm', '-1h', '1 hour', '1e3s'].map((text): [string] => [text]),
+])('the duration %j is %s ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
-  it.each(['', '15', 'm', '-1h', '1 hour', '1e3s'])('are not read from %j', (text) =>
-    expect(parseDuration(text)).toBeUndefined(),
-  )
+it.each([
+  [400, '0.4 s'],
+  [725_000, '12 min 5 s'],
+  [3 * 86_400_000 + 4 * 3_600_000 + 59_000, '3 d 4 h'],
+])('%s ms are said as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
-  it('are formatted as a person says them', () => {
-    expect(formatDuration(400)).toBe('0.4 s')
-    expect(formatDuration(725_000)).toBe('12 min 5 s')
-    expect(formatDuration(3 * 86_400_000 + 4 * 3_600_000 + 59_000)).toBe('3 d 4 h')
-    expect(formatDuration(3_600_000)).toBe('1 h')
-  })
-})
+it.each<[text: string, day?: string]>([
+  ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+  ...['2024-02-31', '2023-02-29', '2024-13-01', '2024-00-10', '2024-1-1', '', 'soon'].map(
+    (text): [string] => [text],
+  ),
+])('the day %j that a person types is %s', (text, day) => expect(parseDay(text)?.toISOString()).toBe(day))
 
-describe('the growing pause', () => {
+it.each([
+  [0, [500, 1_500, 4_500, 30_000]],
+  [1, [1_000, 3_000, 9_000, 60_000]],
+  [0.123_456, [562, 1_685, 5_056, 33_704]],
+])('a growing pause is half to all of each step, in whole milliseconds, by a chance of %s', (chance, ms) => {
   const backoff = { firstMs: 1_000, maxMs: 60_000, factor: 3 }
-
-  it('is half to all of each growing step, up to the longest', () => {
-    expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => 0))).toEqual([
-      500, 1_500, 4_500, 30_000,
-    ])
-    expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => 1))).toEqual([
-      1_000, 3_000, 9_000, 60_000,
-    ])
-  })
-
-  it('is always whole milliseconds', () => {
-    expect(Number.isInteger(backoffMs(backoff, 2, () => 0.123_456))).toBe(true)
-  })
+  expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => chance))).toEqual(ms)
 })
 
-describe('the release stack', () => {
-  it('releases every step in reverse order, and keeps the first error', async () => {
-    const order: string[] = []
-    const heard: string[] = []
-    const stack = makeReleaseStack((step) => heard.push(step))
-    stack.defer('first', () => order.push('first'))
-    stack.defer('second', () => {
-      order.push('second')
-      throw new Error('second broke')
+it('the release stack releases every step in reverse order, and throws the first error once', async () => {
+  const [order, heard]: [string[], string[]] = [[], []]
+  const stack = makeReleaseStack((step) => heard.push(step))
+  stack.defer('first', () => order.push('first'))
+  for (const step of ['second', 'third'])
+    stack.defer(step, async () => {
+      order.push(step)
+      throw new Error(`${step} broke`)
     })
-    stack.defer('third', async () => {
-      order.push('third')
-      throw new Error('third broke')
-    })
-    await expect(stack.release()).rejects.toThrow('third broke')
-    expect(order).toEqual(['third', 'second', 'first'])
-    expect(heard).toEqual(['third', 'second'])
-    await expect(stack.release()).resolves.toBeUndefined()
-  })
+  await expect(stack.release()).rejects.toThrow('third broke')
+  expect({ order, heard }).toEqual({ order: ['third', 'second', 'first'], heard: ['third', 'second'] })
+  await expect(stack.release()).resolves.toBeUndefined()
 })
 
-describe('errors', () => {
-  it('of OpenSSL are described by their reason only', () => {
-    const line =
-      'write EPROTO 807CC3D4C67F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../x.c:350:'
-    expect(connectReason(new Error(line))).toBe('TLS failed (wrong version number)')
-  })
-
-  it('are one line without control characters, however long and odd they are', () => {
-    const line = errorLine(new Error(`a\nb\u0000c ${'x'.repeat(1_000)}`))
-    expect(line.startsWith('a b c ')).toBe(true)
-    expect(line).toHaveLength(500)
-  })
-
-  it('have a code, from any thrower', () => {
-    expect(errorCode(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe('ECONNRESET')
-    expect(errorCode(new Error('plain'))).toBe('unexpected')
-  })
+it('an error is one line without control characters, with the reason of OpenSSL and a code from any thrower', () => {
+  const line = 'write EPROTO 80:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../x.c:350:'
+  expect(connectReason(new Error(line))).toBe('TLS failed (wrong version number)')
+  expect(errorLine(new Error(`a\nb\u0000c ${'x'.repeat(1_000)}`))).toBe(`a b c ${'x'.repeat(493)}…`)
+  expect(errorCode(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe('ECONNRESET')
+  expect(errorCode(new Error('plain'))).toBe('unexpected')
 })
 
 describe('a joined signal', () => {
@@ -116,15 +89,13 @@ describe('a joined signal', () => {
   })
 })
 
-describe('sleep', () => {
-  it("ends with the signal's own reason", async () => {
-    const controller = new AbortController()
-    const reason = new Error('stop now')
-    const sleeping = sleep(60_000, controller.signal)
-    controller.abort(reason)
-    await expect(sleeping).rejects.toBe(reason)
-    expect(isAbort(reason, controller.signal)).toBe(true)
-  })
+it("a pause ends with the signal's own reason", async () => {
+  const controller = new AbortController()
+  const reason = new Error('stop now')
+  const sleeping = sleep(60_000, controller.signal)
+  controller.abort(reason)
+  await expect(sleeping).rejects.toBe(reason)
+  expect(isAbort(reason, controller.signal)).toBe(true)
 })
 
 describe('the lines of a stack', () => {

