@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { type Family, planOf } from './plan/arbitrary.ts'
-import type { Plan } from './plan/plan.ts'
+import { type Family, type Plan, planOf } from './plan/plan.ts'
 import { runPlan } from './plan/run.ts'
 import type { RunDatabase } from './world/database.ts'
 

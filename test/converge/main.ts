@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { migrate } from '../../src/core/store/migrate.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
@@ -6,7 +7,7 @@ import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { describeFinding, runSeed } from './campaign.ts'
-import { FAMILIES } from './plan/arbitrary.ts'
+import { FAMILIES } from './plan/plan.ts'
 import { openRunDatabase } from './world/database.ts'
 
 // Any number of convergence runs, and then, unless it is of one family, every case of the tests of which `npm test` tries a part:
@@ -21,21 +22,10 @@ const { values } = parseArgs({
   },
 })
 const families = values.family ? FAMILIES.filter((family) => family === values.family) : FAMILIES
-/** The test files that read `whole` of kit/sampling.ts. */
-const SAMPLED = [
-  ...[
-    'test/flows/upgrade/upgrade.test.ts',
-    'test/features/mcp/guarded/hostile.test.ts',
-    'test/features/backup/archive.test.ts',
-  ],
-  ...[
-    'test/flows/verbs-killed.test.ts',
-    'test/features/webhooks/kills.test.ts',
-    'test/removal/removal.test.ts',
-  ],
-  ...['test/flows/surroundings/surroundings.test.ts', 'test/features/dashboard/browser/every-page.test.ts'],
-  'test/container/build.test.ts',
-]
+/** The test files that try every case only in a whole run. */
+const SAMPLED = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .map((name) => `test/${name}`)
+  .filter((path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('/sampling.ts'))
 const release = makeReleaseStack()
 try {
   process.exitCode = await converge()

@@ -1,10 +1,10 @@
 import { openTestDatabase } from '../kit/postgres.ts'
 import { describeFinding, runSeed } from './campaign.ts'
-import type { Family } from './plan/arbitrary.ts'
+import type { Family } from './plan/plan.ts'
 import { openRunDatabase, type RunDatabase } from './world/database.ts'
 
-/** So many runs of each family take a quarter of a minute on two idle cores; `npm run converge` does any number. */
-export const RUNS = 6
+/** So many runs of each family, and those of MORE; `npm run converge` does any number. */
+export const RUNS = 3
 export const TIMEOUT_MS = 600_000
 /** Seeds above these, each of which finds what one wrong line does that the first ones do not find: see test/promises/breaks.txt. */
 const MORE: Readonly<Partial<Record<Family, number>>> = { changes: 13, faults: 15, crashes: 17 }

@@ -12,25 +12,14 @@ import type { Around } from '../world/process.ts'
 import { makeChange } from './change.ts'
 import type { Hold, Pass, Step } from './plan.ts'
 import type { Scene } from './scene.ts'
-import { makeTrouble } from './trouble.ts'
+import { isTrouble, makeTrouble } from './trouble.ts'
 
 /** Lets one step of a plan happen. */
 export async function takeStep(scene: Scene, step: Step): Promise<void> {
-  switch (step.do) {
-    case 'pass':
-      return takePass(scene, step)
-    case 'skew':
-      await makeTrouble(scene, step)
-      return step.side === 'service' ? showSkew(scene, step.minutes * MINUTE) : undefined
-    case 'break':
-    case 'fault':
-    case 'cap':
-    case 'expire':
-    case 'wait':
-      return makeTrouble(scene, step)
-    default:
-      return makeChange(scene, step)
-  }
+  if (step.do === 'pass') return takePass(scene, step)
+  if (!isTrouble(step)) return makeChange(scene, step)
+  await makeTrouble(scene, step)
+  if (step.do === 'skew' && step.side === 'service') await showSkew(scene, step.minutes * MINUTE)
 }
 
 /** One pass of the first worker, with what befalls it. An error of the kinds that are to be expected ends it, no more. */
@@ -109,13 +98,11 @@ async function passOfOther(scene: Scene, how: 'poll' | 'pass' | 'full'): Promise
   }
 }
 
+const EXPECTED = [
+  ...[TransientError, RateLimitedError, RejectedError, UnexpectedResponseError, CredentialsRejectedError],
+]
+
 function complain(scene: Scene, error: unknown): void {
-  const expected = [
-    TransientError,
-    RateLimitedError,
-    RejectedError,
-    UnexpectedResponseError,
-    CredentialsRejectedError,
-  ].some((kind) => error instanceof kind)
-  if (!expected) scene.complaints.push(`a pass ended with ${errorCode(error)}: ${errorLine(error)}`)
+  if (EXPECTED.some((kind) => error instanceof kind)) return
+  scene.complaints.push(`a pass ended with ${errorCode(error)}: ${errorLine(error)}`)
 }

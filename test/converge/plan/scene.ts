@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { Account } from '../../../src/core/store/account-rows.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { DAY, MINUTE } from '../../../src/kit/time.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -14,26 +13,10 @@ import type { Stage } from './change.ts'
 const HISTORY_MS = 5 * 365 * DAY
 
 /** Everything of one run: the service, the database, and two workers of the mirror that come and go. */
-export type Scene = Stage & {
-  database: RunDatabase
-  account: Account
-  /** errors on the way that the mirror has no word for */
-  complaints: string[]
-  /** a worker's process, started when it does not run */
-  worker(index: 0 | 1): Promise<MirrorProcess>
-  /** lets a worker's process go, as it is */
-  drop(index: 0 | 1): Promise<void>
-  /** starts a process that waits for answers as long as they take */
-  openPatient(): Promise<MirrorProcess>
-  /** the furthest that the service's clock was ahead since the mirror saw it go back */
-  skew: { highestMs: number }
-  /** how far the service's clock may be set back before the mirror has to see it, in ms */
-  lagMs: number
-  close(): Promise<void>
-}
+export type Scene = Awaited<ReturnType<typeof openScene>>
 
 /** Opens a run on an emptied database: a service with a rider who has done nothing, and an account signed in to it. */
-export async function openScene(database: RunDatabase, options: { lagMin: number }): Promise<Scene> {
+export async function openScene(database: RunDatabase, options: { lagMin: number }) {
   const release = makeReleaseStack()
   try {
     await database.reset()
@@ -69,23 +52,25 @@ export async function openScene(database: RunDatabase, options: { lagMin: number
     const openPatient = () => openProcess(ground, { impatient: false })
     const patient = await openPatient()
     const account = await patient.signIn().finally(() => patient.close())
-    const close = () => release.release()
-    const { lagMs } = ground
-    const skew = { highestMs: 0 }
-    return {
+    const stage: Stage = { service, clock, paths: [] }
+    const complaints: string[] = []
+    return Object.assign(stage, {
       database,
-      service,
-      clock,
-      skew,
-      lagMs,
-      paths: [],
       account,
-      complaints: [],
+      /** errors on the way that the mirror has no word for */
+      complaints,
+      /** a worker's process, started when it does not run */
       worker,
+      /** lets a worker's process go, as it is */
       drop,
+      /** starts a process that waits for answers as long as they take */
       openPatient,
-      close,
-    }
+      /** the furthest that the service's clock was ahead since the mirror saw it go back */
+      skew: { highestMs: 0 },
+      /** how far the service's clock may be set back before the mirror has to see it, in ms */
+      lagMs: ground.lagMs,
+      close: () => release.release(),
+    })
   } catch (error) {
     await release.release()
     throw error

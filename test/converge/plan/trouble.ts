@@ -1,6 +1,10 @@
 import { MINUTE } from '../../../src/kit/time.ts'
 import { pathOf, type Stage } from './change.ts'
-import type { FaultKind, FaultPlace, Trouble } from './plan.ts'
+import type { FaultKind, FaultPlace, Step, Trouble } from './plan.ts'
+
+/** Tells trouble from changes. */
+export const isTrouble = (step: Step): step is Trouble =>
+  ['break', 'fault', 'cap', 'expire', 'wait', 'skew'].includes(step.do)
 
 /** Makes trouble, at the service or with the clocks. */
 export async function makeTrouble(stage: Stage, trouble: Trouble): Promise<void> {
@@ -13,7 +17,8 @@ export async function makeTrouble(stage: Stage, trouble: Trouble): Promise<void>
     }
     case 'fault':
       return void (await steer('POST', 'faults', {
-        ...faultOf(trouble.kind, trouble.on),
+        ...PLACES[trouble.on],
+        ...(FAULTS[trouble.kind] ?? { kind: trouble.kind }),
         times: trouble.times,
       }))
     case 'cap':
@@ -44,28 +49,14 @@ const PLACES: Readonly<Record<FaultPlace, { method: string; path: string }>> = {
   token: { method: 'POST', path: '^/oauth/token$' },
 }
 
-function faultOf(kind: FaultKind, on: FaultPlace): Record<string, unknown> {
-  const at = PLACES[on]
-  switch (kind) {
-    case '500':
-    case '503':
-      return { ...at, kind: 'status', status: Number(kind) }
-    case '429':
-      return { ...at, kind: 'status', status: 429, retry_after: 90 }
-    case 'cut-json':
-      return { ...at, kind: 'status', status: 200, body: '{"success":true,"activities":[{"path":"activ' }
-    case 'hollow':
-      return { ...at, kind: 'status', status: 200, body: { success: true } }
-    case 'refused':
-      return { ...at, kind: 'status', status: 200, body: { success: false } }
-    case 'bad-entry':
-      return {
-        ...at,
-        kind: 'status',
-        status: 200,
-        body: { success: true, activities: [{ name: 'no path' }] },
-      }
-    default:
-      return { ...at, kind }
-  }
+const status = (status: number, more = {}) => ({ kind: 'status', status, ...more })
+/** What the sandbox is asked for; the other kinds have its own names. */
+const FAULTS: Readonly<Partial<Record<FaultKind, Record<string, unknown>>>> = {
+  500: status(500),
+  503: status(503),
+  429: status(429, { retry_after: 90 }),
+  'cut-json': status(200, { body: '{"success":true,"activities":[{"path":"activ' }),
+  hollow: status(200, { body: { success: true } }),
+  refused: status(200, { body: { success: false } }),
+  'bad-entry': status(200, { body: { success: true, activities: [{ name: 'no path' }] } }),
 }

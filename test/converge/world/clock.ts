@@ -1,25 +1,13 @@
-import { HOUR, type Sleep } from '../../../src/kit/time.ts'
+import { HOUR } from '../../../src/kit/time.ts'
 
 /** Time as a run turns it by hand: the true time, and the mirror's own clock beside it, which may be wrong. */
-export type HandClock = {
-  /** the true time, by which the service lives but for a skew of its own */
-  now(): Date
-  /** the mirror's clock; each look takes a millisecond, so that no two moments are the same */
-  own(): Date
-  advance(ms: number): void
-  /** how far the mirror's clock is ahead of the true time, in ms */
-  setOwnSkew(ms: number): void
-  /** moves the true time past every moment that any clock has shown, and `ms` on */
-  passAll(ms: number): void
-  /** a pause that takes no time but on these clocks */
-  sleep: Sleep
-}
+export type HandClock = ReturnType<typeof makeHandClock>
 
 /** Samples are awaited for seven days; a run keeps well inside them, or giving up would be right. */
 const LONGEST_RUN_MS = 72 * HOUR
 
 /** Makes clocks that show `start`, and stand still until they are turned. */
-export function makeHandClock(start: Date): HandClock {
+export function makeHandClock(start: Date) {
   let trueMs = start.getTime()
   let skewMs = 0
   let furthestMs = trueMs
@@ -28,20 +16,25 @@ export function makeHandClock(start: Date): HandClock {
     trueMs = Math.max(trueMs, Math.min(end, trueMs + ms))
   }
   return {
+    /** the true time, by which the service lives but for a skew of its own */
     now: () => new Date(trueMs),
+    /** the mirror's clock; each look takes a millisecond, so that no two moments are the same */
     own() {
       trueMs += 1
       furthestMs = Math.max(furthestMs, trueMs + skewMs)
       return new Date(trueMs + skewMs)
     },
     advance,
-    setOwnSkew(ms) {
+    /** how far the mirror's clock is ahead of the true time, in ms */
+    setOwnSkew(ms: number) {
       skewMs = ms
     },
-    passAll(ms) {
+    /** moves the true time past every moment that any clock has shown, and `ms` on */
+    passAll(ms: number) {
       trueMs = Math.max(trueMs, furthestMs) + ms
     },
-    async sleep(ms, signal) {
+    /** a pause that takes no time but on these clocks */
+    async sleep(ms: number, signal?: AbortSignal) {
       await new Promise((resolve) => setImmediate(resolve))
       signal?.throwIfAborted()
       advance(ms)

@@ -9,21 +9,12 @@ import { isStatement, makeMessageReader } from './messages.ts'
 type Cut = { at: number; how: 'unsent' | 'unanswered' | 'terminated' }
 
 /** A line between one process and Postgres that breaks at any statement. */
-export type Line = {
-  url: string
-  /** plans the next break; `onCut` hears of it as it happens */
-  plan(cut: Cut, onCut: () => void): void
-  /** takes a planned break back when it has not come, and waits for one under way */
-  unplan(): Promise<void>
-  /** breaks every connection and takes no new one */
-  die(): void
-  close(): Promise<void>
-}
+export type Line = Awaited<ReturnType<typeof openLine>>
 
 type Ends = { client: Socket; server: Socket; losesAnswer: boolean }
 
 /** Opens a line to the database of `url`; `terminate` ends every connection of the line at the server's side. */
-export async function openLine(url: string, terminate: () => Promise<void>): Promise<Line> {
+export async function openLine(url: string, terminate: () => Promise<void>) {
   const target = new URL(url)
   const ends = new Set<Ends>()
   let planned: { cut: Cut; onCut: () => void } | undefined
@@ -91,14 +82,17 @@ export async function openLine(url: string, terminate: () => Promise<void>): Pro
   own.port = String(await listen(server))
   return {
     url: own.href,
-    plan(cut, onCut) {
+    /** plans the next break; `onCut` hears of it as it happens */
+    plan(cut: Cut, onCut: () => void) {
       count = 0
       planned = { cut, onCut }
     },
+    /** takes a planned break back when it has not come, and waits for one under way */
     async unplan() {
       planned = undefined
       await terminating
     },
+    /** breaks every connection and takes no new one */
     die() {
       dead = true
       breakAll()

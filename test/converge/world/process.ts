@@ -10,7 +10,7 @@ import { makeTokenVault } from '../../../src/core/vault/vault.ts'
 import { SECOND } from '../../../src/kit/time.ts'
 import { IDENTITY } from '../../kit/identity.ts'
 import type { HandClock } from './clock.ts'
-import { type Line, openLine } from './line.ts'
+import { openLine } from './line.ts'
 
 /** Where a process lives: what outlasts it. */
 export type Ground = {
@@ -30,14 +30,7 @@ export type Ground = {
 export type Around = (when: 'before' | 'after', path: string | undefined) => Promise<void>
 
 /** One process of the mirror, with all it remembers, on a line to the database that can break. */
-export type MirrorProcess = {
-  line: Line
-  signIn(): Promise<Account>
-  pass(input: PassWish): Promise<void>
-  /** polls the list and fetches nothing, as the job does */
-  poll(account: Account): Promise<void>
-  close(): Promise<void>
-}
+export type MirrorProcess = Awaited<ReturnType<typeof openProcess>>
 
 type PassWish = {
   account: Account
@@ -54,9 +47,8 @@ export const RIDER = 'rider'
 const IMPATIENT_MS = SECOND / 4
 
 /** Starts a process. An impatient one gives an answer a quarter of a second, the others as long as they take. */
-export async function openProcess(ground: Ground, options: { impatient: boolean }): Promise<MirrorProcess> {
+export async function openProcess(ground: Ground, { impatient }: { impatient: boolean }) {
   const { clock, log, lagMs, historyStart, serviceUrl } = ground
-  const mirror = { historyStart, lagMs, keepRaw: true }
   const line = await openLine(ground.databaseUrl, ground.terminate)
   const store = openStore({ log }, { connectionString: line.url, maxConnections: 8 })
   const vacuum = makeSamplesVacuum({ store, log })
@@ -70,32 +62,26 @@ export async function openProcess(ground: Ground, options: { impatient: boolean 
       concurrency: 4,
       requestsPerMinute: 1_000_000,
       userAgent: 'converge',
-      ...(options.impatient && { timeouts: { totalMs: IMPATIENT_MS, tokenMs: IMPATIENT_MS } }),
+      ...(impatient && { timeouts: { totalMs: IMPATIENT_MS, tokenMs: IMPATIENT_MS } }),
     },
   )
+  const options = { historyStart, lagMs, keepRaw: true }
   const { listDefaultWorkouts } = service
-  const parts = {
-    store,
-    listDefaultWorkouts,
-    onWorkouts: [],
-    vacuum,
-    log,
-    now: clock.own,
-    options: mirror,
-  }
+  const parts = { store, listDefaultWorkouts, onWorkouts: [], vacuum, log, now: clock.own, options }
   const client = { baseUrl: serviceUrl, clientId: 'service_public', clientSecret: 'service_public' }
   return {
     line,
-    async signIn() {
+    async signIn(): Promise<Account> {
       const pair = await service.requestLogin(client, { type: 'password', username: RIDER, password: RIDER })
       const { baseUrl, clientId, clientSecret } = client
       return await vault.saveLogin({ name: 'default', baseUrl }, { clientId, clientSecret, pair })
     },
-    async poll(account) {
+    /** polls the list and fetches nothing, as the job does */
+    async poll(account: Account) {
       const serviceOf = (of: Account) => service.forAccount(of)
       await pollActivities({ ...parts, serviceOf }, { account })
     },
-    async pass({ around, ...wish }) {
+    async pass({ around, ...wish }: PassWish) {
       const within = async <T>(path: string | undefined, call: () => Promise<T>): Promise<T> => {
         await around?.('before', path)
         const answer = await call()
