@@ -2,16 +2,10 @@ import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
-export type HttpProxy = {
-  /** with a user and a password, which it requires */
-  url: string
-  /** the hosts and ports that tunnels were opened to */
-  tunnels: string[]
-  close(): Promise<void>
-}
+export type HttpProxy = Awaited<ReturnType<typeof openHttpProxy>>
 
 /** Opens an HTTP proxy that tunnels (CONNECT) to `target`, whatever host is named; without the right password it answers 407. */
-export async function openHttpProxy(target: string): Promise<HttpProxy> {
+export async function openHttpProxy(target: string) {
   const tunnels: string[] = []
   const sockets = new Set<Socket>()
   const authorization = `Basic ${Buffer.from('rider:proxy-secret').toString('base64')}`
@@ -29,7 +23,9 @@ export async function openHttpProxy(target: string): Promise<HttpProxy> {
   })
   const port = await listen(server)
   return {
+    /** with a user and a password, which it requires */
     url: `http://rider:proxy-secret@127.0.0.1:${port}`,
+    /** the hosts and ports that tunnels were opened to */
     tunnels,
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -2,18 +2,10 @@ import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
 /** A TCP proxy before Postgres that can be cut (it refuses connections) or made silent (it passes no more requests). */
-export type Line = {
-  url: string
-  become(state: 'good' | 'cut' | 'silent'): void
-  /** passes nothing on of the connections that are open, in either direction, and closes none; new ones work */
-  swallow(): void
-  /** leads new connections to the server of `url`; those that are open stay where they are */
-  moveTo(url: string): void
-  close(): Promise<void>
-}
+export type Line = Awaited<ReturnType<typeof openLine>>
 
 /** Opens a good line to the database of `url`, which passes the answers on in pieces of at most `most` bytes. */
-export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Promise<Line> {
+export async function openLine(url: string, most = Number.POSITIVE_INFINITY) {
   let target = new URL(url)
   const pairs = new Set<readonly [Socket, Socket]>()
   const swallowed = new Set<readonly [Socket, Socket]>()
@@ -52,15 +44,17 @@ export async function openLine(url: string, most = Number.POSITIVE_INFINITY): Pr
   own.port = String(await listen(server))
   return {
     url: own.href,
-    become(next) {
+    become(next: typeof state) {
       // Requests that came while it was silent are lost.
       if (next === 'cut' || state === 'silent') breakAll()
       state = next
     },
+    /** passes nothing on of the connections that are open, in either direction, and closes none; new ones work */
     swallow() {
       for (const pair of pairs) swallowed.add(pair)
     },
-    moveTo(next) {
+    /** leads new connections to the server of `url`; those that are open stay where they are */
+    moveTo(next: string) {
       target = new URL(next)
     },
     async close() {

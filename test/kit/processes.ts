@@ -15,18 +15,7 @@ export type ProcessOptions = {
 }
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
-export type Running = {
-  pid: number
-  stdout(): string
-  stderr(): string
-  /** resolves with the first line of either channel that matches, also one that has passed already */
-  waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>
-  /** writes a line to standard input, which must have been left open */
-  type(line: string): void
-  /** sends a signal and waits for the end */
-  kill(signal?: NodeJS.Signals): Promise<Finished>
-  finished: Promise<Finished>
-}
+export type Running = ReturnType<typeof watch>
 
 const OURS =
   /^(MUSETTE_|https?_proxy$|no_proxy$|HTTPS?_PROXY$|NO_PROXY$|DATABASE_URL|REDIS_URL|TEST_DATABASE_URL|NODE_OPTIONS$|VITEST|PG[A-Z]+$)/
@@ -83,7 +72,7 @@ export async function listProcessesNaming(text: string): Promise<string[]> {
   return found
 }
 
-function watch(child: ChildProcess): Running {
+function watch(child: ChildProcess) {
   const printed = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
   for (const channel of ['stdout', 'stderr'] as const) {
@@ -104,13 +93,16 @@ function watch(child: ChildProcess): Running {
     stdout: () => printed.stdout,
     stderr: () => printed.stderr,
     finished,
-    type: (line) => void child.stdin?.write(`${line}\n`),
-    kill(signal = 'SIGTERM') {
+    /** writes a line to standard input, which must have been left open */
+    type: (line: string) => void child.stdin?.write(`${line}\n`),
+    /** sends a signal and waits for the end */
+    kill(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal)
       return finished
     },
-    waitForLine(pattern, timeoutMs = 30_000) {
-      return new Promise((resolve, reject) => {
+    /** resolves with the first line of either channel that matches, also one that has passed already */
+    waitForLine(pattern: RegExp, timeoutMs = 30_000) {
+      return new Promise<string>((resolve, reject) => {
         const settle = (error: Error | undefined, line = '') => {
           clearTimeout(timer)
           waiting.delete(look)

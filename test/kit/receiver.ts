@@ -4,19 +4,12 @@ import { listen } from './listen.ts'
 /** A request as a receiver got it. */
 export type Received = { path: string; headers: IncomingMessage['headers']; text: string; at: number }
 
-export type Receiver = {
-  url: string
-  /** every request so far, those that were answered with an error, too */
-  received: Received[]
-  close(): Promise<void>
-}
+export type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
 export type Answering = (response: ServerResponse, received: Received) => void
 
 /** Opens a server on loopback that keeps what it gets; it answers 204 unless `answer` does otherwise. */
-export async function openReceiver(
-  answer: Answering = (response) => response.writeHead(204).end(),
-): Promise<Receiver> {
+export async function openReceiver(answer: Answering = (response) => response.writeHead(204).end()) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
     let text = ''
@@ -30,5 +23,6 @@ export async function openReceiver(
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
+  // Those that were answered with an error are received, too.
   return { url: `http://127.0.0.1:${port}`, received, close }
 }

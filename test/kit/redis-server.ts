@@ -2,28 +2,23 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { findFreePort } from './listen.ts'
 import { openTempDir } from './temp-dir.ts'
 
-export type RedisServer = {
-  url: string
-  /** ends it at once, as a power cut would */
-  kill(): Promise<void>
-  /** starts it again on the same port, empty, after `kill` */
-  start(): Promise<void>
-  close(): Promise<void>
-}
+export type RedisServer = Awaited<ReturnType<typeof openRedisServer>>
 
 /** Room for a database number for every call of openTestRedis in a run. */
 const DATABASES = 2_000
 const READY_WITHIN_MS = 10_000
 
 /** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk, but to a folder of its own when a test asks it to. */
-export async function openRedisServer(binary: string): Promise<RedisServer> {
+export async function openRedisServer(binary: string) {
   const port = await findFreePort()
   const folder = await openTempDir('redis')
   let child = await startRedis(binary, port, folder.path)
   const kill = () => end(child, 'SIGKILL')
   return {
     url: `redis://127.0.0.1:${port}`,
+    /** ends it at once, as a power cut would */
     kill,
+    /** starts it again on the same port, empty, after `kill` */
     async start() {
       child = await startRedis(binary, port, folder.path)
     },

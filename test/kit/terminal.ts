@@ -1,14 +1,6 @@
 import { spawn } from 'node:child_process'
 import { quoteShell } from '../../src/kit/text.ts'
 
-type TypedProcess = {
-  /** everything the terminal was sent, control sequences included */
-  screen(): string
-  /** presses keys: `\x03` is Ctrl-C, `\x04` Ctrl-D */
-  press(keys: string): void
-  finished: Promise<{ code: number | null; screen: string }>
-}
-
 /**
  * Runs Node, or the `program` that is named, on a pseudo-terminal of its own, `columns` wide (script of util-linux), as a person does: what is pressed goes
  * through the terminal, which makes a signal of Ctrl-C unless a program has taken that from it.
@@ -16,7 +8,7 @@ type TypedProcess = {
 export function startOnTerminal(
   args: readonly string[],
   options: { cwd: string; env: Record<string, string>; columns?: number; program?: string },
-): TypedProcess {
+) {
   const words = [options.program ?? process.execPath, ...args].map(quoteShell)
   const command = `stty cols ${options.columns ?? 80} rows 24 && exec ${words.join(' ')}`
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
@@ -30,9 +22,11 @@ export function startOnTerminal(
   })
   child.stdin.on('error', () => undefined)
   return {
+    /** everything the terminal was sent, control sequences included */
     screen: () => screen,
-    press: (keys) => void child.stdin.write(keys),
-    finished: new Promise((resolve, reject) => {
+    /** presses keys: `\x03` is Ctrl-C, `\x04` Ctrl-D */
+    press: (keys: string) => void child.stdin.write(keys),
+    finished: new Promise<{ code: number | null; screen: string }>((resolve, reject) => {
       child.once('error', reject)
       child.once('close', (code) => resolve({ code, screen }))
     }),

@@ -7,13 +7,13 @@ import { listen } from './listen.ts'
 /** The first message of a client of Postgres that wants TLS: its length and a code in place of a version. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-export type TlsFront = { port: number; secured: () => number; close(): Promise<void> }
+export type TlsFront = Awaited<ReturnType<typeof openTlsFront>>
 
 /**
  * Opens a server that speaks TLS with the certificate of `dir` and passes everything to the server of an address, which has none. For
  * Postgres it waits for the request that its clients begin with, and passes what does not begin so as it is.
  */
-export async function openTlsFront(dir: string, address: string): Promise<TlsFront> {
+export async function openTlsFront(dir: string, address: string) {
   const [cert, key] = await Promise.all(['server.crt', 'server.key'].map((name) => readFile(join(dir, name))))
   const secureContext = createSecureContext({ cert, key })
   const target = new URL(address)

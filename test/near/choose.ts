@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { Changed } from './changes.ts'
-import { type Declaration, listDeclarations } from './declarations.ts'
+import { listDeclarations } from './declarations.ts'
 import { type Checkout, listImports, mapImporters, reach } from './imports.ts'
 import type { TestRecord } from './record.ts'
 
@@ -148,12 +148,6 @@ function makeUsers(
       Object.entries(functions).flatMap(([path, names]) => names.map((name) => keyOf({ path, name }))),
     ),
   )
-  const declarations = new Map<string, Declaration[]>()
-  const declarationsOf = (path: string, text: string) => {
-    const known = declarations.get(path) ?? listDeclarations(path, text)
-    declarations.set(path, known)
-    return known
-  }
   return (changed: readonly Part[]): Part[] => {
     const found = new Map(changed.map((part) => [keyOf(part), part]))
     // A map goes on to what is added while it is read.
@@ -161,13 +155,12 @@ function makeUsers(
       if (ran.has(key)) continue
       const mention = new RegExp(`\\b${name.split('.').at(-1)}\\b`)
       for (const user of [path, ...(importers.get(path) ?? [])]) {
-        const text = checkout.get(user) ?? ''
-        if (!user.startsWith('src/') || !mention.test(text)) continue
-        for (const { name, start, end } of declarationsOf(user, text))
-          if (mention.test(text.slice(start, end))) {
-            const part = { path: user, name }
-            if (!found.has(keyOf(part))) found.set(keyOf(part), part)
-          }
+        const text = user.startsWith('src/') ? (checkout.get(user) ?? '') : ''
+        if (!mention.test(text)) continue
+        const users = listDeclarations(user, text).filter(({ start, end }) =>
+          mention.test(text.slice(start, end)),
+        )
+        for (const { name } of users) found.set(keyOf({ path: user, name }), { path: user, name })
       }
     }
     return [...found.values()]

@@ -20,6 +20,9 @@ export const list = () => LIMITS.first
 function made() { return 1 }
 `
 const FILES: Record<string, string> = {
+  'test/core/mirror/poll.test.ts': "import { open } from './open.ts'\n",
+  'test/core/mirror/open.ts': "export const open = () => import('../../kit/kit.ts')\n",
+  'test/kit/kit.ts': '',
   'src/main.ts': "import './program/cli/cli.ts'\n",
   'src/program/cli/cli.ts': 'export const run = () => 1\n',
   'src/program/cli/verbs/sync.ts':
@@ -28,17 +31,12 @@ const FILES: Record<string, string> = {
   'src/core/mirror/lag.ts': 'export const LAG = 5\n',
   'src/core/mirror/never-run.ts': 'export function forgotten() {\n  return 1\n}\n',
   'src/features/dashboard/pages/activity/facts.tsx': 'export const Facts = () => 1\n',
-  'test/features/dashboard/activity-page.test.ts': '',
-  'test/features/dashboard/frame.test.ts': '',
-  'test/core/mirror/poll.test.ts': "import { open } from './open.ts'\n",
-  'test/core/mirror/list.test.ts': '',
-  'test/core/mirror/unknown.test.ts': '',
-  'test/core/mirror/open.ts': "export const open = () => import('../../kit/kit.ts')\n",
-  'test/kit/kit.ts': '',
-  'test/core/store/store.test.ts': '',
-  'test/flows/wide.test.ts': '',
-  'test/flows/narrow.test.ts': '',
-  'test/flows/verbs.test.ts': '',
+  ...Object.fromEntries(
+    [
+      ...['core/mirror/list', 'core/mirror/unknown', 'core/store/store', 'flows/wide', 'flows/narrow'],
+      ...['flows/verbs', 'features/dashboard/activity-page', 'features/dashboard/frame'],
+    ].map((name) => [`test/${name}.test.ts`, '']),
+  ),
 }
 const RECORD: TestRecord = new Map(
   Object.entries({
@@ -56,55 +54,24 @@ const RECORD: TestRecord = new Map(
 const ALL = Object.keys(FILES).filter((path) => path.endsWith('.test.ts'))
 
 describe('the nearest tests', () => {
-  it.each([
-    {
-      change: 'a function',
-      path: 'src/core/mirror/poll.ts',
-      line: 4,
-      near: ['poll', 'unknown', 'narrow', 'wide', 'verbs'],
-    },
-    {
-      change: 'a value of another file, by what mentions it',
-      path: 'src/core/mirror/lag.ts',
-      line: 1,
-      near: ['unknown', 'poll', 'narrow', 'wide', 'verbs'],
-    },
-    {
-      change: 'a value beside its function',
-      path: 'src/core/mirror/poll.ts',
-      line: 6,
-      near: ['unknown', 'list', 'verbs'],
-    },
-    {
-      change: 'a function that no test ran, by its room',
-      path: 'src/core/mirror/never-run.ts',
-      line: 2,
-      near: ['unknown', 'poll', 'list'],
-    },
-    { change: 'a verb of the built program', path: 'src/program/cli/cli.ts', line: 1, near: ['verbs'] },
-    { change: 'a comment', path: 'src/core/mirror/poll.ts', line: 2, near: [] },
-    { change: 'an import', path: 'src/core/mirror/poll.ts', line: 1, near: [] },
-    { change: 'a test', path: 'test/flows/wide.test.ts', line: 1, near: ['wide'] },
-    { change: 'a helper of a room', path: 'test/core/mirror/open.ts', line: 1, near: ['poll'] },
-    { change: 'a helper of a helper', path: 'test/kit/kit.ts', line: 1, near: ['poll'] },
-    {
-      change: 'a page, by the words of its name',
-      path: 'src/features/dashboard/pages/activity/facts.tsx',
-      line: 1,
-      near: ['activity-page', 'frame'],
-    },
-    {
-      change: 'a style, by its room',
-      path: 'src/features/dashboard/shared/page.css',
-      line: 1,
-      near: ['activity-page', 'frame'],
-    },
-    { change: 'a program of a test', path: 'test/core/store/child.mjs', line: 1, near: ['store'] },
-    { change: 'a migration', path: 'drizzle/0001_new.sql', line: 1, near: ['store'] },
-  ])('of $change are $near', ({ path, line, near }) => {
+  it.each<[change: string, path: string, line: number, near: string]>([
+    ['a function', 'src/core/mirror/poll.ts', 4, 'poll unknown narrow wide verbs'],
+    ['a value of another file, by mentions', 'src/core/mirror/lag.ts', 1, 'unknown poll narrow wide verbs'],
+    ['a value beside its function', 'src/core/mirror/poll.ts', 6, 'unknown list verbs'],
+    ['a function that no test ran, by its room', 'src/core/mirror/never-run.ts', 2, 'unknown poll list'],
+    ['a verb of the built program', 'src/program/cli/cli.ts', 1, 'verbs'],
+    ['a comment', 'src/core/mirror/poll.ts', 2, ''],
+    ['an import', 'src/core/mirror/poll.ts', 1, ''],
+    ['a test', 'test/flows/wide.test.ts', 1, 'wide'],
+    ['a helper of a helper', 'test/kit/kit.ts', 1, 'poll'],
+    ['a page, by its name', 'src/features/dashboard/pages/activity/facts.tsx', 1, 'activity-page frame'],
+    ['a style, by its room', 'src/features/dashboard/shared/page.css', 1, 'activity-page frame'],
+    ['a program of a test', 'test/core/store/child.mjs', 1, 'store'],
+    ['a migration', 'drizzle/0001_new.sql', 1, 'store'],
+  ])('of %s (%s:%i) are %j', (_change, path, line, near) => {
     const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
     const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
-    expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1])).toEqual(near)
+    expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
   })
 
   it('are taken as long as they take less than the limit together, and a quick one after one that is too slow', () => {
@@ -125,11 +92,9 @@ it('reads the lines that differ from a commit, in files that are new, changed, r
     mkdirSync(dirname(join(folder.path, path)), { recursive: true })
     writeFileSync(join(folder.path, path), text)
   }
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
   const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
-      cwd: folder.path,
-      stdio: 'ignore',
-    })
+    execFileSync('git', [...who, ...args], { cwd: folder.path, stdio: 'ignore' })
   git('init')
   write('test/a.test.ts', '')
   write('src/a.ts', 'one\ntwo\nthree\n')
@@ -144,20 +109,11 @@ it('reads the lines that differ from a commit, in files that are new, changed, r
   rmSync(join(folder.path, 'src/gone.ts'))
   git('add', '-N', 'src/renamed.ts')
   const changes = readChanges(folder.path, 'HEAD').map(({ path, lines }) => `${path} ${lines}`)
-  expect(changes.sort()).toEqual([
-    'src/a.ts 2',
-    'src/a.ts 2,4',
-    'src/gone.ts 1',
-    'src/new.ts 1,2',
-    'src/old.ts 6',
-    'src/renamed.ts 6',
-  ])
-  expect([...readCheckout(folder.path).keys()].sort()).toEqual([
-    'src/a.ts',
-    'src/new.ts',
-    'src/renamed.ts',
-    'test/a.test.ts',
-  ])
+  expect(changes.sort().join('; ')).toBe(
+    'src/a.ts 2; src/a.ts 2,4; src/gone.ts 1; src/new.ts 1,2; src/old.ts 6; src/renamed.ts 6',
+  )
+  const all = [...readCheckout(folder.path).keys()].sort().join(' ')
+  expect(all).toBe('src/a.ts src/new.ts src/renamed.ts test/a.test.ts')
 })
 
 describe('marked code', () => {
