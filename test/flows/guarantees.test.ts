@@ -1,12 +1,11 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 let rig: Rig
 beforeEach(async () => {
   rig = await openRig({ activities: 1, longestActivitySeconds: 600 })
-  await syncAccount(rig.app, { name: 'default' })
+  await rig.sync()
 })
 afterEach(() => rig.close())
 
@@ -36,7 +35,7 @@ it('a reader sees the samples of one answer only while an activity is rewritten'
   try {
     for (let edit = 1; edit <= EDITS; edit++) {
       await rig.steer('PATCH', `activities/${row?.path}`, { summary: { edit }, sample: { edit } })
-      expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 1 })
+      expect(await rig.sync()).toMatchObject({ fetched: 1 })
     }
   } finally {
     edited = true

@@ -1,86 +1,68 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type HttpProxy, openHttpProxy } from '../kit/http-proxy.ts'
-import { openReceiver, type Receiver } from '../kit/receiver.ts'
+import { openReceiver } from '../kit/receiver.ts'
 import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
-const SLOW = 180_000
 const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
 /** A name that only the proxy knows. */
 const SERVICE = 'service.invalid'
 
 let rig: CliRig
 let proxy: HttpProxy
-beforeEach(async () => {
+beforeAll(async () => {
   rig = await openCliRig({ activities: 3, longestActivitySeconds: 300 })
   proxy = await openHttpProxy(rig.sandboxUrl)
 })
-afterEach(async () => {
+afterAll(async () => {
   await proxy.close()
   await rig.close()
 })
 
-it(
-  'the service is reached through HTTP_PROXY or http_proxy, and the password of the proxy is shown nowhere',
-  async () => {
-    const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, http_proxy: proxy.url, MUSETTE_LOG_LEVEL: 'trace' }
-    const signedIn = await rig.musette(SIGN_IN, { input: 'rider', env })
-    expect(signedIn.code, signedIn.stderr).toBe(0)
-    expect(proxy.tunnels.length).toBeGreaterThan(0)
-    const synced = await rig.musette(['sync', '--json'], { env })
-    expect(JSON.parse(synced.stdout)).toMatchObject({ fetched: 3, failed: 0 })
-    expect(new Set(proxy.tunnels)).toEqual(new Set([`${SERVICE}:80`]))
-    const shown = await rig.musette(['config'], { env })
-    expect(shown.stdout).toContain('http_proxy')
+it('hosts of NO_PROXY and this machine are reached without it, and a proxy of another kind is refused by name', async () => {
+  const direct = await rig.musette(SIGN_IN, { input: 'rider', env: { HTTP_PROXY: proxy.url } })
+  expect(direct.code, direct.stderr).toBe(0)
+  const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, HTTP_PROXY: proxy.url, NO_PROXY: '.invalid' }
+  const unknown = await rig.musette(SIGN_IN, { input: 'rider', env })
+  expect(unknown).toMatchObject({ code: 4, stderr: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) })
+  expect(proxy.tunnels).toEqual([])
+  const socks = await rig.musette(['status'], { env: { HTTPS_PROXY: 'socks5://rider:secret-word@h:1080' } })
+  expect(socks.code).toBe(2)
+  expect(socks.stderr).toContain('HTTPS_PROXY is not the address of an HTTP proxy')
+  expect(socks.stderr).not.toContain('secret-word')
+})
 
-    const wrong = proxy.url.replace('proxy-secret', 'wrong-secret')
-    const refused = await rig.musette(['sync'], { env: { ...env, http_proxy: wrong } })
-    expect(refused.code).toBe(4)
-    expect(refused.stderr).toContain(`the proxy ${new URL(wrong).origin} wants a user and a password`)
-    expect(refused.stderr).toContain('run: musette config')
-    for (const { stdout, stderr } of [signedIn, synced, shown, refused])
-      expect(stdout + stderr).not.toMatch(/proxy-secret|wrong-secret|cmlkZXI6/)
-  },
-  SLOW,
-)
+it('the service is reached through HTTP_PROXY or http_proxy, and the password of the proxy is shown nowhere', async () => {
+  const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, http_proxy: proxy.url, MUSETTE_LOG_LEVEL: 'trace' }
+  const signedIn = await rig.musette(SIGN_IN, { input: 'rider', env })
+  expect(signedIn.code, signedIn.stderr).toBe(0)
+  const synced = await rig.musette(['sync', '--json'], { env })
+  expect(JSON.parse(synced.stdout)).toMatchObject({ fetched: 3, failed: 0 })
+  expect(new Set(proxy.tunnels)).toEqual(new Set([`${SERVICE}:80`]))
+  const shown = await rig.musette(['config'], { env })
+  expect(shown.stdout).toContain('http_proxy')
 
-it(
-  'hosts of NO_PROXY and this machine are reached without it, and a proxy of another kind is refused by name',
-  async () => {
-    const direct = await rig.musette(SIGN_IN, { input: 'rider', env: { HTTP_PROXY: proxy.url } })
-    expect(direct.code, direct.stderr).toBe(0)
-    const env = { MUSETTE_BASE_URL: `http://${SERVICE}`, HTTP_PROXY: proxy.url, NO_PROXY: '.invalid' }
-    const unknown = await rig.musette(SIGN_IN, { input: 'rider', env })
-    expect(unknown.code).toBe(4)
-    expect(unknown.stderr).toMatch(/ENOTFOUND|EAI_AGAIN/)
-    expect(proxy.tunnels).toEqual([])
-    const socks = await rig.musette(['status'], { env: { HTTPS_PROXY: 'socks5://rider:secret-word@h:1080' } })
-    expect(socks.code).toBe(2)
-    expect(socks.stderr).toContain('HTTPS_PROXY is not the address of an HTTP proxy')
-    expect(socks.stderr).not.toContain('secret-word')
-  },
-  SLOW,
-)
+  const wrong = proxy.url.replace('proxy-secret', 'wrong-secret')
+  const refused = await rig.musette(['sync'], { env: { ...env, http_proxy: wrong } })
+  expect(refused.code).toBe(4)
+  expect(refused.stderr).toContain(`the proxy ${new URL(wrong).origin} wants a user and a password`)
+  expect(refused.stderr).toContain('run: musette config')
+  for (const { stdout, stderr } of [signedIn, synced, shown, refused])
+    expect(stdout + stderr).not.toMatch(/proxy-secret|wrong-secret|cmlkZXI6/)
+})
 
-it(
-  'messages also reach their receivers through the proxy',
-  async () => {
-    const receiver: Receiver = await openReceiver()
-    const toReceiver = await openHttpProxy(receiver.url)
-    try {
-      const file = join(rig.dataDir, 'webhooks.json')
-      const phone = { name: 'phone', style: 'ntfy', url: 'http://ntfy.invalid/my-rides' }
-      await writeFile(file, JSON.stringify([phone]), { mode: 0o600 })
-      const env = { MUSETTE_WEBHOOKS: file, HTTP_PROXY: toReceiver.url }
-      const sent = await rig.musette(['webhook', 'test'], { env })
-      expect(sent.code, sent.stderr + sent.stdout).toBe(0)
-      expect(toReceiver.tunnels).toEqual(['ntfy.invalid:80'])
-      expect(JSON.parse(receiver.received[0]?.text ?? '')).toMatchObject({ topic: 'my-rides' })
-    } finally {
-      await toReceiver.close()
-      await receiver.close()
-    }
-  },
-  SLOW,
-)
+it('messages also reach their receivers through the proxy', async () => {
+  const receiver = await openReceiver()
+  onTestFinished(() => receiver.close())
+  const toReceiver = await openHttpProxy(receiver.url)
+  onTestFinished(() => toReceiver.close())
+  const file = join(rig.dataDir, 'webhooks.json')
+  const phone = { name: 'phone', style: 'ntfy', url: 'http://ntfy.invalid/my-rides' }
+  await writeFile(file, JSON.stringify([phone]), { mode: 0o600 })
+  const env = { MUSETTE_WEBHOOKS: file, HTTP_PROXY: toReceiver.url }
+  const sent = await rig.musette(['webhook', 'test'], { env })
+  expect(sent.code, sent.stderr + sent.stdout).toBe(0)
+  expect(toReceiver.tunnels).toEqual(['ntfy.invalid:80'])
+  expect(JSON.parse(receiver.received[0]?.text ?? '')).toMatchObject({ topic: 'my-rides' })
+})

@@ -1,18 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { makeQueuePool, migrateQueueTables } from '../../src/core/jobs/backend.ts'
 import { inspectQueue } from '../../src/core/jobs/schedules.ts'
 import { migrate } from '../../src/core/store/migrate.ts'
 import { openStore } from '../../src/core/store/store.ts'
 import { makeUrl } from '../../src/embedded/cluster.ts'
-import { openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
+import { readSharedUrl } from '../../src/embedded/embedded.ts'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { listen } from '../kit/listen.ts'
 import { makeTestLog } from '../kit/log.ts'
-import { queryOnce } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const PASSWORD = 'c0ffee'.repeat(8)
@@ -45,69 +44,53 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
     inspectQueue({ backend: { kind: 'postgres', url }, accounts: [], catalog: {} }),
 }
 
-describe.each(TRICKS)('another program on the port of the embedded Postgres, by trick "%s",', (trick) => {
-  it.each(Object.entries(CLIENTS))(
-    'learns neither the password nor a query from %s',
-    async (_name, connect) => {
-      const fake = await openFakePostgres(trick)
-      release.defer('fake', () => fake.close())
-      const refused = await connect(makeUrl({ port: fake.port, password: PASSWORD })).then(
-        () => undefined,
-        (error: unknown) => error,
-      )
-      expect(fake.clients()).toBeGreaterThan(0)
-      expect(fake.received()).not.toContain(PASSWORD)
-      // The hash of MD5 authentication.
-      expect(fake.received()).not.toMatch(/md5[0-9a-f]{32}/)
-      expect(fake.received()).not.toMatch(/select|create|begin|set /i)
-      expect(codesOf(refused)).toContain('database_untrusted')
-    },
-  )
+async function openFake(trick: Trick) {
+  const fake = await openFakePostgres(trick)
+  release.defer('fake', () => fake.close())
+  return fake
+}
 
-  it('is not taken for the embedded Postgres', async () => {
-    const fake = await openFakePostgres(trick)
-    release.defer('fake', () => fake.close())
-    const folder = await openTempDir('impostor')
-    release.defer('folder', () => folder.close())
-    await writeFile(
-      join(folder.path, 'postgres.json'),
-      JSON.stringify({ port: fake.port, password: PASSWORD }),
-    )
-    expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
-    expect(fake.clients()).toBe(1)
+const CASES = TRICKS.flatMap((trick) =>
+  Object.entries(CLIENTS).map(([name, connect]) => ({ trick, name, connect })),
+)
+
+it.each(CASES)(
+  'another program on the port of the embedded Postgres, by trick $trick, learns neither the password nor a query from $name',
+  async ({ trick, connect }) => {
+    const fake = await openFake(trick)
+    const connecting = connect(makeUrl({ port: fake.port, password: PASSWORD }))
+    const refused = await connecting.catch((error: unknown) => error)
+    expect(fake.clients()).toBeGreaterThan(0)
     expect(fake.received()).not.toContain(PASSWORD)
-  })
+    // The hash of MD5 authentication.
+    expect(fake.received()).not.toMatch(/md5[0-9a-f]{32}/)
+    expect(fake.received()).not.toMatch(/select|create|begin|set /i)
+    expect(codesOf(refused)).toContain('database_untrusted')
+  },
+)
+
+it.each(TRICKS)('it is not taken for the embedded Postgres, by trick %s', async (trick) => {
+  const fake = await openFake(trick)
+  const folder = await openTempDir('impostor')
+  release.defer('folder', () => folder.close())
+  const access = JSON.stringify({ port: fake.port, password: PASSWORD })
+  await writeFile(join(folder.path, 'postgres.json'), access)
+  expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()
+  expect(fake.clients()).toBe(1)
+  expect(fake.received()).not.toContain(PASSWORD)
 })
 
-describe('a DATABASE_URL', () => {
-  it('that requires SCRAM signs in by SCRAM only, and any other signs in as its server wants', async () => {
-    const fake = await openFakePostgres('cleartext')
-    release.defer('fake', () => fake.close())
-    const url = `postgres://rider:${PASSWORD}@127.0.0.1:${fake.port}/mirror`
-    const connect = (text: string) => openQueries({ connectionString: text, write: false })
-    await expect(connect(`${url}?require_auth=scram-sha-256`)).rejects.toMatchObject({
-      code: 'database_untrusted',
-      message: expect.stringContaining(`127.0.0.1:${fake.port}`),
-    })
-    expect(fake.received()).not.toContain(PASSWORD)
-    await (await connect(url)).close()
-    expect(fake.received()).toContain(PASSWORD)
+it('a DATABASE_URL that requires SCRAM signs in by SCRAM only, and any other signs in as its server wants', async () => {
+  const fake = await openFake('cleartext')
+  const url = `postgres://rider:${PASSWORD}@127.0.0.1:${fake.port}/mirror`
+  const connect = (text: string) => openQueries({ connectionString: text, write: false })
+  await expect(connect(`${url}?require_auth=scram-sha-256`)).rejects.toMatchObject({
+    code: 'database_untrusted',
+    message: expect.stringContaining(`127.0.0.1:${fake.port}`),
   })
-})
-
-describe('the embedded Postgres', () => {
-  it('proves itself, and connects its clients', async () => {
-    const folder = await openTempDir('scram')
-    release.defer('folder', () => folder.close())
-    const database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
-    release.defer('database', () => database.close())
-    expect(new URL(database.url).searchParams.get('require_auth')).toBe('scram-sha-256')
-    const store = openStore({ log }, { connectionString: database.url })
-    release.defer('store', () => store.close())
-    const { rows } = await store.read(({ client }) => client.query('select 1 as one'))
-    expect(rows).toEqual([{ one: 1 }])
-    expect(await queryOnce(database.url, 'select 1 as one')).toEqual([{ one: 1 }])
-  })
+  expect(fake.received()).not.toContain(PASSWORD)
+  await (await connect(url)).close()
+  expect(fake.received()).toContain(PASSWORD)
 })
 
 function codesOf(error: unknown): unknown[] {
@@ -118,17 +101,8 @@ function codesOf(error: unknown): unknown[] {
 /** What a program that pretends to be Postgres does when a client wants to sign in. */
 type Trick = 'cleartext' | 'md5' | 'accepts' | 'ready' | 'scram-unproved'
 
-type FakePostgres = {
-  port: number
-  /** how many clients have begun to sign in */
-  clients(): number
-  /** all that was received, as text */
-  received(): string
-  close(): Promise<void>
-}
-
-/** Opens a server that speaks enough of the protocol of Postgres to be told a password, and keeps what it is told. */
-async function openFakePostgres(trick: Trick): Promise<FakePostgres> {
+/** Opens a server that speaks enough of the protocol of Postgres to be told a password, and keeps what it is told, as text. */
+async function openFakePostgres(trick: Trick) {
   let received = ''
   let clients = 0
   const sockets = new Set<Socket>()
@@ -149,11 +123,10 @@ async function openFakePostgres(trick: Trick): Promise<FakePostgres> {
     port,
     clients: () => clients,
     received: () => received,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
   }
 }
 

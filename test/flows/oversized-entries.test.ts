@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 const LONG = Array.from({ length: 3_000 }, (_, index) =>
@@ -11,27 +10,21 @@ const START = Date.parse('2024-06-01T08:00:00Z')
 /** The members of a JSON object with so many unknown fields. */
 const many = (count: number) => Array.from({ length: count }, (_, index) => `"f${index}":1`).join()
 
+let rig: Rig
+const sync = () => rig.sync({ training: true })
+const badLines = () => rig.log.lines.filter(({ bad }) => Array.isArray(bad))
+
+beforeEach(async () => {
+  rig = await openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } })
+})
+afterEach(() => rig.close())
+
 describe('an oversized value', () => {
-  let rig: Rig
-  const sync = () => syncAccount(rig.app, { name: 'default', training: true })
-  const answer = (path: string, body: string) =>
-    rig.steer('POST', 'faults', { method: 'GET', path, kind: 'status', status: 200, times: 'always', body })
-  const badLines = () => rig.log.lines.filter(({ bad }) => Array.isArray(bad))
-
-  beforeEach(async () => {
-    rig = await openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } })
-  })
-  afterEach(() => rig.close())
-
   it('in an entry of the activity list costs that entry only', async () => {
-    const [long, deep, wide] = [
-      `{"path":"${LONG}"}`,
-      `{"path":"deep","x":${DEEP}}`,
-      `{"path":"wide",${many(60_000)}}`,
-    ]
+    const bad = `{"path":"${LONG}"},{"path":"deep","x":${DEEP}},{"path":"wide",${many(60_000)}}`
     const good = `{"path":"good","name":"Good","${LONG}":1,${many(3_000)}}`
-    await answer('^/oauth/activity$', `{"success":true,"activities":[${[long, deep, wide, good].join()}]}`)
-    await answer('^/oauth/activity/', '{"success":true,"name":"Good","summary":{},"session_data":[]}')
+    await rig.answer('^/oauth/activity$', `{"success":true,"activities":[${bad},${good}]}`)
+    await rig.answer('^/oauth/activity/', '{"success":true,"name":"Good","summary":{},"session_data":[]}')
     expect(await sync()).toMatchObject({ failed: 3 })
     expect(await rig.rows('select path, name from training.activities')).toEqual([
       { path: 'good', name: 'Good' },
@@ -51,7 +44,7 @@ describe('an oversized value', () => {
 
   it('in a workout list costs that entry only', async () => {
     const odd = `{"path":{"toString":1}},{"path":"deep","x":${DEEP}}`
-    await answer(
+    await rig.answer(
       '^/oauth/workouts$',
       `{"success":true,"workouts":[${odd},{"path":"${LONG}"},{"path":"good"}]}`,
     )
@@ -69,7 +62,7 @@ describe('an oversized value', () => {
     ['a sample of too many fields', '{}', `[{"unix_time":${START},${many(60_000)}}]`, 'are too many to hold'],
     ['a sample that is nested too deep', '{}', `[{"unix_time":${START},"x":${DEEP}}]`, 'deeper than 100'],
   ])('such as %s fails its activity with the reason', async (_what, summary, samples, reason) => {
-    await answer('^/oauth/activity/', `{"success":true,"summary":${summary},"session_data":${samples}}`)
+    await rig.answer('^/oauth/activity/', `{"success":true,"summary":${summary},"session_data":${samples}}`)
     expect(await sync()).toMatchObject({ fetched: 0, failed: 1 })
     const rows = await rig.rows('select detail_state, fetch_error from training.activities')
     expect(rows).toEqual([{ detail_state: 'failed', fetch_error: expect.stringContaining(reason) }])
@@ -77,7 +70,7 @@ describe('an oversized value', () => {
 
   it('in the name of a field of the samples costs that field only', async () => {
     const samples = `[{"unix_time":${START},"power":200,"${LONG}":1,"odd":2}]`
-    await answer('^/oauth/activity/', `{"success":true,"summary":{},"session_data":${samples}}`)
+    await rig.answer('^/oauth/activity/', `{"success":true,"summary":{},"session_data":${samples}}`)
     expect(await sync()).toMatchObject({ fetched: 1, failed: 0 })
     expect(await rig.rows('select power from training.samples')).toEqual([{ power: 200 }])
     expect(await rig.rows('select field from training.sample_extras')).toEqual([{ field: 'odd' }])
@@ -86,7 +79,7 @@ describe('an oversized value', () => {
   })
 
   it('in training info fails that poll with the reason, and the activities go on', async () => {
-    await answer('^/oauth/training_info$', `{"success":true,"x":${DEEP}}`)
+    await rig.answer('^/oauth/training_info$', `{"success":true,"x":${DEEP}}`)
     expect(await sync()).toMatchObject({ fetched: 1 })
     const runs = await rig.rows(
       `select distinct outcome, error from training.sync_runs where resource = 'training_info'`,

@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
 import { openTestStore } from '../core/store/open.ts'
 import { openTestReader } from '../features/mcp/guarded/rig.ts'
-import { openReaderLogin } from '../features/reader/reader-login.ts'
 import { queryOnce } from '../kit/postgres.ts'
 
 const SETTINGS = `select current_setting('jit') as jit, current_setting('search_path') as path`
@@ -20,11 +19,4 @@ test('SQL of a person and of an assistant runs without JIT, with schema training
   const [typed] = await collectResults(queries, SETTINGS)
   expect(typed?.rows).toEqual([['off', 'training']])
   expect((await openTestReader(url).read({ text: SETTINGS })).rows).toEqual([['off', 'training']])
-})
-
-test('a login for analysts has the JIT of its server, since their queries may run for minutes', async () => {
-  const login = await openReaderLogin()
-  const { url } = await login.make()
-  const [ours] = await queryOnce(login.url, `select current_setting('jit') as jit`)
-  expect(await queryOnce(url, SETTINGS)).toEqual([{ ...ours, path: 'training' }])
 })

@@ -2,173 +2,148 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectMirrored } from '../core/mirror/truth.ts'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { contentOf, readThrough } from '../features/backup/rig.ts'
 import { eventually } from '../kit/eventually.ts'
-import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
+import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { whole } from '../kit/sampling.ts'
 import { type CliRig, openCliRig } from '../program/cli/rig.ts'
 
 /** At how many moments each is killed. Those of a rebuild: rebuild-killed.test.ts. */
 const MOMENTS = whole ? 100 : 2
-const LIMIT_MS = 60_000 + MOMENTS * 15_000
+vi.setConfig({ testTimeout: 150_000 + MOMENTS * 15_000 })
 
-describe('a command that is killed at any moment', () => {
-  let rig: CliRig
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 12 })
-    await rig.signIn()
-    expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
-  })
-  afterAll(() => rig?.close())
+let rig: CliRig
+beforeAll(async () => {
+  rig = await openCliRig({ activities: 12 })
+  await rig.signIn()
+  expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
+  expect(await rig.musette(['backup', fileOf('kept')])).toMatchObject({ code: 0 })
+})
+afterAll(() => rig?.close())
 
-  const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-  const place = (name: string) => join(rig.dataDir, name)
-  /** What a comparison may not change: all but the runs, and the activities, which say when they were compared. */
-  const content = async () => {
-    const {
-      'training.sync_runs': _,
-      'training.sync_runs_run_id_seq': __,
-      'training.activities': ___,
-      ...rest
-    } = await contentOf(rig.databaseUrl)
-    return rest
-  }
+const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+const fileOf = (name: string) => join(rig.dataDir, `${name}.tar`)
+/** All but what a comparison or a backup writes: runs, and in the activities when they were compared. */
+const content = async () => {
+  const all = Object.entries(await contentOf(rig.databaseUrl))
+  return all.filter(([table]) => !/^training\.(sync_runs|activities$)/.test(table))
+}
 
-  /** Runs a verb once to its end, and then kills it at moments by chance within the time that it took. */
-  async function killAtMoments(
-    args: readonly string[],
-    {
-      prepare,
-      expectWell,
-      env,
-    }: {
-      prepare?: () => Promise<unknown>
-      expectWell: () => Promise<unknown>
-      env?: () => Record<string, string>
-    },
-  ): Promise<void> {
-    await prepare?.()
-    const startedAt = performance.now()
-    expect(await rig.start(args, { env: env?.() ?? {} }).finished).toMatchObject({ code: 0 })
-    const tookMs = performance.now() - startedAt
-    for (let moment = 0; moment < MOMENTS; moment += 1) {
-      await prepare?.()
-      const process = rig.start(args, { env: env?.() ?? {} })
-      await delay(Math.random() * tookMs)
-      await process.kill('SIGKILL')
-      await expectWell()
-    }
-  }
+/** What is killed, and what must hold after each kill. */
+type Killed = {
+  args: readonly string[]
+  prepare?: () => Promise<unknown>
+  env?: () => Record<string, string>
+  expectWell: () => Promise<unknown>
+}
 
-  it(
-    'as a backup, leaves the older file or a whole one',
+const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
+  [
+    'a backup, leaves the older file or a whole one',
+    async () => ({
+      args: ['backup', fileOf('kept')],
+      expectWell: async () => readThrough(await readFile(fileOf('kept'))),
+    }),
+  ],
+  [
+    'a restore, leaves an empty database or a whole one, and succeeds the next time',
     async () => {
-      const file = place('mirror.tar')
-      expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
-      await killAtMoments(['backup', file], { expectWell: async () => readThrough(await readFile(file)) })
-    },
-    LIMIT_MS,
-  )
-
-  it(
-    'as a restore, leaves an empty database or a whole one, and succeeds the next time',
-    async () => {
-      const file = place('restored.tar')
-      expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
+      expect(await rig.musette(['backup', fileOf('restored')])).toMatchObject({ code: 0 })
       const source = await contentOf(rig.databaseUrl)
-      let target = await openTestDatabase({ migrated: false })
-      const env = () => ({ DATABASE_URL: target.url })
-      try {
-        await killAtMoments(['restore', file], {
-          prepare: async () => {
-            await target.close()
-            target = await openTestDatabase({ migrated: false })
-          },
-          env,
-          expectWell: async () => {
-            const idle = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
-            await eventually(async () => (await queryOnce(target.url, idle)).length === 0)
-            const made = await queryOnce(
-              target.url,
-              `select to_regclass('training.accounts') is not null as made`,
-            )
-            const before = made[0]?.made === true
-            const { code } = await rig.musette(['restore', file], { env: env() })
-            expect(code).toBe(before ? 2 : 0)
-            expect(await contentOf(target.url)).toEqual(source)
-          },
-        })
-      } finally {
-        await target.close()
+      let target: TestDatabase | undefined
+      onTestFinished(() => target?.close())
+      const env = () => ({ DATABASE_URL: target?.url ?? '' })
+      const own = (text: string) => queryOnce(env().DATABASE_URL, text)
+      return {
+        args: ['restore', fileOf('restored')],
+        env,
+        prepare: async () => {
+          await target?.close()
+          target = await openTestDatabase({ migrated: false })
+        },
+        expectWell: async () => {
+          const others = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+          await eventually(async () => (await own(others)).length === 0)
+          const [made] = await own(`select to_regclass('training.accounts') is not null as whole`)
+          const { code } = await rig.musette(['restore', fileOf('restored')], { env: env() })
+          expect(code).toBe(made?.whole ? 2 : 0)
+          expect(await contentOf(env().DATABASE_URL)).toEqual(source)
+        },
       }
     },
-    LIMIT_MS,
-  )
-
-  it(
-    'as a verification of a backup, changes nothing, and succeeds the next time',
+  ],
+  [
+    'a verification of a backup, changes nothing, and succeeds the next time',
     async () => {
-      const file = place('verified.tar')
-      expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
-      const before = await contentOf(rig.databaseUrl)
       // Of a login of its own, whose databases no other test takes for its own.
       const role = `killed_${randomBytes(4).toString('hex')}`
       await rows(`create role ${role} login createdb password 'x'`)
-      const url = new URL(rig.databaseUrl)
-      url.username = role
-      url.password = 'x'
-      const env = () => ({ DATABASE_URL: url.href })
-      await killAtMoments(['backup', '--verify', file], {
-        env,
-        expectWell: async () => expect(await contentOf(rig.databaseUrl)).toEqual(before),
+      onTestFinished(async () => {
+        // The next verification of an hour later drops what is left.
+        const left = `select datname from pg_database where datname ~ '^musette_verify_' and datdba = '${role}'::regrole`
+        for (const { datname } of await rows(left)) await rows(`drop database ${datname} with (force)`)
+        await rows(`drop role ${role}`)
       })
-      expect(await rig.musette(['backup', '--verify', file], { env: env() })).toMatchObject({ code: 0 })
-      // The next verification of an hour later drops what is left.
-      const left = await rows(
-        `select datname from pg_database where datname ~ '^musette_verify_' and datdba = '${role}'::regrole`,
-      )
-      for (const { datname } of left) await rows(`drop database ${datname} with (force)`)
-      await rows(`drop role ${role}`)
+      const url = Object.assign(new URL(rig.databaseUrl), { username: role, password: 'x' }).href
+      const before = await content()
+      const env = () => ({ DATABASE_URL: url })
+      const args = ['backup', '--verify', fileOf('kept')]
+      return {
+        args,
+        env,
+        expectWell: async () => {
+          expect(await content()).toEqual(before)
+          expect(await rig.musette(args, { env: env() })).toMatchObject({ code: 0 })
+        },
+      }
     },
-    LIMIT_MS,
-  )
-
-  it(
-    'as a comparison with the service, changes nothing, and succeeds the next time',
+  ],
+  [
+    'a comparison with the service, changes nothing, and succeeds the next time',
     async () => {
       const before = await content()
-      const equal = async () => expect(await content()).toEqual(before)
-      await killAtMoments(['verify', '--all'], { expectWell: equal })
-      for (let moment = 0; moment < MOMENTS; moment += 1) {
-        const daemon = rig.start(['start'], { env: { MUSETTE_SCRUB_PER_DAY: '10000', MUSETTE_HTTP: 'off' } })
-        await delay(300 + Math.random() * 2_000)
-        await daemon.kill('SIGKILL')
+      return {
+        args: ['verify', '--all'],
+        expectWell: async () => {
+          expect(await content()).toEqual(before)
+          expect(await rig.musette(['verify', '--all'])).toMatchObject({ code: 0 })
+        },
       }
-      await expectMirrored(rig)
-      expect(await rig.musette(['verify', '--all'])).toMatchObject({ code: 0 })
     },
-    LIMIT_MS,
-  )
-
-  it(
-    'as an export, leaves a folder that the next one completes',
+  ],
+  [
+    'an export, leaves a folder that the next one completes',
     async () => {
-      const dir = place('history')
+      const args = ['export', '--all', '--to', join(rig.dataDir, 'history')]
       let edits = 0
-      await killAtMoments(['export', '--all', '--to', dir, '--raw'], {
+      return {
+        args: [...args, '--raw'],
         prepare: () => {
           edits += 1
           return rows(`update training.activities set name = 'Edit ${edits}'`)
         },
         expectWell: async () => {
           // Postgres keeps the lock of a killed process until it notices that the process is gone.
-          await eventually(async () => (await rig.musette(['export', '--all', '--to', dir])).code === 0)
-          expect(await rig.musette(['export', '--all', '--to', dir, '--check'])).toMatchObject({ code: 0 })
+          await eventually(async () => (await rig.musette(args)).code === 0)
+          expect(await rig.musette([...args, '--check'])).toMatchObject({ code: 0 })
         },
-      })
+      }
     },
-    LIMIT_MS,
-  )
+  ],
+]
+
+it.each(KILLED)('a command that is killed at any moment, as %s', async (_what, open) => {
+  const { args, prepare, env = () => ({}), expectWell } = await open()
+  await prepare?.()
+  const startedAt = performance.now()
+  expect(await rig.start(args, { env: env() }).finished).toMatchObject({ code: 0 })
+  const tookMs = performance.now() - startedAt
+  for (let moment = 0; moment < MOMENTS; moment += 1) {
+    await prepare?.()
+    const process = rig.start(args, { env: env() })
+    await delay(Math.random() * tookMs)
+    await process.kill('SIGKILL')
+    await expectWell()
+  }
 })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordWaitingFiles, type WaitingReport } from '../../src/core/store/uploads/waiting-files.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { coreGauges } from '../../src/features/metrics/core-gauges.ts'
@@ -9,10 +9,10 @@ import { findStatus } from '../../src/program/frame/findings/status-report.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 
 let rig: Rig
-beforeEach(async () => {
+beforeAll(async () => {
   rig = await openRig({ activities: 0 })
 })
-afterEach(() => rig.close())
+afterAll(() => rig.close())
 
 const cut = {
   code: 'not_whole',

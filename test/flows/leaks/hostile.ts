@@ -12,20 +12,8 @@ export type Echo = (said: string) => {
 
 type Plan = Array<{ path: RegExp; echo: Echo; times?: number }>
 
-/** A way to the stand-in service that can turn hostile: it repeats every secret it is told. */
-export type Hostile = {
-  url: string
-  /** what it answers from now on, by path, at most so many times; all else is passed on */
-  become(plan: Plan): void
-  /** everything it was told and has repeated since the start */
-  repeated(): string
-  /** how many answers it has repeated since it last changed */
-  answers(): number
-  close(): Promise<void>
-}
-
-/** Opens a hostile way to the service at `url`. */
-export async function openHostile(url: string): Promise<Hostile> {
+/** Opens a way to the stand-in service at `url` that can turn hostile: it repeats every secret it is told. */
+export async function openHostile(url: string) {
   let plan: Plan = []
   let repeated = ''
   let answers = 0
@@ -53,11 +41,14 @@ export async function openHostile(url: string): Promise<Hostile> {
   const port = await listen(server)
   return {
     url: `http://127.0.0.1:${port}`,
-    become(next) {
+    /** what it answers from now on, by path, at most so many times; all else is passed on */
+    become(next: Plan) {
       plan = next
       answers = 0
     },
+    /** everything it was told and has repeated since the start */
     repeated: () => repeated,
+    /** how many answers it has repeated since it last changed */
     answers: () => answers,
     async close() {
       server.closeAllConnections()

@@ -2,49 +2,36 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { findRedisBinary } from '../../kit/binaries.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { distPath, type Finished, type Running, startNode } from '../../kit/processes.ts'
+import { distPath, startNode } from '../../kit/processes.ts'
 import { openRedisServer } from '../../kit/redis-server.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
-import { type Hostile, openHostile } from './hostile.ts'
+import { openHostile } from './hostile.ts'
 import { SECRETS } from './marked.ts'
 
 /** An installation every one of whose secrets is marked, on a service that can turn hostile. */
-export type LeakRig = {
-  hostile: Hostile
-  databaseUrl: string
-  /** undefined when this machine has no redis-server */
-  redisUrl: string | undefined
-  dataDir: string
-  /** runs a verb to its end, at the level of the log that says most; what it says is kept */
-  musette(args: readonly string[], more?: { input?: string; env?: Record<string, string> }): Promise<Finished>
-  start(env?: Record<string, string>): Running
-  signIn(): Promise<Finished>
-  /** everything that the verbs so far have said */
-  said(): string
-  /** every token that the service has given out */
-  tokens(): Promise<string[]>
-  close(): Promise<void>
-}
+export type LeakRig = Awaited<ReturnType<typeof openLeakRig>>
+
+const SIGN_IN = ['login', '--username', 'marked', '--password-stdin', '--keep-password']
 
 type Tokens = { access: string[]; refresh: string[] }
 
 /** Opens it; nobody is signed in. */
-export async function openLeakRig(): Promise<LeakRig> {
+export async function openLeakRig() {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const history = ['--activities', '2', '--longest-activity-seconds', `${LONGEST_ACTIVITY_SECONDS}`]
-    const sandbox = startNode([main, 'sandbox', '--port', '0', ...history, '--sample-delay-ms', '0'])
-    release.defer('sandbox', () => sandbox.kill('SIGKILL'))
-    const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
+    const history = { activities: 2, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS, sampleDelayMs: 0 }
+    const sandbox = await startSandbox(history)
+    release.defer('sandbox', () => sandbox.close())
     const rider = { username: 'marked', password: SECRETS.password, activities: 3 }
-    await steer(sandboxUrl, 'POST', 'riders', rider)
-    const hostile = await openHostile(sandboxUrl)
+    await steer(sandbox.url, 'POST', 'riders', rider)
+    const hostile = await openHostile(sandbox.url)
     release.defer('hostile', () => hostile.close())
     const role = `marked_${randomBytes(4).toString('hex')}`
     const server = inject('postgresUrl')
@@ -52,9 +39,8 @@ export async function openLeakRig(): Promise<LeakRig> {
     release.defer('role', () => queryOnce(server, `drop role ${role}`))
     const database = await openTestDatabase()
     release.defer('database', () => database.close())
-    const databaseUrl = new URL(database.url)
-    databaseUrl.username = role
-    databaseUrl.password = SECRETS.databasePassword
+    const login = { username: role, password: SECRETS.databasePassword }
+    const databaseUrl = Object.assign(new URL(database.url), login)
     const binary = findRedisBinary()
     const redis = binary ? await openRedisServer(binary) : undefined
     if (redis) release.defer('redis', () => redis.close())
@@ -73,11 +59,12 @@ export async function openLeakRig(): Promise<LeakRig> {
       MUSETTE_REQUESTS_PER_MINUTE: '100000',
     }
     let said = ''
-    const musette: LeakRig['musette'] = async (args, more) => {
+    type More = { input?: string; env?: Record<string, string> }
+    const musette = async (args: readonly string[], more: More = {}) => {
       const end = await runVerb(args, {
         cwd: folder.path,
-        env: { ...env, ...more?.env },
-        ...(more?.input !== undefined && { input: more.input }),
+        ...more,
+        env: { ...env, ...more.env },
       })
       said += `$ musette ${args[0]}\n${end.stdout}${end.stderr}\n`
       return end
@@ -85,17 +72,19 @@ export async function openLeakRig(): Promise<LeakRig> {
     return {
       hostile,
       databaseUrl: databaseUrl.href,
+      /** undefined when this machine has no redis-server */
       redisUrl: redis && (await withPassword(redis.url)),
       dataDir: folder.path,
+      /** runs a verb to its end, at the level of the log that says most; what it says is kept */
       musette,
-      start: (more) => startNode([main, 'start'], { cwd: folder.path, env: { ...env, ...more } }),
-      signIn: () =>
-        musette(['login', '--username', 'marked', '--password-stdin', '--keep-password'], {
-          input: SECRETS.password,
-        }),
+      start: (more: Record<string, string>) =>
+        startNode([main, 'start'], { cwd: folder.path, env: { ...env, ...more } }),
+      signIn: () => musette(SIGN_IN, { input: SECRETS.password }),
+      /** everything that the verbs so far have said */
       said: () => said,
+      /** every token that the service has given out */
       async tokens() {
-        const { access, refresh } = await steer<Tokens>(sandboxUrl, 'GET', 'tokens')
+        const { access, refresh } = await steer<Tokens>(sandbox.url, 'GET', 'tokens')
         return [...access, ...refresh]
       },
       close: () => release.release(),
