@@ -8,12 +8,9 @@ import { isStatement, makeMessageReader } from './messages.ts'
  */
 type Cut = { at: number; how: 'unsent' | 'unanswered' | 'terminated' }
 
-/** A line between one process and Postgres that breaks at any statement. */
-export type Line = Awaited<ReturnType<typeof openLine>>
-
 type Ends = { client: Socket; server: Socket; losesAnswer: boolean }
 
-/** Opens a line to the database of `url`; `terminate` ends every connection of the line at the server's side. */
+/** Opens a line between one process and the database of `url` that breaks at any statement; `terminate` ends every connection of the line at the server's side. */
 export async function openLine(url: string, terminate: () => Promise<void>) {
   const target = new URL(url)
   const ends = new Set<Ends>()
