@@ -98,8 +98,8 @@ export async function findServerRisks({ client }: Tx): Promise<ServerRisk[]> {
 export async function findUnreadableTables(store: Pick<Store, 'read'>, withinMs: number): Promise<string[]> {
   const { rows } = await store.read(({ client }) =>
     client.query<{ name: string; relation: string }>(`
-      SELECT coalesce(t.oid, c.oid)::regclass::text AS name, c.oid::regclass::text AS relation
-      FROM pg_class c LEFT JOIN pg_class t ON t.reltoastrelid = c.oid
+      SELECT coalesce(p.inhparent, t.oid, c.oid)::regclass::text AS name, c.oid::regclass::text AS relation
+      FROM pg_class c LEFT JOIN pg_class t ON t.reltoastrelid = c.oid LEFT JOIN pg_inherits p ON p.inhrelid = c.oid
       WHERE c.relkind IN ('r', 't') AND coalesce(t.relnamespace, c.relnamespace)::regnamespace::text IN ('training', 'musette', 'bullmq')
         AND has_schema_privilege(c.relnamespace, 'USAGE') ORDER BY 1, 2`),
   )

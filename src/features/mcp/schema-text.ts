@@ -32,7 +32,7 @@ const DESCRIBED = `
       (select string_agg('- \`' || pg_get_constraintdef(oid) || '\`', E'\\n'
            order by array_position(array['p', 'u', 'f', 'c'], contype::text), conname)
          from pg_constraint where conrelid = r.oid and contype in ('p', 'u', 'f', 'c')) as constraints,
-      (select string_agg('- \`' || pg_get_indexdef(indexrelid) || '\`', E'\\n' order by indexrelid::regclass::text)
+      (select string_agg('- \`' || replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') || '\`', E'\\n' order by indexrelid::regclass::text)
          from pg_index i where indrelid = r.oid and not exists (
            select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = r.oid)) as indexes
     from relation r

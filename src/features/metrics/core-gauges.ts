@@ -125,7 +125,7 @@ async function findCounts({ client }: Tx) {
     'select code, count(*)::int as count from training.waiting_files group by code',
   )
   const sizes = await client.query<{ musette_samples_bytes: number; musette_database_bytes: number }>(
-    `select pg_total_relation_size('training.samples')::float8 as musette_samples_bytes,
+    `select (select sum(pg_total_relation_size(t)) from musette.leaves('training.samples') t)::float8 as musette_samples_bytes,
             pg_database_size(current_database())::float8 as musette_database_bytes`,
   )
   const verified = await client.query<{

@@ -6,11 +6,12 @@ import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
 import { recordRunsAbandoned } from '../../core/store/runs.ts'
+import { makePartitions } from '../../core/store/samples/partitions.ts'
 import { FEATURES } from '../../features/index.ts'
 import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
 import { UNFIT } from '../../kit/postgres/read-only-server.ts'
 import { makeReleaseStack, startWork } from '../../kit/release-stack.ts'
-import { SECOND, sleep } from '../../kit/time.ts'
+import { MINUTE, SECOND, sleep } from '../../kit/time.ts'
 import { type App, openApp } from '../app/app.ts'
 import { parkUnreadableLogins } from '../app/local-app.ts'
 import { bringToMajor } from '../app/open-database.ts'
@@ -126,6 +127,8 @@ async function openParts(
     if (input.roles.includes('worker')) {
       const completion = openCompletion(app)
       release.defer('completion of derived rows', () => completion.close())
+      const partitioning = openPartitioning(app)
+      release.defer('partitioning', () => partitioning.close())
       for (const { name, openInWorker } of FEATURES) {
         const part = await openInWorker?.({ app, jobs, startedAt })
         if (part) release.defer(name, () => part.close())
@@ -179,6 +182,20 @@ function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { clos
       await completeMeasures({ store, log }, signal)
     } catch (error) {
       if (!isAbort(error, signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
+    }
+  })
+}
+
+/** A table that is being cut gets this pause for the work of others, and one that is right is looked at less often. */
+const [MOVE_EVERY_MS, LOOK_EVERY_MS] = [10 * SECOND, MINUTE]
+
+/** Keeps the partitions of large tables in the background, see makePartitions. `close` stops it. */
+function openPartitioning({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
+  const partitions = makePartitions({ store, log })
+  return startWork(async (signal) => {
+    while (!signal.aborted) {
+      const isMore = await partitions.keep()
+      await sleep(isMore ? MOVE_EVERY_MS : LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   })
 }

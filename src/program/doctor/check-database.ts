@@ -5,6 +5,7 @@ import {
   findUnreadableTables,
 } from '../../core/store/database-facts.ts'
 import { checkServer } from '../../core/store/migration/check-server.ts'
+import { findPartitioning } from '../../core/store/samples/partitions.ts'
 import type { Store } from '../../core/store/store.ts'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { formatBytes } from '../../kit/text.ts'
@@ -42,9 +43,14 @@ export async function checkDatabase(context: DoctorContext): Promise<Finding[]> 
     ...(unfit || found.mismatch ? [] : await findListed(context, 'database')),
   ]
   if (findings.some(({ state }) => state === 'problem')) return findings
+  const parts = found.mismatch ? [] : await found.store.read((tx) => findPartitioning(tx))
   const server = found.store.server()
   const at = isOwn || server === undefined ? '' : ` at ${server}`
-  return [ok(`${which}${at}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`), ...findings]
+  return [
+    ok(`${which}${at}, Postgres ${facts.version}, ${formatBytes(facts.size_bytes)}`),
+    ...parts.map((part) => ok(part)),
+    ...findings,
+  ]
 }
 
 /** Tries a write, and rolls it back; `bare`: our tables may not be there. */

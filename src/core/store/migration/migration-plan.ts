@@ -97,10 +97,12 @@ type Relation = { name: string; bytes: number; is_view: boolean; has_trigger: bo
 /** Finds the tables and views of our schemas, and which of them have triggers that a migration switches off. */
 async function findRelations(client: pg.ClientBase): Promise<Relation[]> {
   const { rows } = await client.query<Relation>(
-    `SELECT n.nspname || '.' || c.relname AS name, pg_total_relation_size(c.oid)::float8 AS bytes, c.relkind = 'v' AS is_view,
+    `SELECT n.nspname || '.' || c.relname AS name, (pg_total_relation_size(c.oid) + coalesce(
+         (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = c.oid), 0))::float8 AS bytes, c.relkind = 'v' AS is_view,
        EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled = 'O') AS has_trigger
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p', 'v') ORDER BY bytes DESC, name`,
+     WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p', 'v')
+       AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid) ORDER BY bytes DESC, name`,
   )
   return rows
 }

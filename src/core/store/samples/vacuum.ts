@@ -86,15 +86,20 @@ export function makeSamplesVacuum(deps: { store: Store; log: Logger }) {
   }
 }
 
+const LEAVES = "SELECT oid FROM musette.leaves('training.samples') oid"
+
+/** The statement that adds new rows to the summaries of the indexes of a table's key. */
+export const summarizeNew = (table: string, key: string) =>
+  `SELECT brin_summarize_new_values(index) FROM musette.brin_indexes('${table}', '{${key}}')`
+
 // Every query reads the page ranges that have no summary in an index.
 // Autovacuum adds those of samples_t within minutes: no query of musette needs it.
-const SUMMARIZE_NEW = `SELECT brin_summarize_new_values('training.samples_activity')`
+const SUMMARIZE_NEW = summarizeNew('training.samples', 'activity_id')
 // A summary keeps the activities and times of its range and never drops one.
 const SUMMARIZE_ALL = `
-  SELECT brin_desummarize_range(i.indexrelid, page), brin_summarize_range(i.indexrelid, page)
-  FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid,
-    generate_series(0, pg_relation_size(t.oid) / current_setting('block_size')::bigint, 32) AS page
-  WHERE i.indexrelid IN ('training.samples_activity'::regclass, 'training.samples_t'::regclass)`
+  SELECT brin_desummarize_range(index, page), brin_summarize_range(index, page)
+  FROM musette.brin_indexes('training.samples', '{activity_id,t}'),
+    generate_series(0, pg_relation_size(leaf) / current_setting('block_size')::bigint, 32) AS page`
 
 async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Promise<void> {
   try {
@@ -111,7 +116,7 @@ async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Pro
 async function isLocked(store: Store): Promise<boolean> {
   const { rows } = await store.read((tx) =>
     tx.client.query(
-      `SELECT FROM pg_locks WHERE relation = 'training.samples'::regclass AND granted
+      `SELECT FROM pg_locks WHERE relation IN (${LEAVES}) AND granted
          AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     ),
@@ -124,8 +129,8 @@ async function countSamples(store: Store): Promise<{ held: number; known: number
   const { rows } = await store.read((tx) =>
     tx.client.query<{ held: number; known: number }>(
       `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
-         greatest(reltuples, 0)::float8 AS known
-       FROM pg_class WHERE oid = 'training.samples'::regclass`,
+         sum(greatest(reltuples, 0))::float8 AS known
+       FROM pg_class WHERE oid IN (${LEAVES})`,
     ),
   )
   return rows[0] ?? { held: 0, known: 0 }
@@ -133,33 +138,33 @@ async function countSamples(store: Store): Promise<{ held: number; known: number
 
 /**
  * Corrects the planner's statistics of `samples.activity_id`, and keeps ANALYZE from replacing them; does nothing before Postgres 18, which
- * does not support it, and on a partitioned table. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an
+ * does not support it. Postgres estimates the cost of a BRIN index by the order of all rows, but the rows of an
  * activity always lie together: after edits in random order it read all of 10 million samples to find those of ten activities, 1.4 s
  * instead of 40 ms. Returns false while a vacuum holds the table: the next write tries again.
  */
-async function keepStatistics(store: Store): Promise<boolean> {
+export async function keepStatistics(store: Store): Promise<boolean> {
   const { rows } = await store.read((tx) =>
-    tx.client.query<{ distinct: number }>(
-      `SELECT (-a.activities / a.held)::float8 AS distinct
+    tx.client.query<{ schema: string; name: string; distinct: number }>(
+      `SELECT n.nspname AS schema, c.relname AS name, (-a.activities / a.held)::float8 AS distinct
        FROM (SELECT sum(sample_count)::float8 AS held, (count(*) FILTER (WHERE sample_count > 0))::float8 AS activities
-             FROM training.activities) a, pg_class c
-       LEFT JOIN pg_stats s ON s.schemaname = 'training' AND s.tablename = c.relname AND s.attname = 'activity_id' AND NOT s.inherited
-       WHERE c.oid = 'training.samples'::regclass AND c.relkind = 'r' AND current_setting('server_version_num')::int >= 180000
+             FROM training.activities) a, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = 'activity_id' AND NOT s.inherited
+       WHERE c.oid IN (${LEAVES}) AND current_setting('server_version_num')::int >= 180000
          AND a.held > 0
          AND (s.correlation = 1 AND -s.n_distinct BETWEEN a.activities / a.held / 2 AND a.activities / a.held * 2) IS NOT TRUE`,
     ),
   )
-  const [outdated] = rows
-  if (!outdated) return true
+  if (rows.length === 0) return true
   // A lock of ours that waits would end an autovacuum, and keep others waiting.
   if (await isLocked(store)) return false
-  const column = `'schemaname', 'training', 'relname', 'samples', 'attname', 'activity_id', 'inherited', false`
-  const { distinct } = outdated
-  await store.execute(`
-    ALTER TABLE training.samples ALTER activity_id SET STATISTICS 0;
-    SELECT pg_clear_attribute_stats('training', 'samples', 'activity_id', false);
-    SELECT pg_restore_attribute_stats(${column}, 'null_frac', 0::real, 'avg_width', 4, 'correlation', 1::real,
-      'n_distinct', ${distinct}::real)`)
+  for (const { schema, name, distinct } of rows) {
+    const column = `'schemaname', '${schema}', 'relname', '${name}', 'attname', 'activity_id', 'inherited', false`
+    await store.execute(`
+      ALTER TABLE ONLY ${schema}.${name} ALTER activity_id SET STATISTICS 0;
+      SELECT pg_clear_attribute_stats('${schema}', '${name}', 'activity_id', false);
+      SELECT pg_restore_attribute_stats(${column}, 'null_frac', 0::real, 'avg_width', 4, 'correlation', 1::real,
+        'n_distinct', ${distinct}::real)`)
+  }
   return true
 }
 

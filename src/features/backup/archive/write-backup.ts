@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
+import pg from 'pg'
 import { copyOut } from '../../../core/store/copy.ts'
 import { findIdentity } from '../../../core/store/database-facts.ts'
 import { checkSchema, findMigrations } from '../../../core/store/migration/schema-version.ts'
@@ -10,13 +11,7 @@ import { VERSION } from '../../../kit/program-folder.ts'
 import type { Clock } from '../../../kit/time.ts'
 import { type CopyProgress, type CopyWatch, watchCopy } from '../database/copy-progress.ts'
 import { findForeignParts } from '../database/foreign-parts.ts'
-import {
-  type BackupTable,
-  findSequences,
-  quoteColumns,
-  quoteName,
-  tablesInOrder,
-} from '../database/tables.ts'
+import { type BackupTable, findSequences, quoteName, tablesInOrder } from '../database/tables.ts'
 import { mapFileError, onDisk } from './backup-errors.ts'
 import {
   CHECKSUMS,
@@ -154,7 +149,9 @@ async function addTable(
   input: { archive: ArchiveWriter; table: Manifest['tables'][number]; signal: AbortSignal },
 ): Promise<void> {
   const { archive, table, signal } = input
-  const copy = copyOut(tx.client, quoteColumns(table))
+  // A COPY of the table by its name would leave out its partitions.
+  const columns = table.columns.map(pg.escapeIdentifier).join(', ')
+  const copy = copyOut(tx.client, `(SELECT ${columns} FROM ${quoteName(table.name)})`)
   let part = 0
   for await (const bytes of compressParts(copy.chunks)) {
     signal.throwIfAborted()
