@@ -8,6 +8,7 @@ import { benchIngest } from './ingest.ts'
 import { benchMcp } from './mcp.ts'
 import { benchMemory } from './memory.ts'
 import { benchMessages } from './messages.ts'
+import { benchPartitions } from './partitions.ts'
 import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import { type Part, within } from './rig.ts'
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   drop: benchDrop,
   fit: benchFit,
   waits: benchWaits,
+  partitions: benchPartitions,
   web: benchWeb,
   mcp: benchMcp,
 }
@@ -44,5 +46,5 @@ if (unknown.length > 0)
 for (const [name, part] of Object.entries(PARTS)) {
   if (asked.length > 0 && !asked.includes(name)) continue
   for (const [what, value, goal] of await within(part))
-    process.stdout.write(`${name.padEnd(9)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
+    process.stdout.write(`${name.padEnd(11)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
 }

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
 import { makePartitions } from '../../../src/core/store/samples/partitions.ts'
+import { openStore } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
 import { exportAll } from '../../../src/features/export/export-all.ts'
@@ -10,6 +12,8 @@ import { describeSchema } from '../../../src/features/mcp/schema-text.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { backUpToMemory, restoreInto } from '../../features/backup/rig.ts'
+import { makeSilentLog } from '../../kit/log.ts'
+import { openOtherPostgres } from '../../kit/other-postgres.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 /** Partitions of a few rides instead of ten thousand. */
@@ -82,8 +86,53 @@ describe('a mirror whose samples and records are cut into partitions', () => {
     for (let looks = 0; looks < 30 && (await keep()); looks++);
     expect(await kinds()).toEqual([{ relkind: 'p' }, { relkind: 'p' }])
     expect(await readAll()).toEqual(before)
+    // The partitions are none of a reader's tables, and a subscriber may know only the table.
+    await expect(rig.rows('set role musette_reader; select from musette.samples_0')).rejects.toThrow(/denied/)
+    await rig.rows(
+      'create publication p for tables in schema training with (publish_via_partition_root = true)',
+    )
+    const published = await rig.rows(
+      `select tablename from pg_publication_tables where tablename like '%samples%' order by 1`,
+    )
+    expect(published).toEqual([{ tablename: 'samples' }])
     await rig.steer('POST', 'recalculate')
     expect(await rig.sync()).toMatchObject({ fetched: 8, failed: 0 })
     await expectMirrored(rig)
   })
 })
+
+it('a backup of 1.0.0 and an emptied database with partitions take a restore, on each major that is here', async () => {
+  const bytes = readFileSync('test/flows/upgrade/made-by/1.0.0.backup')
+  for (const major of [14, 15, 16, 17]) {
+    const server = await openOtherPostgres(major)
+    if (!server) continue
+    onTestFinished(() => server.close())
+    await expectCut(server.url, bytes)
+  }
+  const database = await openTestDatabase()
+  onTestFinished(() => database.close())
+  await expectCut(database.url, bytes)
+})
+
+/** Restores a backup, cuts the tables, and compares; then empties them and does the same once more. */
+async function expectCut(url: string, bytes: Buffer): Promise<void> {
+  const log = makeSilentLog()
+  const store = openStore({ log }, { connectionString: url })
+  onTestFinished(() => store.close())
+  const contents: unknown[] = []
+  for (const round of [1, 2]) {
+    await restoreInto(url, bytes)
+    contents.push(await queryOnce(url, SUMS))
+    const { keep } = makePartitions({ store, log }, { keys: 3 })
+    for (let looks = 0; looks < 30 && (await keep()); looks++);
+    contents.push(await queryOnce(url, SUMS))
+    const [row] = await queryOnce(
+      url,
+      "select count(*)::int as parts from pg_inherits where inhparent = 'training.samples'::regclass",
+    )
+    expect(row?.parts, `round ${round}`).toBeGreaterThan(3)
+    await queryOnce(url, 'truncate training.accounts, training.samples, training.fit_records cascade')
+    await queryOnce(url, 'truncate training.changes, training.drift')
+  }
+  for (const content of contents) expect(content).toEqual(contents[0])
+}

@@ -23,7 +23,6 @@ const STEP_PAGES = 1_250
 const STEPS = 5
 /** Shorter than the second after which Postgres looks for deadlocks, or ends an autovacuum that is in the way. */
 const LOCK_TIMEOUT_MS = 300
-const LOCK_NOT_AVAILABLE = '55P03'
 
 type Table = (typeof TABLES)[number]
 
@@ -76,8 +75,7 @@ export function makePartitions(
   const keepTable = async (one: Table): Promise<boolean> => {
     const { table, key } = one
     const state = await store.read((tx) => findState(tx, one, keys))
-    // A small mirror, or partitions that a person has made.
-    if (state.is_plain ? state.last === 0 : !state.is_ours) return false
+    if (isSettled(state)) return false
     if (state.obstacle !== null) {
       const sentence = `${table} gets no partitions, because of ${state.obstacle}, which others have made; drop it, and make it again when the log says that the table is partitioned`
       problems.say('warn', table, sentence)
@@ -101,11 +99,13 @@ export function makePartitions(
       let isMore = false
       for (const one of TABLES)
         try {
+          if (isSettled(await store.read((tx) => findState(tx, one, keys)))) continue
           isMore = (await withExclusiveWork(store, 'partitions', () => keepTable(one))) || isMore
           problems.over(one.key)
         } catch (error) {
-          const isLocked = sqlstateOf(error) === LOCK_NOT_AVAILABLE
-          isMore ||= isLocked
+          const isLocked = sqlstateOf(error) === '55P03'
+          // A reader may be long, and each try lets others wait.
+          isMore ||= isLocked && pageOf.has(one.table)
           const problem = `${one.table} could not be partitioned (${errorLine(error)}); it is tried again`
           if (!isLocked) problems.say('warn', one.key, problem)
         }
@@ -123,6 +123,10 @@ type State = {
   pages: number
   obstacle: string | null
 }
+
+/** Tells whether nothing is to be done: in a small mirror, with partitions that a person has made, and with all that are needed. */
+const isSettled = ({ is_plain, last, is_ours, is_ahead }: State) =>
+  is_plain ? last === 0 : !is_ours || is_ahead
 
 /** Finds how far a table is cut, see musette.partition_state in the database. */
 async function findState({ client }: Tx, { table, key, owners }: Table, keys: number): Promise<State> {

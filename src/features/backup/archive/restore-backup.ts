@@ -11,7 +11,6 @@ import { type CopyProgress, watchCopy } from '../database/copy-progress.ts'
 import {
   analyzeTables,
   dropEmptyTables,
-  isPartitioned,
   lockEmptyTables,
   makeBeginLine,
   setSequences,
@@ -50,7 +49,7 @@ export async function restoreBackup(
     const { version: present } = await findVersion(client, folder)
     await lockEmptyTables(client)
     // A plain table is loaded faster than a partitioned one, and compared in the order of the archive.
-    if (present > version || (await isPartitioned(client))) await dropEmptyTables(client)
+    if (present > version || (await client.query(PARTITIONS)).rowCount) await dropEmptyTables(client)
     await applyMigrations(client, { folder, upTo: version })
     const digests = new Map<string, Hash>()
     if (input.compare) for (const { name } of archive.manifest.tables) digests.set(name, createHash('sha256'))
@@ -62,6 +61,8 @@ export async function restoreBackup(
     await analyzeTables(client)
   })
 }
+
+const PARTITIONS = `SELECT FROM pg_inherits WHERE inhparent IN (to_regclass('training.samples'), to_regclass('training.fit_records'))`
 
 /** Errors of an archive that another version made, and of rows that Postgres refuses; damage may be the reason for all of them. */
 const MAY_BE_DAMAGE: ReadonlySet<string> = new Set([

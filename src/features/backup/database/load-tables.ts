@@ -31,14 +31,6 @@ export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
   throw new ConfigError('restore_not_empty', message)
 }
 
-/** Tells whether a table of ours has partitions. */
-export async function isPartitioned(client: pg.ClientBase): Promise<boolean> {
-  const found = await client.query(
-    "SELECT FROM pg_inherits WHERE inhparent IN (to_regclass('training.samples'), to_regclass('training.fit_records')) LIMIT 1",
-  )
-  return found.rowCount === 1
-}
-
 /**
  * Drops the empty tables, the views and the functions of our schemas, so that older migrations can make theirs. Throws ConfigError
  * `restore_schema_used` when others of the database depend on them.
