@@ -1,6 +1,7 @@
-import { type BackendChoice, fetchRedisFacts } from '../../src/core/jobs/backend.ts'
+import type { BackendChoice } from '../../src/core/jobs/backend.ts'
 import { makeCoreCatalog } from '../../src/core/jobs/catalog.ts'
 import { type Jobs, openJobs } from '../../src/core/jobs/jobs.ts'
+import { fetchRedisFacts } from '../../src/core/jobs/redis.ts'
 import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { openApp } from '../../src/program/app/app.ts'
 import { makeHandlers } from '../../src/program/daemon/handlers.ts'
@@ -26,7 +27,7 @@ export async function benchClub(): Promise<Row[]> {
 async function measureRedis(release: ReleaseStack, accounts: number): Promise<Row[]> {
   const redis = await openRedis(release)
   if (!redis) return []
-  const memory = async () => (await fetchRedisFacts(redis.url)).usedMemory / 1_000_000
+  const memory = async () => ((await fetchRedisFacts(redis.url))[0]?.usedMemory ?? 0) / 1_000_000
   const before = await memory()
   const rows = await measureSchedules({ kind: 'redis', url: redis.url, prefix: '{musette-bench}' }, accounts)
   return [...rows, ['memory of Redis for them', `${((await memory()) - before).toFixed(1)} MB`]]

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { findFreePort } from './listen.ts'
 import { openTempDir } from './temp-dir.ts'
 
@@ -8,19 +10,28 @@ export type RedisServer = Awaited<ReturnType<typeof openRedisServer>>
 const DATABASES = 2_000
 const READY_WITHIN_MS = 10_000
 
-/** Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk, but to a folder of its own when a test asks it to. */
-export async function openRedisServer(binary: string) {
+/**
+ * Starts a Redis server on a free port of 127.0.0.1 that writes nothing to disk, but to a folder of its own when a test asks it to.
+ * `settings` are lines of its file, which a sentinel changes.
+ */
+export async function openRedisServer(binary: string, settings?: readonly string[]) {
   const port = await findFreePort()
   const folder = await openTempDir('redis')
-  let child = await startRedis(binary, port, folder.path)
+  const file = settings && join(folder.path, 'redis.conf')
+  if (file) await writeFile(file, settings.join('\n'))
+  const options = [...(file ? [file] : []), '--port', String(port)]
+  if (settings?.[0]?.startsWith('sentinel')) options.push('--sentinel')
+  else options.push('--save', '', '--appendonly', 'no', '--databases', String(DATABASES))
+  let child = await startRedis(binary, options, folder.path)
   const kill = () => end(child, 'SIGKILL')
   return {
     url: `redis://127.0.0.1:${port}`,
+    port,
     /** ends it at once, as a power cut would */
     kill,
     /** starts it again on the same port, empty, after `kill` */
     async start() {
-      child = await startRedis(binary, port, folder.path)
+      child = await startRedis(binary, options, folder.path)
     },
     async close() {
       await kill()
@@ -29,12 +40,8 @@ export async function openRedisServer(binary: string) {
   }
 }
 
-function startRedis(binary: string, port: number, cwd: string): Promise<ChildProcess> {
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-  const child = spawn(binary, [...options, '--databases', String(DATABASES)], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+function startRedis(binary: string, options: readonly string[], cwd: string): Promise<ChildProcess> {
+  const child = spawn(binary, [...options, '--bind', '127.0.0.1'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
@@ -45,7 +52,7 @@ function startRedis(binary: string, port: number, cwd: string): Promise<ChildPro
     }
     child.stdout?.on('data', (chunk: Buffer) => {
       output = `${output}${chunk}`.slice(-2_000)
-      if (!output.includes('Ready to accept connections')) return
+      if (!/Ready to accept connections|Sentinel ID is/.test(output)) return
       clearTimeout(timer)
       resolve(child)
     })

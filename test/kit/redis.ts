@@ -20,10 +20,10 @@ export async function openTestRedis(): Promise<{ url: string; close(): Promise<v
 }
 
 /** Starts a Redis server for one test alone, which may kill it, start it again and flush it. */
-export async function openOwnRedis(): Promise<RedisServer> {
+export async function openOwnRedis(settings?: readonly string[]): Promise<RedisServer> {
   const binary = findRedisBinary()
   if (!binary) throw new Error(WITHOUT)
-  return openRedisServer(binary)
+  return openRedisServer(binary, settings)
 }
 
 /** A `describe` for tests that need Redis: without it they are passed over with one plain sentence (in CI they fail). */

@@ -3,7 +3,7 @@ import { errorCode, errorLine, TransientError } from '../../kit/errors.ts'
 import { RETIRED } from '../../kit/postgres-client.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../kit/release-stack.ts'
 import { type Backoff, type Clock, MINUTE, SECOND, sleep, systemClock, within } from '../../kit/time.ts'
-import { asQueueError, type BackendChoice, CONNECTION_MS, openBackend } from './backend.ts'
+import { asQueueError, type BackendChoice, openBackend } from './backend.ts'
 import { type Catalog, type Handlers, QUEUE_NAMES } from './catalog.ts'
 import {
   type Enqueue,
@@ -14,6 +14,7 @@ import {
   makeQueues,
   resumeQueues,
 } from './queues.ts'
+import { CONNECTION_MS } from './redis.ts'
 import { reconcileSchedules } from './schedules.ts'
 import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
 

@@ -3,9 +3,10 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import { eachAtOnce } from '../../kit/semaphore.ts'
 import { DAY, SECOND, within } from '../../kit/time.ts'
-import { type BackendChoice, CONNECTION_MS, fetchRedisFacts, hasQueueTables, makeBackend } from './backend.ts'
+import { type BackendChoice, hasQueueTables, makeBackend } from './backend.ts'
 import { type Catalog, jobKeyOf, parsePayload } from './catalog.ts'
 import { enqueueJobs, fetchCounts, fetchPaused, type JobQueue, makeQueues, type Queues } from './queues.ts'
+import { CONNECTION_MS, fetchRedisFacts } from './redis.ts'
 
 /** Schedules written at once: a thousand accounts take a second or two and the pool is not exhausted. */
 const AT_ONCE = 4
@@ -178,9 +179,9 @@ export async function inspectQueue(input: {
 }) {
   const { backend: choice } = input
   // A queue waits for its Redis forever; this request fails at once.
-  if (choice.kind === 'redis') await fetchRedisFacts(choice.url)
-  else if (!(await hasQueueTables(choice.url))) return undefined
-  const backend = makeBackend(choice)
+  const nodes = choice.kind === 'redis' ? await fetchRedisFacts(choice.url) : []
+  if (choice.kind === 'postgres' && !(await hasQueueTables(choice.url))) return undefined
+  const backend = makeBackend(choice, nodes)
   const queues = makeQueues({ backend, onError: () => undefined })
   try {
     await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))

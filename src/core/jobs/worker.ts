@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { errorCode, errorLine, isAbort, RateLimitedError, RejectedError } from '../../kit/errors.ts'
 import { shorten } from '../../kit/text.ts'
 import { type Backoff, backoffMs, joinSignals, SECOND, within } from '../../kit/time.ts'
-import { type Backend, CONNECTION_MS } from './backend.ts'
+import type { Backend } from './backend.ts'
 import {
   BACKOFF,
   type Catalog,
@@ -15,6 +15,7 @@ import {
 } from './catalog.ts'
 import { isDead, makeFailure, outcomeOf } from './outcome.ts'
 import type { Queues } from './queues.ts'
+import { CONNECTION_MS } from './redis.ts'
 import { DUE_JOB, enqueueDue } from './schedules.ts'
 
 /** Crashes of the process during one job that are accepted: repeated deployments cause a few, eleven are caused by the job. */

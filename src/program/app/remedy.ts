@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../../kit/errors.ts'
+import { parseRedisUrl, redisCliAddress, sentinelCli } from '../../kit/redis/redis-url.ts'
 import { quoteShell } from '../../kit/text.ts'
 import type { Config } from '../config/config.ts'
 
@@ -33,21 +34,18 @@ export function fitCommand(command: string, config: Omit<RemedyConfig, 'service'
   }
   return command.replace(
     OF_URL,
-    (found) => addressOf(found.includes('REDIS') ? redisUrl : databaseUrl) ?? found,
+    (found) => (found.includes('REDIS') ? redisCliAddress(redisUrl ?? '') : addressOf(databaseUrl)) ?? found,
   )
 }
 
-/** Writes the address of a URL without its secrets for a command of redis-cli or pg_isready, with the options that the login needs. */
+/** Writes the address of a database without its secrets for pg_isready. */
 function addressOf(url = ''): string | undefined {
   if (!URL.canParse(url)) return undefined
-  const { protocol, host, pathname, searchParams, username, password } = new URL(url)
+  const { protocol, host, pathname, searchParams } = new URL(url)
   const servers = new URLSearchParams(
     [...searchParams].filter(([name]) => name === 'host' || name === 'port'),
   )
-  const address = quoteShell(`${protocol}//${host}${pathname}${servers.size > 0 ? `?${servers}` : ''}`)
-  if (!protocol.startsWith('redis')) return address
-  const user = username === '' ? '' : ` --user ${quoteShell(decodeURIComponent(username))}`
-  return `${address}${user}${password === '' ? '' : ' --askpass'}`
+  return quoteShell(`${protocol}//${host}${pathname}${servers.size > 0 ? `?${servers}` : ''}`)
 }
 
 const LATER: Remedy = { hint: 'the service does not work at the moment; run it again later' }
@@ -59,7 +57,8 @@ const REMEDIES: Readonly<Record<string, (config: RemedyConfig) => Remedy>> = {
   database_busy: () => ({ hint: 'run it again in a moment' }),
   database_error: () => ({ hint: 'run it again with MUSETTE_LOG_LEVEL=debug' }),
   database_damaged: () => ({ hint: 'the doctor names the tables and what to do', run: 'musette doctor' }),
-  queue_unreachable: (config) => (config.redisUrl === undefined ? ofDatabase(config) : ofRedis()),
+  queue_unreachable: (config) =>
+    config.redisUrl === undefined ? ofDatabase(config) : ofRedis(config.redisUrl),
   connect_failed: (config) => ({ hint: 'look at MUSETTE_BASE_URL and the network', ...probeOf(config) }),
   connection_lost: (config) => ({
     hint: 'look whether MUSETTE_BASE_URL is https: or http: there',
@@ -96,9 +95,11 @@ function ofDatabase({ databaseUrl, dataDir }: RemedyConfig): Remedy {
   return { hint: 'its disk may be full', run: `tail ${quoteShell(join(dataDir, 'postgres.log'))}` }
 }
 
-function ofRedis(): Remedy {
+function ofRedis(url: string): Remedy {
   const hint = 'look at REDIS_URL (redis: without TLS, rediss: with it), and whether Redis runs'
-  return { hint, run: 'redis-cli -u "$REDIS_URL" ping' }
+  const address = parseRedisUrl(url)
+  if (!address?.group) return { hint, run: 'redis-cli -u "$REDIS_URL" ping' }
+  return { hint, run: `${sentinelCli(address)} ckquorum ${quoteShell(address.group)}` }
 }
 
 function probeOf({ service: { baseUrl } }: RemedyConfig): Remedy {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { normalizePostgresUrl, tlsProblemOf } from '../../kit/postgres-url.ts'
+import { parseRedisUrl } from '../../kit/redis/redis-url.ts'
 import { parseDuration, SECOND } from '../../kit/time.ts'
 
 /** What `parse` makes of a text; `problem` is the sentence about one of which it makes undefined. */
@@ -90,4 +91,16 @@ export const postgresUrl = z.string().transform((text, context) => {
   if (url !== undefined && problem === undefined) return url
   context.addIssue((url && problem) ?? unreadable)
   return z.NEVER
+})
+
+/** A URL of Redis, also of sentinels and of several nodes of a Cluster. */
+export const redisUrl = z.string().superRefine((text, context) => {
+  if (parseRedisUrl(text)) return
+  if (/^redis.*[@%]/s.test(text)) context.addIssue(RAW_LOGIN)
+  else if (/[?&]prefix=/.test(text))
+    context.addIssue('has a prefix with other signs than letters, digits and . : _ -')
+  else
+    context.addIssue(
+      'is not a Redis URL; write for example redis://host:6379, or redis-sentinel://host:26379,host:26379/0#name',
+    )
 })

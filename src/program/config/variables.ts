@@ -4,7 +4,7 @@ import envPaths from 'env-paths'
 import { z } from 'zod'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { isTimeZone, parseDay } from '../../kit/time.ts'
-import { duration, isReadBy, parsed, postgresUrl, url, wholeNumber, yesNo } from './checks.ts'
+import { duration, isReadBy, parsed, postgresUrl, redisUrl, url, wholeNumber, yesNo } from './checks.ts'
 
 /**
  * Returns the data directory of those who name none: in a clone `./.musette`, for an installed package the place where the
@@ -73,9 +73,11 @@ export const VARIABLES = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe('your Postgres, 14 or later; unset: an embedded Postgres in the data directory'),
-  REDIS_URL: url(['redis:', 'rediss:'], 'is not a Redis URL; write for example redis://host:6379')
+  REDIS_URL: redisUrl
     .optional()
-    .describe('your Redis, 6.2 or later, for several workers; unset: the queue is in Postgres'),
+    .describe(
+      'your Redis, 6.2 or later, or its sentinels, for several workers; unset: the queue is in Postgres',
+    ),
   MUSETTE_MIGRATE: z
     .enum(['on-start'], 'is not on-start')
     .optional()

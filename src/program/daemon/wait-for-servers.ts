@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { fetchRedisFacts, REPLICA } from '../../core/jobs/backend.ts'
+import { REPLICA } from '../../core/jobs/backend.ts'
+import { fetchRedisFacts } from '../../core/jobs/redis.ts'
 import { mapDatabaseError } from '../../core/store/database-errors.ts'
 import { connectReason, errorCode, errorLine, isNotUpYet, TransientError } from '../../kit/errors.ts'
 import { makeLogOnce } from '../../kit/log-once.ts'
@@ -86,9 +87,9 @@ export function tryDatabase(connectionString: string, patience: Patience) {
 /** Connects to Redis once. Returns and throws as tryServer; TransientError `queue_unreachable` for a wrong password, for instance. */
 export function tryRedis(url: string, patience: Patience) {
   return tryServer(patience, async (signal) => {
-    const { isLoading, isReplica } = await fetchRedisFacts(url, signal)
-    if (isReplica) return REPLICA.found
-    return isLoading ? 'it loads its data' : undefined
+    const nodes = await fetchRedisFacts(url, signal)
+    if (nodes.some(({ isReplica }) => isReplica)) return REPLICA.found
+    return nodes.find(({ notReady }) => notReady)?.notReady
   })
 }
 

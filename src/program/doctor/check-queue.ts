@@ -1,15 +1,11 @@
-import {
-  asQueueError,
-  fetchRedisFacts,
-  makeBackendChoice,
-  REPLICA,
-  type RedisFacts,
-} from '../../core/jobs/backend.ts'
+import { asQueueError, makeBackendChoice, REPLICA } from '../../core/jobs/backend.ts'
+import { fetchRedisFacts, type RedisFacts } from '../../core/jobs/redis.ts'
 import { inspectQueue, type QueueFacts } from '../../core/jobs/schedules.ts'
 import { findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import { FEATURES } from '../../features/index.ts'
 import { ConfigError } from '../../kit/errors.ts'
+import { redisCliAddress } from '../../kit/redis/redis-url.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { remedyOf } from '../app/remedy.ts'
 import { loadCatalog } from '../frame/feature-jobs.ts'
@@ -64,46 +60,50 @@ const MEMORY_SHARE = 0.9
 export async function checkRedis({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { redisUrl } = config
   if (redisUrl === undefined) return [ok('REDIS_URL is not set: the queue is in Postgres')]
-  let facts: RedisFacts
+  let nodes: RedisFacts[]
   try {
-    facts = await fetchRedisFacts(redisUrl)
+    nodes = await fetchRedisFacts(redisUrl)
   } catch (error) {
     return [problemOf(error, remedyOf(error, config))]
   }
-  const findings = redisFindings(facts)
+  const findings = nodes.flatMap((facts) => redisFindings(facts, redisUrl, nodes.length > 1))
   if (findings.some(({ state }) => state === 'problem')) return findings
-  return [ok(`Redis ${facts.version}, ${formatBytes(facts.usedMemory)} used`), ...findings]
+  const used = nodes.map(({ usedMemory }) => formatBytes(usedMemory)).join(', ')
+  const kind = nodes.some(({ isCluster }) => isCluster) ? ' Cluster' : ''
+  return [ok(`Redis${kind} ${nodes[0]?.version}, ${used} used`), ...findings]
 }
 
-function redisFindings(facts: RedisFacts): Finding[] {
+function redisFindings(facts: RedisFacts, url: string, isOneOfSeveral: boolean): Finding[] {
+  const { host, port } = facts.server
+  const redis = isOneOfSeveral ? `Redis on ${host}:${port}` : 'Redis'
+  // The server itself: a group of sentinels, or a Cluster, has several.
+  const cli = `redis-cli -u ${redisCliAddress(url, facts.server)}`
   const findings: Finding[] = []
   const [major = 0, minor = 0] = facts.version.split('.').map(Number)
   if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
-    const found = `Redis ${facts.version} is too old: ${LEAST.join('.')} is the least`
+    const found = `${redis} has version ${facts.version}, which is too old: ${LEAST.join('.')} is the least`
     findings.push(problem('configuration', found))
   }
   if (facts.isReplica) findings.push(problem('configuration', REPLICA.found, REPLICA.run))
+  if (facts.notReady) {
+    const look = facts.isCluster ? 'cluster nodes' : 'info persistence'
+    findings.push(problem('unreachable', `${redis} takes no jobs: ${facts.notReady}`, `${cli} ${look}`))
+  }
   if (facts.mayEvictJobs) {
-    const found = `Redis may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
-    findings.push(problem('configuration', found, setCommand('maxmemory-policy noeviction')))
+    const found = `${redis} may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
+    findings.push(problem('configuration', found, `${cli} config set maxmemory-policy noeviction`))
   }
   if (facts.maxMemory > 0 && facts.usedMemory > MEMORY_SHARE * facts.maxMemory) {
-    const found = `Redis uses ${formatBytes(facts.usedMemory)} of ${formatBytes(facts.maxMemory)} and will soon refuse new jobs`
-    findings.push(warning(found, setCommand(`maxmemory ${2 * facts.maxMemory}`)))
+    const found = `${redis} uses ${formatBytes(facts.usedMemory)} of ${formatBytes(facts.maxMemory)} and will soon refuse new jobs`
+    findings.push(warning(found, `${cli} config set maxmemory ${2 * facts.maxMemory}`))
   }
   if (!facts.lastWriteOk) {
-    const found = 'Redis could not write to its disk and refuses new jobs; look at its log and its disk'
-    findings.push(problem('unexpected', found, 'redis-cli -u "$REDIS_URL" info persistence'))
+    const found = `${redis} could not write to its disk and refuses new jobs; look at its log and its disk`
+    findings.push(problem('unexpected', found, `${cli} info persistence`))
   }
   if (!facts.appendOnly) {
-    const found =
-      'Redis keeps no append-only file: jobs that are lost in a crash are found again, but later; write appendonly yes into its redis.conf, too'
-    findings.push(warning(found, setCommand('appendonly yes')))
+    const found = `${redis} keeps no append-only file: jobs that are lost in a crash are found again, but later; write appendonly yes into its redis.conf, too`
+    findings.push(warning(found, `${cli} config set appendonly yes`))
   }
   return findings
-}
-
-// The URL may hold a password, so the command names the variable and not its value.
-function setCommand(setting: string): string {
-  return `redis-cli -u "$REDIS_URL" config set ${setting}`
 }

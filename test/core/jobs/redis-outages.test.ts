@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fetchRedisFacts, makeBackendChoice } from '../../../src/core/jobs/backend.ts'
+import { makeBackendChoice } from '../../../src/core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../../src/core/jobs/jobs.ts'
+import { fetchRedisFacts } from '../../../src/core/jobs/redis.ts'
 import { errorCode } from '../../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
 import { tryRedis } from '../../../src/program/daemon/wait-for-servers.ts'
@@ -120,7 +121,7 @@ describeWithRedis('a queue in Redis', () => {
     const codeOf = (error: unknown) => ({ code: errorCode(error) })
     await eventually(async () => 'code' in (await jobs.counts().catch(codeOf)), { what: 'a refused write' })
     await eventually(() => lines.find((text) => text.includes('takes no writes')), { what: 'its line' })
-    expect(await fetchRedisFacts(front.url)).toMatchObject({ isReplica: true })
+    expect(await fetchRedisFacts(front.url)).toMatchObject([{ isReplica: true }])
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
     expect(await tryRedis(front.url, input)).toContain('a replica')
     front.lead(second.url)

@@ -102,10 +102,11 @@ const PLAIN: readonly string[] = [
   'embedded/binaries.ts: name',
   'embedded/binaries.ts: version',
   'kit/files.ts: give',
+  'kit/redis/redis-url.ts: loginOptions(address.sentinelLogin)',
   'program/app/open-database.ts: elsewhere',
   'program/app/remedy.ts: name',
   'program/app/remedy.ts: value',
-  'program/doctor/check-queue.ts: setting',
+  'program/doctor/check-queue.ts: redisCliAddress(url, facts.server)',
   'program/doctor/check-service.ts: free',
   'program/frame/findings/check-folder.ts: variable',
 ]

@@ -1,0 +1,240 @@
+import { Cluster, Redis } from 'ioredis'
+import {
+  ConfigError,
+  connectReason,
+  describeCertificate,
+  MusetteError,
+  TransientError,
+} from '../../kit/errors.ts'
+import { parseRedisUrl, type RedisAddress, type RedisHost } from '../../kit/redis/redis-url.ts'
+import { SECOND } from '../../kit/time.ts'
+
+/** How long any single connection may take to open or close, ms. */
+export const CONNECTION_MS = 10 * SECOND
+/** How long a command of a Cluster is repeated while a replica becomes the primary, ms, and how often; a worker's job is lost after that. */
+const [FAILOVER_MS, FAILOVER_EVERY_MS] = [60 * SECOND, 200]
+
+/** Computes the pause before a reconnect, ms, at most two seconds: a worker survives an outage and notices its end soon. */
+const pauseMs = (times: number) => Math.min(2_000, times * 200)
+
+/** Parses a REDIS_URL that was checked with the settings. */
+export function parseAddress(url: string): RedisAddress {
+  const address = parseRedisUrl(url)
+  if (!address) throw new ConfigError('queue_address', 'REDIS_URL is not a Redis URL; run: musette config')
+  return address
+}
+
+/**
+ * Makes what BullMQ connects with: for a Cluster a client, which `close` ends, else options. `waits` waits for Redis to come back, as a
+ * worker does; else a command without Redis fails soon, and the sweep repeats it. Redis may be silent for `silentMs` after a command.
+ */
+export function makeRedisConnection(
+  address: RedisAddress,
+  input: { nodes: readonly RedisFacts[]; waits: boolean; silentMs: number },
+) {
+  const { nodes, waits, silentMs } = input
+  const { hosts, group } = address
+  const common = {
+    ...optionsOf(address),
+    connectTimeout: CONNECTION_MS,
+    socketTimeout: silentMs,
+    maxRetriesPerRequest: waits ? null : 1,
+    // After a failover the same address leads to another server.
+    reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
+  }
+  if (!nodes.some(({ isCluster }) => isCluster)) {
+    const servers = group ? { sentinels: [...hosts], name: group } : hosts[0]
+    const connection = { ...common, ...servers, retryStrategy: pauseMs, enableOfflineQueue: waits }
+    return { connection, close: () => undefined } // each queue and worker closes the connections it made
+  }
+  const cluster = new Cluster([...nodes.map(({ server }) => server), ...hosts], {
+    redisOptions: common,
+    lazyConnect: true,
+    enableOfflineQueue: waits,
+    clusterRetryStrategy: pauseMs,
+    // The name of a certificate is that of the host, not of its address.
+    dnsLookup: (host, done) => done(null, host),
+    ...(waits && {
+      retryDelayOnFailover: FAILOVER_EVERY_MS,
+      retryDelayOnClusterDown: FAILOVER_EVERY_MS,
+      maxRedirections: FAILOVER_MS / FAILOVER_EVERY_MS,
+    }),
+  })
+  cluster.on('error', () => undefined) // BullMQ reports them, until it has closed
+  return { connection: cluster, close: () => cluster.disconnect() }
+}
+
+/** Login, TLS and parameters of every server of an address. */
+function optionsOf({ isTls, options }: Pick<RedisAddress, 'isTls' | 'options'>) {
+  return { ...options, ...(isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }) }
+}
+
+/** Facts from a Redis server's INFO; sizes in bytes, `maxMemory` 0 means no limit. */
+export type RedisFacts = Awaited<ReturnType<typeof fetchFacts>>
+
+/**
+ * Fetches facts about the server of a REDIS_URL, the primary of a sentinel group, or each primary of a Cluster that answers, over connections of
+ * their own, which the signal ends. Throws TransientError `queue_unreachable` and ConfigError for what a person must mend.
+ */
+export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promise<RedisFacts[]> {
+  const address = parseAddress(url)
+  const { hosts, group, options } = address
+  const look = (server: RedisHost) =>
+    withRedis({ ...optionsOf(address), ...server }, (redis) => fetchFacts(redis, server), signal)
+  if (group) return [await look(await fetchPrimary({ ...address, group }, signal))]
+  const first = await firstAnswer(hosts, look)
+  if (!first.isCluster) {
+    if (hosts.length === 1) return [first]
+    const message = `REDIS_URL names several hosts, but ${hosts[0]?.host} is not a node of a Cluster; name one host, or sentinels: redis-sentinel://host:26379,host:26379/0#name`
+    throw new ConfigError('queue_hosts', message)
+  }
+  if (options.db) {
+    const message = `a Redis Cluster has only the database 0; take /${options.db} out of REDIS_URL`
+    throw new ConfigError('queue_database', message)
+  }
+  const found = await Promise.allSettled(first.primaries.map(look))
+  const nodes = found.flatMap((node) => (node.status === 'fulfilled' ? [node.value] : []))
+  return nodes.length > 0 ? nodes : [first]
+}
+
+async function fetchFacts(redis: Redis, server: RedisHost) {
+  const info = await redis.info()
+  const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
+  const evictionPolicy = find('maxmemory_policy')
+  const isCluster = find('redis_mode') === 'cluster'
+  const slots = isCluster ? await redis.cluster('SLOTS') : []
+  const isComplete = !isCluster || String(await redis.cluster('INFO')).includes('cluster_state:ok')
+  const isLoading = find('loading') === '1' || find('async_loading') === '1'
+  return {
+    server,
+    isCluster,
+    /** the primaries of the Cluster */
+    primaries: [
+      ...new Map(
+        slots.flatMap(([, , node]) => (node ? [[`${node}`, { host: node[0], port: node[1] }]] : [])),
+      ).values(),
+    ],
+    version: find('redis_version') ?? 'unknown',
+    evictionPolicy,
+    /** whether its policy lets it delete jobs when its memory is full */
+    mayEvictJobs: evictionPolicy !== undefined && evictionPolicy !== 'noeviction',
+    usedMemory: Number(find('used_memory') ?? 0),
+    maxMemory: Number(find('maxmemory') ?? 0),
+    appendOnly: find('aof_enabled') === '1',
+    /** whether its last write to disk succeeded */
+    lastWriteOk: find('rdb_last_bgsave_status') !== 'err' && find('aof_last_write_status') !== 'err',
+    /** why it takes no jobs yet */
+    notReady: isLoading
+      ? 'it loads its data'
+      : isComplete
+        ? undefined
+        : 'a part of its Cluster has no primary',
+    isReplica: !isCluster && find('role') === 'slave' && find('slave_read_only') !== '0',
+  }
+}
+
+/** Asks the sentinels of a group for its primary. Throws as fetchRedisFacts does. */
+async function fetchPrimary(address: RedisAddress & { group: string }, signal?: AbortSignal) {
+  const { hosts, group, sentinelLogin: options } = address
+  const found = await firstAnswer(hosts, (server) =>
+    withRedis(
+      { ...optionsOf({ ...address, options }), ...server },
+      (redis) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', group),
+      signal,
+    ),
+  )
+  if (Array.isArray(found)) return { host: String(found[0]), port: Number(found[1]) }
+  const message = `the sentinels know no group "${group}"; write its name behind the # of REDIS_URL`
+  throw new ConfigError('queue_group', message)
+}
+
+/** Returns what the first server answers. Throws the error of the first of them when none does. */
+async function firstAnswer<T>(
+  hosts: readonly RedisHost[],
+  look: (server: RedisHost) => Promise<T>,
+): Promise<T> {
+  try {
+    return await Promise.any(hosts.map(look))
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error
+  }
+}
+
+/** Does work over a separate connection. Throws TransientError `queue_unreachable`. */
+async function withRedis<T>(
+  options: RedisHost & ReturnType<typeof optionsOf>,
+  work: (redis: Redis) => Promise<T>,
+  signal?: AbortSignal,
+) {
+  const redis = new Redis({
+    ...options,
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: CONNECTION_MS,
+    commandTimeout: CONNECTION_MS,
+    // INFO also answers while Redis loads its data.
+    enableReadyCheck: false,
+  })
+  const drop = () => redis.disconnect()
+  signal?.addEventListener('abort', drop, { once: true })
+  let failure: unknown
+  redis.on('error', (error) => {
+    failure ??= error
+  })
+  try {
+    await redis.connect()
+    return await work(redis)
+  } catch (error) {
+    throw unreachableQueue('redis', failure ?? error)
+  } finally {
+    signal?.removeEventListener('abort', drop)
+    redis.disconnect()
+  }
+}
+
+/**
+ * Removes the keys of 1.0.0, which began alike for every database, unless a worker of it is connected: another database may have it.
+ * Nothing is lost, because every start makes its queue anew from Postgres. Not every login may do so; a Cluster had none.
+ */
+export async function removeOldKeys(url: string, [facts]: readonly RedisFacts[]): Promise<void> {
+  if (!facts || facts.isCluster) return
+  const options = { ...optionsOf(parseAddress(url)), ...facts.server }
+  await withRedis(options, async (redis) => {
+    if (!(await redis.exists('musette:polls:meta'))) return
+    if (String(await redis.client('LIST')).includes(' name=musette:')) return
+    for await (const keys of redis.scanStream({ match: 'musette:*', count: 1_000 }))
+      if (keys.length > 0) await redis.unlink(keys)
+  }).catch(() => undefined)
+}
+
+/**
+ * Makes the TransientError `queue_unreachable` of an error of the driver, or of Redis `queue_certificate` and ConfigError
+ * `queue_login_refused`; one of musette stays as it is.
+ */
+export function unreachableQueue(kind: 'redis' | 'postgres', error: unknown): MusetteError {
+  if (error instanceof MusetteError) return error
+  const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'
+  const refused = describeCertificate(error, place, 'REDIS_URL', 'NODE_EXTRA_CA_CERTS')
+  if (refused) return new TransientError('queue_certificate', refused, { cause: error })
+  const login = asRefusedLogin(error)
+  if (login) return login
+  const message = `${place} cannot be reached (${connectReason(error)})`
+  return new TransientError('queue_unreachable', message, { cause: error })
+}
+
+/** Returns the ConfigError of a login that Redis refused, or whose rights do not suffice; undefined for other errors. */
+export function asRefusedLogin(error: unknown): ConfigError | undefined {
+  const word = redisWordOf(error, /^(NOAUTH|WRONGPASS|NOPERM)\b/)
+  const mend =
+    word === 'NOPERM'
+      ? 'give its user the rights that docs/redis.md lists, and REDIS_URL the prefix of its keys: redis://host:6379?prefix=name:'
+      : 'write user and password into REDIS_URL: redis://user:password@host:6379'
+  const message = `Redis refused the login (${word}); ${mend}`
+  return word === undefined ? undefined : new ConfigError('queue_login_refused', message, { cause: error })
+}
+
+/** Finds a word in an error of Redis, which has no other code. */
+export function redisWordOf(error: unknown, words: RegExp): string | undefined {
+  return error instanceof Error && error.name === 'ReplyError' ? words.exec(error.message)?.[0] : undefined
+}
