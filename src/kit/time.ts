@@ -48,13 +48,15 @@ export function formatMoment(moment: Date): string {
  * error is ignored.
  */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController()
-  const late = sleep(ms, timer.signal).catch(() => undefined)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
   work.catch(() => undefined)
   try {
-    return await Promise.race([work.then(() => true), late.then(() => false)])
+    return await Promise.race([work.then(() => true), late])
   } finally {
-    timer.abort()
+    clearTimeout(timer)
   }
 }
 

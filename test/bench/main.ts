@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { benchBackup } from './backup.ts'
 import { benchClub } from './club.ts'
 import { benchDrop } from './drop.ts'
@@ -18,7 +19,7 @@ import { benchWeb } from './web.ts'
 import { benchWorkers } from './workers.ts'
 
 // Prints one table of what a run on this machine shows; docs/performance.md says how to read it. `npm run bench -- ingest`
-// runs one part.
+// runs one part; the sizes are for the part club.
 const PARTS: Readonly<Record<string, Part>> = {
   ingest: benchIngest,
   rebuild: benchRebuild,
@@ -38,13 +39,25 @@ const PARTS: Readonly<Record<string, Part>> = {
   web: benchWeb,
   mcp: benchMcp,
 }
-const asked = process.argv.slice(2)
+const { positionals: asked, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    accounts: { type: 'string', default: '1000,10000' },
+    samples: { type: 'string', default: '100000000' },
+    seconds: { type: 'string', default: '60' },
+  },
+})
+const sizes = {
+  accounts: values.accounts.split(',').map(Number),
+  samples: Number(values.samples),
+  seconds: Number(values.seconds),
+}
 const unknown = asked.filter((name) => !PARTS[name])
 if (unknown.length > 0)
   throw new Error(`there is no part ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`)
 
 for (const [name, part] of Object.entries(PARTS)) {
   if (asked.length > 0 && !asked.includes(name)) continue
-  for (const [what, value, goal] of await within(part))
+  for (const [what, value, goal] of await within((release) => part(release, sizes)))
     process.stdout.write(`${name.padEnd(11)}${what.padEnd(66)}${value.padStart(24)}   ${goal ?? ''}\n`)
 }

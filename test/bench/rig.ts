@@ -17,7 +17,10 @@ import type { Kind } from './answers.ts'
 export type Row = readonly [what: string, value: string, goal?: string | undefined]
 
 /** A part of the table. What it opens is closed when it ends, the last first. */
-export type Part = (release: ReleaseStack) => Promise<Row[]>
+export type Part = (release: ReleaseStack, sizes: ClubSizes) => Promise<Row[]>
+
+/** How large a club is, and for how long each of its measurements goes on. */
+export type ClubSizes = { accounts: number[]; samples: number; seconds: number }
 
 /** Runs work, and then closes what it left to the stack. */
 export async function within<T>(work: (release: ReleaseStack) => Promise<T>): Promise<T> {

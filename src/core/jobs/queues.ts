@@ -36,8 +36,8 @@ const BACKOFF_TYPE = 'catalog'
  */
 const ENQUEUE_BATCH = 250
 
-/** BullMQ's numbers: a smaller one runs sooner. */
-const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 5, changed: 10 }
+/** BullMQ's numbers: a smaller one runs sooner. The place of a job among those of its account is added, so that accounts take turns. */
+const PRIORITIES: Readonly<Record<Priority, number>> = { new: 1, normal: 500_000, changed: 1_000_000 }
 const STATES = ['active', 'completed', 'delayed', 'failed', 'prioritized', 'waiting'] as const
 
 /** Makes the queues; `onError` gets the errors of their connections, which never end the process. */
@@ -68,13 +68,20 @@ export async function enqueueJobs(
   const { queue = 'polls', attempts = ATTEMPTS } = job
   const priority = PRIORITIES[input.priority ?? 'normal']
   const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, job, payload), payload]))
+  const places = new Map<unknown, number>()
+  const placeOf = (payload: unknown): number => {
+    const { accountId } = Object(payload)
+    const place = places.get(accountId) ?? 0
+    places.set(accountId, place + 1)
+    return place
+  }
   const jobs = [...distinct].map(([key, data]) => ({
     name: input.name,
     data,
     opts: {
       jobId: `${key}-${randomBytes(6).toString('hex')}`,
       deduplication: { id: key },
-      priority,
+      priority: priority + placeOf(data),
       attempts,
       backoff: { type: BACKOFF_TYPE },
       removeOnComplete: KEEP_COMPLETED,

@@ -13,16 +13,7 @@ import {
   SHARED_READ_MS,
   withToken,
 } from './account-login.ts'
-import {
-  type CallDeps,
-  callOnce,
-  callRead,
-  endpointUrl,
-  fileUrl,
-  makePacer,
-  type OnPause,
-  objectUrl,
-} from './calls.ts'
+import { type CallDeps, callOnce, callRead, endpointUrl, fileUrl, objectUrl } from './calls.ts'
 import type { LoginAccount, TokenVault } from './credentials.ts'
 import {
   DEFAULT_MAX_BODY_BYTES,
@@ -32,6 +23,7 @@ import {
   type ServiceRequest,
   type Timeouts,
 } from './http-message.ts'
+import { makePacer, type OnPause, type SharedPace } from './pacer.ts'
 import type { RefreshDeps } from './refresh-tokens.ts'
 import {
   type AnswerContent,
@@ -89,6 +81,8 @@ export function openService(
     dispatcher?: Dispatcher
     /** called for every request and every rate limit, for metrics */
     observer?: ServiceObserver | undefined
+    /** the pace of other processes that use the service; without it this process has its own */
+    sharedPace?: SharedPace
   },
   options: ServiceOptions,
 ) {
@@ -96,7 +90,7 @@ export function openService(
   const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const connections = openConnections(timeouts, options.proxies, deps.dispatcher)
-  const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause }, options)
+  const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause, shared: deps.sharedPace }, options)
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const transport = {
     dispatchers: connections,
@@ -136,8 +130,9 @@ export function openService(
       listDefaultWorkouts(calls, baseUrl, signal),
     /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
     async close() {
-      pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
+      const paced = pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
       await Promise.allSettled([...logins.values()].map((state) => state.inFlight))
+      await paced
       await connections.close()
     },
   }

@@ -95,6 +95,14 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     }
   }
 
+  const query = async <Row extends pg.QueryResultRow>(statement: string | pg.QueryConfig) => {
+    try {
+      return (await pool.query<Row>(statement)).rows
+    } catch (error) {
+      throw mapDatabaseError(error, 'query')
+    }
+  }
+
   return {
     /** Runs `fn` in a read-only transaction that sees one moment. */
     read: <T>(fn: (tx: Tx) => Promise<T>) => within(BEGIN_READ, fn),
@@ -102,12 +110,10 @@ export function openStore({ log }: { log: Logger }, options: StoreOptions) {
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => within('BEGIN', fn),
     /** Runs a statement that may stand in no transaction, such as VACUUM. */
     async execute(statement: string): Promise<void> {
-      try {
-        await pool.query(statement)
-      } catch (error) {
-        throw mapDatabaseError(error, 'query')
-      }
+      await query(statement)
     },
+    /** Runs one statement as a transaction of its own, and returns its rows. */
+    query,
     /** Address and port of the server that last accepted a connection, as it calls itself; undefined for a socket. */
     server: () => server,
     /** Waits for the transactions in flight and closes every connection. */
@@ -168,7 +174,7 @@ export async function withExclusiveWork<T>(
 
 const PASS_NAME = 'musette pass '
 
-/** Finds the accounts with a running or waiting pass in any process. */
+/** Finds the accounts with a pass in any process. */
 export async function findPasses(tx: Tx): Promise<number[]> {
   const { rows } = await tx.client.query<{ account_id: number }>(
     `SELECT DISTINCT substr(s.application_name, length($1) + 1)::int AS account_id
@@ -180,13 +186,12 @@ export async function findPasses(tx: Tx): Promise<number[]> {
 }
 
 /**
- * Runs `action` as the one pass of an account, after those of other accounts have ended, so that together they keep one pace. Returns
- * undefined, and runs nothing, while another process has a pass of this account. A pass is known by the name of a connection
- * that holds a lock, which other logins cannot take and which ends with its process. Throws the signal's reason while it waits.
+ * Runs `action` as the one pass of an account. Returns undefined, and runs nothing, while another process has a pass of this account. A
+ * pass is known by the name of a connection that holds a lock, which other logins cannot take and which ends with its process.
  */
 export async function withPass<T>(
   store: Store,
-  { accountId, signal, onWait }: { accountId: number; signal?: AbortSignal | undefined; onWait: () => void },
+  accountId: number,
   action: () => Promise<T>,
 ): Promise<T | undefined> {
   let pass: Promise<T> | undefined
@@ -198,28 +203,12 @@ export async function withPass<T>(
         // No row is locked, see withExclusiveWork. A machine that is gone is noticed within two minutes.
         await client.query(`SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL application_name = '${PASS_NAME}${accountId}';
           SET LOCAL tcp_keepalives_idle = 60; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 6;
-          SET LOCAL lock_timeout = '1s'; LOCK TABLE musette.lock_pass IN ROW SHARE MODE`)
+          LOCK TABLE musette.lock_pass IN ROW SHARE MODE`)
         resolve()
-        while (!(await isTurn(client))) {
-          signal?.throwIfAborted()
-          onWait()
-        }
         return action()
       })
       pass.catch(reject)
     })
   })
   return pass
-}
-
-async function isTurn(client: pg.PoolClient): Promise<boolean> {
-  await client.query('SAVEPOINT turn')
-  try {
-    await client.query('LOCK TABLE musette.lock_pass IN SHARE UPDATE EXCLUSIVE MODE')
-    return true
-  } catch (error) {
-    if (errorCode(error) !== '55P03') throw error
-    await client.query('ROLLBACK TO turn')
-    return false
-  }
 }

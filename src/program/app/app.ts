@@ -7,6 +7,7 @@ import { pruneChanges } from '../../core/store/feed/change-rows.ts'
 import { recordPausesEnded } from '../../core/store/pauses.ts'
 import { pruneRuns } from '../../core/store/runs.ts'
 import { makeSamplesVacuum } from '../../core/store/samples/vacuum.ts'
+import { makeSharedPace } from '../../core/store/shared-pace.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { type Sleep, systemClock } from '../../kit/time.ts'
@@ -53,7 +54,10 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
     const { store, vault } = local
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
-      { vault, log, observer: options.observer, ...(options.sleep && { sleep: options.sleep }) },
+      {
+        ...{ vault, log, observer: options.observer, sharedPace: makeSharedPace({ store, log }) },
+        ...(options.sleep && { sleep: options.sleep }),
+      },
       {
         concurrency,
         requestsPerMinute,

@@ -96,15 +96,10 @@ export async function asPass<T extends object>(
 ): Promise<T | undefined> {
   const { store } = app.mirror
   const { accountId } = await accountNamed({ store }, input.name)
-  let isWaiting = false
-  const onWait = () => {
-    if (!isWaiting) input.onWait()
-    isWaiting = true
-  }
-  for (;;) {
-    const done = await withPass(store, { ...input, accountId, onWait }, work)
+  for (let isWaiting = false; ; isWaiting = true) {
+    const done = await withPass(store, accountId, work)
     if (done || !input.wait) return done
-    onWait()
+    if (!isWaiting) input.onWait()
     await sleep(LOOK_EVERY_MS, input.signal)
   }
 }

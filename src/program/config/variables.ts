@@ -138,9 +138,9 @@ export const VARIABLES = {
   MUSETTE_SCRUB_PER_DAY: wholeNumber(20, 0, 10_000).describe(
     'activities of each account that the daemon fetches whole and compares in a day; 0: none',
   ),
-  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of one process'),
+  MUSETTE_CONCURRENCY: wholeNumber(4, 1, 64).describe('requests at the same time, of all processes'),
   MUSETTE_REQUESTS_PER_MINUTE: wholeNumber(240, 1, 1_000_000).describe(
-    'requests in a minute, of one process',
+    'requests in a minute, of all processes',
   ),
   MUSETTE_KEEP_RAW: yesNo(true).describe('keep each answer with samples as the service sent it, compressed'),
   MUSETTE_KEEP_FIT: yesNo(true).describe('keep the bytes of each FIT file that passes, compressed'),

@@ -32,8 +32,8 @@ import { DAY, formatDuration, MINUTE, SECOND } from '../../kit/time.ts'
 import { type App, endPauses, pruneBookkeeping } from '../app/app.ts'
 import { makeUploadDeps } from '../app/files/upload-files.ts'
 
-/** How many wanted activities one sweep enqueues for an account; the next sweep brings the rest. */
-const SWEEP_LIMIT = 10_000
+/** How many wanted activities one sweep enqueues for an account: what is fetched until the next but one, so that accounts take turns. */
+const SWEEP_LIMIT = { min: 100, max: 10_000, minutes: 1 / 3 }
 /** Activities that started within this time are new: they are fetched before older ones. */
 const NEW_WITHIN_MS = 14 * DAY
 
@@ -83,10 +83,13 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       })
       if (uploads.length > 0) await jobs().enqueue('check-upload', uploads)
       let wanted = 0
-      const due = await store.read(async (tx) =>
-        (await findPasses(tx)).length > 0 ? [] : findAccountsWithWanted(tx, mirror.now()),
-      )
-      for (const account of due) wanted += await enqueueWanted(app, jobs(), account)
+      const { due, passes } = await store.read(async (tx) => ({
+        due: await findAccountsWithWanted(tx, mirror.now()),
+        passes: await findPasses(tx),
+      }))
+      for (const account of due) {
+        if (!passes.includes(account.accountId)) wanted += await enqueueWanted(app, jobs(), account)
+      }
       await logProgress(app, swept, wanted)
       // All time zones are found again when the change feed has grown.
       const newest = await store.read(findNewestChange)
@@ -106,13 +109,15 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
  * many are due.
  */
 async function enqueueWanted(
-  app: Pick<App, 'store' | 'mirror'>,
+  app: Pick<App, 'config' | 'store' | 'mirror'>,
   jobs: Pick<Jobs, 'enqueue'>,
   account: Account,
 ): Promise<number> {
   const { accountId } = account
   const now = app.mirror.now()
-  const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: SWEEP_LIMIT, now }))
+  const { min, max, minutes } = SWEEP_LIMIT
+  const limit = Math.min(max, Math.max(min, Math.ceil(app.config.service.requestsPerMinute * minutes)))
+  const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit, now }))
   const newSince = new Date(now.getTime() - NEW_WITHIN_MS)
   for (const priority of ['new', 'normal', 'changed'] as const) {
     const payloads = wanted
@@ -171,8 +176,8 @@ function ofAccount<P extends { accountId: number }>(
 }
 
 /**
- * Makes the handler of a job that requests activities, as ofAccount does. While a verb has a pass, of whichever account, it does
- * nothing: both would fetch the same, and together exceed the pace. What is left then is found by the next poll and sweep.
+ * Makes the handler of a job that requests activities, as ofAccount does. While a verb has a pass of the account, it does nothing,
+ * because both would fetch the same. What is left then is found by the next poll and sweep.
  */
 function besidePasses<P extends { accountId: number }>(
   app: Pick<App, 'store' | 'vault'>,
@@ -180,7 +185,7 @@ function besidePasses<P extends { accountId: number }>(
 ): ReturnType<typeof ofAccount<P>> {
   return ofAccount<P>(app, async (account, context, payload) => {
     const passes = await app.store.read(findPasses)
-    return passes.length > 0 ? undefined : work(account, context, payload)
+    return passes.includes(account.accountId) ? undefined : work(account, context, payload)
   })
 }
 

@@ -55,7 +55,7 @@ describe('migrate --plan', () => {
 
     const lines = stdout.split('\n')
     expect(lines[0]).toBe(
-      'migrate would bring the database from 0015_database_identity to 0029_partitions, all of it or nothing: 14 migrations',
+      'migrate would bring the database from 0015_database_identity to 0030_shared_pace, all of it or nothing: 15 migrations',
     )
     expect(lines.filter((line) => /^00\d\d_/.test(line))).toEqual([
       expect.stringMatching(/^0016_fit_records +makes the tables/),
@@ -72,6 +72,7 @@ describe('migrate --plan', () => {
       expect.stringMatching(/^0027_days_and_weeks +says once/),
       expect.stringMatching(/^0028_lines_follow +lets the line/),
       expect.stringMatching(/^0029_partitions +lets the daemon/),
+      expect.stringMatching(/^0030_shared_pace +makes the tables/),
     ])
     const cells = lines
       .filter((line) => /^(training|musette)\./.test(line))
@@ -114,7 +115,7 @@ describe('migrate --plan', () => {
     }
     const rewritten = await sizeOf('fit_files', 'activities')
     const changed = await sizeOf('power_curves', 'activity_revisions')
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0029_partitions' })
+    expect(plan).toMatchObject({ from: '0015_database_identity', to: '0030_shared_pace' })
     const first = { name: 'training.fit_files', bytes: await sizeOf('fit_files') }
     expect(plan.tables[0]).toEqual({ ...first, waits: 'all', work: 'rewritten' })
     const seconds =

@@ -63,7 +63,8 @@ export async function findSequences(tx: Tx, tables: readonly BackupTable[]): Pro
 
 /**
  * Finds the columns of the tables in our schemas, by the names of the tables, without columns that Postgres computes and without
- * partitions. The journal of the migrations, which they write themselves, is left out; their lock is a view.
+ * partitions. The journal of the migrations, which they write themselves, is left out (their lock is a view), and what processes share
+ * without keeping it.
  */
 export async function findColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
@@ -73,7 +74,8 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname IN ('training', 'musette') AND c.relkind IN ('r', 'p')
        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid)
-       AND c.oid IS DISTINCT FROM to_regclass('musette.migrations') ORDER BY 1`,
+       AND c.oid IS DISTINCT FROM to_regclass('musette.migrations') AND NOT (n.nspname = 'musette' AND c.relpersistence = 'u')
+     ORDER BY 1`,
   )
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
