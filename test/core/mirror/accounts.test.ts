@@ -10,12 +10,12 @@ import { fetchTruth } from './truth.ts'
 
 let rig: Rig
 beforeEach(async () => {
-  rig = await openRig({ activities: 5 })
+  rig = await openRig({ activities: 5, longestActivitySeconds: 60 })
 })
 afterEach(() => rig.close())
 
 it('mirrors accounts on different services side by side, each with its own history, tokens and cursor', async () => {
-  const other = await startSandbox({ activities: 4, seed: 11 })
+  const other = await startSandbox({ activities: 4, seed: 11, longestActivitySeconds: 60 })
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other.url }
   const app = await openApp(readConfig({ ...env, MUSETTE_REQUESTS_PER_MINUTE: '100000' }), makeSilentLog(), {
     features: [],

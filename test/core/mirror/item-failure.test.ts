@@ -70,16 +70,14 @@ describe('the failure of an activity', () => {
     },
   )
 
-  it.each<[Partial<WantedActivity>, Error, boolean]>([
-    [{ startedAt: requestedAt }, new RejectedError('http_404', 'no', { status: 404 }), true],
-    [{ fetchedAt: requestedAt }, new RejectedError('http_410', 'no', { status: 410 }), true],
-    [{ startedAt: requestedAt }, new RejectedError('http_403', 'no', { status: 403 }), false],
-    [{}, new RejectedError('http_404', 'no', { status: 404 }), false],
-    [{ startedAt: requestedAt }, broken, false],
-  ])('of %j by %s may be the end of it: %s; it has a next fetch', async (activity, error, mayBeGone) => {
+  it.each<[Partial<WantedActivity>, number, boolean]>([
+    [{ startedAt: requestedAt }, 404, true],
+    [{ fetchedAt: requestedAt }, 410, true],
+    [{ startedAt: requestedAt }, 403, false],
+    [{}, 404, false],
+  ])('of %j by a %i may be the end of it: %s', (activity, status, mayBeGone) => {
     const known = { startedAt: null, fetchedAt: null, ...activity } as WantedActivity
-    expect(isGone(known, error)).toBe(mayBeGone)
-    expect((await record(activity, error))?.nextFetchAt).toMatch(/Z$/)
+    expect(isGone(known, new RejectedError(`http_${status}`, 'no', { status }))).toBe(mayBeGone)
   })
 
   it('that concerns every activity is not recorded on one', async () => {
@@ -137,7 +135,8 @@ describe('a service of which some requests fail', () => {
         if (of.list) throw of.list
       },
       fetchActivity: async (path: string, options: unknown) => {
-        asked.push([path, options])
+        expect(options).toEqual({ samples: false })
+        asked.push(path)
         const error = of.detail?.(path)
         if (error) throw error
       },
@@ -150,27 +149,24 @@ describe('a service of which some requests fail', () => {
     const found = await fetchServiceState(deps, { account: {} as Account, ...(others && { others }), signal })
     return { found, asked }
   }
-  const plain = { samples: false }
+  const limited = new RateLimitedError('rate_limited', 'wait', 1)
+  const refused = new RejectedError('not_found', 'no such activity', { status: 404 })
+  const others = ['a', 'b']
+  const notA = (path: string) => (path === 'a' ? away : undefined)
 
-  it('is away without a list, and available with one', async () => {
-    expect(await state({ list: away })).toEqual({ found: 'outage', asked: [0] })
-    const limited = new RateLimitedError('rate_limited', 'wait', 1)
-    expect((await state({ list: limited })).found).toBe('outage')
-    expect(await state({})).toEqual({ found: 'answers', asked: [0] })
-  })
-
-  it('is available when another activity arrives or is refused', async () => {
-    const others = ['a', 'b']
-    expect(await state({ known: 'known', others })).toEqual({
-      found: 'answers',
-      asked: [0, ['known', plain]],
-    })
-    expect((await state({ known: 'known', others, detail: () => away })).found).toBe('outage')
-    const second = await state({ others, detail: (path) => (path === 'a' ? away : undefined) })
-    expect(second).toEqual({ found: 'answers', asked: [0, ['a', plain], ['b', plain]] })
-    expect((await state({ others, detail: () => away })).found).toBe('outage')
-    const refused = new RejectedError('not_found', 'no such activity', { status: 404 })
-    expect((await state({ others, detail: () => refused })).found).toBe('answers')
+  // What is asked of the list is a window of no length; of activities only the summary.
+  it.each<[string, Parameters<typeof state>[0], 'outage' | 'answers', string]>([
+    ['without a list', { list: away }, 'outage', '0'],
+    ['with a limited list', { list: limited }, 'outage', '0'],
+    ['with a list', {}, 'answers', '0'],
+    ['when a known activity arrives', { known: 'known', others }, 'answers', '0 known'],
+    ['when the known one does not', { known: 'known', others, detail: () => away }, 'outage', '0 known'],
+    ['when none of the others arrives', { others, detail: () => away }, 'outage', '0 a b'],
+    ['when the second of others arrives', { others, detail: notA }, 'answers', '0 a b'],
+    ['when an activity is refused', { others, detail: () => refused }, 'answers', '0 a'],
+  ])('%s', async (_, of, found, asked) => {
+    const ended = await state(of)
+    expect([ended.found, ended.asked.join(' ')]).toEqual([found, asked])
   })
 
   it('is not checked when the daemon stops', async () => {

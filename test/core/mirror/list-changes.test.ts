@@ -108,18 +108,10 @@ describe('the list of changes', () => {
 
   it('cannot be proved complete when the service sends one at most', async () => {
     const { cap, cut } = await listChanges(serve({ activities: days(4), cap: 1 }).deps, query, 1)
-    expect(cap).toBe(1)
-    expect(cut.length).toBeGreaterThan(0)
-  })
-
-  it('has a cap of one also when the service sends nothing for the whole window', async () => {
-    const activities = days(4)
-    const of: Service = { activities }
-    of.before = (requests) => {
-      of.cap = requests === 4 ? 0 : 4
-      if (requests === 2) activities.push({ path: 'new', at: '2026-04-01T06:00:00.000Z' })
-    }
-    expect(await listChanges(serve(of).deps, query, null)).toMatchObject({ cap: 1 })
+    expect([cap, cut.length > 0]).toEqual([1, true])
+    const window = { from: new Date('2026-01-01T06:00:00Z'), to: new Date('2026-01-01T06:00:01Z') }
+    const listing = await listChanges(serve({ activities: days(1) }).deps, { ...query, window }, 1)
+    expect(listing).toMatchObject({ cap: 1, cut: [window] })
   })
 
   it('counts entries that cannot be read in the length of a list, and reports them', async () => {
@@ -138,12 +130,6 @@ describe('the list of changes', () => {
     const { drift, entries } = await listChanges(serve({ activities }).deps, query, null)
     expect(entries.map(({ startedAt }) => startedAt)).toEqual([null, null])
     expect(drift.map(({ field }) => field)).toEqual(['x', 'activities[].start_date'])
-  })
-
-  it('names a window of one second that reaches the known cap', async () => {
-    const window = { from: new Date('2026-01-01T06:00:00Z'), to: new Date('2026-01-01T06:00:01Z') }
-    const listing = await listChanges(serve({ activities: days(1) }).deps, { ...query, window }, 1)
-    expect(listing).toMatchObject({ cap: 1, cut: [window] })
   })
 
   it('is known up to the time of the answer minus its duration', async () => {

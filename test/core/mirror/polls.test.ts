@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import { findAccounts } from '../../../src/core/store/account-rows.ts'
@@ -11,9 +11,19 @@ const OPTIONS = { historyStart: new Date('2026-01-01T00:00:00Z'), lagMs: HOUR, k
 const START = new Date('2026-05-03T08:00:00Z')
 const later = (ms: number) => new Date(START.getTime() + ms)
 
+let opened: Awaited<ReturnType<typeof openTestStore>>
+const ends: Array<() => Promise<void>> = []
+beforeAll(async () => {
+  opened = await openTestStore((end) => ends.push(end))
+})
+afterAll(async () => {
+  for (const end of ends) await end()
+})
+
 /** A mirror of a service with a clock of its own that lists `paths` in every list; `poll` returns the starts of the changes asked for. */
 async function open() {
-  const { store, url } = await openTestStore()
+  const { store, url } = opened
+  await queryOnce(url, 'truncate training.accounts cascade')
   const { log, lines } = makeTestLog()
   await makeAccount(store)
   const [account] = await store.read(findAccounts)

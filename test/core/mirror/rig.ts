@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { ResyncChoice } from '../../../src/core/mirror/sync-activities.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { FEATURES } from '../../../src/features/index.ts'
@@ -42,11 +43,16 @@ export type Rig = {
   heal(): Promise<void>
   /** requests by route since the last call */
   requests(): Promise<Record<string, number>>
+  /** empties the sandbox and the database, and signs in anew: the account is another one then */
+  renew(): Promise<void>
   close(): Promise<void>
 }
 
 /** The service client waits seconds before it asks a failing server again; here nobody needs that rest. */
 const LONGEST_WAIT_MS = 50
+
+/** Tables that with those that refer to them hold everything of an account. */
+const EMPTIED = 'training.accounts, training.samples, training.drift, training.fit_records'
 
 /** Opens a sandbox, a database (or takes a migrated one) and an App between them, signed in as the rider. */
 export async function openRig(options: {
@@ -59,10 +65,16 @@ export async function openRig(options: {
   const release = makeReleaseStack()
   try {
     const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
-    const sandbox = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0 })
+    const startService = async (port = 0) => {
+      const started = await startSandbox({ activities, longestActivitySeconds, sampleDelayMs: 0, port })
+      // By itself the sandbox names no workout on a Monday.
+      const settle = () => steer(started.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
+      // Connections to the one before on this port are closed, of which `fetch` learns by the next request.
+      await settle().catch(settle).catch(settle)
+      return started
+    }
+    let sandbox = await startService()
     release.defer('sandbox', () => sandbox.close())
-    // By itself the sandbox names no workout on a Monday.
-    await steer(sandbox.url, 'PATCH', 'settings', { wotd_type: 'Scheduled' })
     const databaseUrl = options.databaseUrl ?? (await openDatabase(release))
     const folder = await openTempDir('mirror')
     release.defer('folder', () => folder.close())
@@ -82,14 +94,16 @@ export async function openRig(options: {
     })
     release.defer('app', () => app.close())
     const login = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
-    const account = await signInWithPassword(app, login)
+    let account = await signInWithPassword(app, login)
     const fault = async (path: string, planned: Record<string, unknown>) => {
       await steer(sandbox.url, 'POST', 'faults', { method: 'GET', path, times: 'always', ...planned })
     }
     const sql = makeSqlTag((text, values) => queryOnce(databaseUrl, text, values))
     return {
       app,
-      account,
+      get account() {
+        return account
+      },
       log,
       dataDir: folder.path,
       sandboxUrl: sandbox.url,
@@ -113,6 +127,13 @@ export async function openRig(options: {
         await steer(sandbox.url, 'POST', 'counts/reset')
         return requests
       },
+      async renew() {
+        await sandbox.close()
+        sandbox = await startService(sandbox.port)
+        await queryOnce(databaseUrl, `truncate ${EMPTIED} cascade`)
+        account = await signInWithPassword(app, login)
+        log.lines.length = 0
+      },
       close: () => release.release(),
     }
   } catch (error) {
@@ -125,4 +146,27 @@ async function openDatabase(release: ReleaseStack): Promise<string> {
   const database = await openTestDatabase()
   release.defer('database', () => database.close())
   return database.url
+}
+
+/**
+ * Opens one rig for all tests of a file. Before each, the sandbox has no planned failures, the log is empty, and so are the tables
+ * `empty`.
+ */
+export function useRig(options: Parameters<typeof openRig>[0], empty?: string): Rig {
+  let rig: Rig | undefined
+  beforeAll(async () => {
+    rig = await openRig(options)
+  })
+  beforeEach(async () => {
+    await rig?.heal()
+    if (empty) await rig?.rows(`truncate ${empty} cascade`)
+    if (rig) rig.log.lines.length = 0
+  })
+  afterAll(() => rig?.close())
+  return laterOf(() => rig)
+}
+
+/** Stands for what is opened before the tests of a file. */
+export function laterOf<T extends object>(opened: () => T | undefined): T {
+  return new Proxy({} as T, { get: (_, name) => Reflect.get(opened() ?? {}, name) })
 }

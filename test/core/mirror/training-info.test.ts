@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.ts'
-import { openScene, type Scene } from './training-scene.ts'
+import { useScene } from './training-scene.ts'
 
 const ANSWER = {
   success: true,
@@ -14,12 +14,8 @@ const ANSWER = {
 }
 
 describe('training info', () => {
-  let scene: Scene
   const rows = () => scene.sql`select * from training.training_info order by observed_at`
-  beforeEach(async () => {
-    scene = await openScene()
-  })
-  afterEach(() => scene.close())
+  const scene = useScene()
 
   it('is kept completely, with one request and no new row while nothing changes', async () => {
     await scene.pollInfo()
@@ -52,19 +48,6 @@ describe('training info', () => {
     expect(after?.observed_at).toEqual(row?.observed_at)
     expect(Number(after?.last_seen_at)).toBeGreaterThan(Number(row?.last_seen_at))
     expect(after?.wotd_url).toBe(row?.wotd_url)
-  })
-
-  it('has no new row for an address of the workout file that depends on the requested format', async () => {
-    for (const ext of ['erg', 'zwo', 'erg']) {
-      const url = `/oauth/workout-download/w1.${ext}?signed=${ext}`
-      await scene.answer('^/oauth/training_info$', {
-        ...ANSWER,
-        wotd: { type: 'Scheduled', name: 'W', workoutId: 'w1', url },
-      })
-      await scene.pollInfo()
-      await scene.heal()
-    }
-    expect(await rows()).toHaveLength(1)
   })
 
   it('has a new row when a ride has changed the loads, and keeps the old one', async () => {
@@ -117,15 +100,6 @@ describe('training info', () => {
     expect(await scene.pollInfo()).toMatchObject({ changed: 1 })
     expect(await scene.pollInfo()).toMatchObject({ changed: 0 })
     expect((await rows()).map((row) => row.wotd_type)).toEqual([null, 'Scheduled'])
-  })
-
-  it('is kept apart for two accounts', async () => {
-    const second = await scene.signIn('second')
-    await scene.pollInfo()
-    await scene.pollInfo(second)
-    const found = await scene.sql`select account_id, weight_kg from training.training_info order by 1`
-    expect(found.map((row) => row.account_id)).toEqual([scene.account.accountId, second.accountId])
-    expect(found[0]?.weight_kg).not.toBe(found[1]?.weight_kg)
   })
 
   it.each(['signature', 'tl', 'targetXSS', 'wotd'])(

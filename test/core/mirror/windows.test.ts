@@ -63,12 +63,4 @@ describe('the windows of a list', () => {
     const halves = splitInHalves({ from: moment(0), to: moment(length) }, known)
     expect(halves?.map(({ to }) => to)).toEqual(cut && [moment(cut), moment(length)])
   })
-
-  it('in halves part the listed starts in the middle', () => {
-    const window = { from: moment(0), to: moment(1_000_000) }
-    const starts = [900_000, 900_100, 900_200, 900_300].map(moment)
-    const [older, newer] = splitInHalves(window, starts) ?? []
-    expect(older?.to).toEqual(moment(900_199))
-    expect(newer?.from).toEqual(moment(900_199))
-  })
 })

@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openScene, type Scene } from './training-scene.ts'
+import { describe, expect, it } from 'vitest'
+import { useScene } from './training-scene.ts'
 
 describe('the workout of the day', () => {
-  let scene: Scene
   const files = () =>
     scene.sql`select workout_id, format, content, sha256, fetched_at from training.workout_files order by 1, 2`
   const wotd = async () =>
     (await scene.sql`select * from training.training_info order by observed_at desc limit 1`)[0] ?? {}
-  beforeEach(async () => {
-    scene = await openScene()
-  })
-  afterEach(() => scene.close())
+  const scene = useScene()
 
   it('is kept in both formats, as the service serves them', async () => {
     expect(await scene.pollInfo()).toMatchObject({ fetched: 2, failed: 0 })
