@@ -2,23 +2,19 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { findUpload, type Upload } from '../../../src/core/store/uploads/uploads.ts'
 import { checkRefusal, checkUpload } from '../../../src/core/upload/check-upload.ts'
 import type { Listed, UploadDeps } from '../../../src/core/upload/upload-deps.ts'
-import { RejectedError, TransientError } from '../../../src/kit/errors.ts'
+import { RejectedError } from '../../../src/kit/errors.ts'
 import { DAY, MINUTE, SECOND } from '../../../src/kit/time.ts'
-import { makeRide } from '../../kit/ride.ts'
-import { type UploadRig, useUploadRig } from './rig.ts'
+import { useUploadRig } from './rig.ts'
 
 const START = new Date('2026-05-03T08:00:00Z')
 const NOW = new Date('2026-05-03T10:00:00Z')
 const { signal } = new AbortController()
 
-let rig: UploadRig
 let now: Date
 let listed: Listed[]
 let lists: Array<Parameters<UploadDeps['listStarted']>>
 let deps: UploadDeps
-useUploadRig((opened) => {
-  rig = opened
-})
+const rig = useUploadRig()
 beforeEach(() => {
   now = NOW
   listed = []
@@ -103,35 +99,6 @@ it('another activity with its start can replace an accepted one after 30 s', asy
     `update training.uploads set state = 'mirrored', mirrored_at = now(), checks = 1, next_try_at = null`,
   )
   expect(await check()).toBeUndefined()
-})
-
-it('a file is sent under a lease of a minute, retried after 5 s, and checked 10 s after acceptance', async () => {
-  const ride = makeRide()
-  let sending: Upload | undefined
-  const uploadFit = async () => {
-    sending = await rig.find(ride)
-    throw new TransientError('connect_failed', 'the service cannot be reached')
-  }
-  const away = { ...deps, serviceOf: () => ({ ...rig.deps.serviceOf(rig.account), uploadFit }) }
-  const at = (ms: number) => new Date(now.getTime() + ms)
-  const wait = { action: 'wait', dueAt: at(5 * SECOND) }
-  expect(await rig.importFile('ride.fit', ride, { deps: away })).toEqual(wait)
-  expect(sending).toMatchObject({ state: 'sending', sentAt: now, nextTryAt: at(MINUTE), attempts: 1 })
-  expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: at(5 * SECOND), attempts: 1 })
-  now = at(5 * SECOND)
-  expect(await rig.importFile('ride.fit', ride, { deps })).toEqual({ action: 'done' })
-  expect(await rig.find(ride)).toMatchObject({
-    ...{ state: 'accepted', acceptedAt: now, nextTryAt: at(10 * SECOND), attempts: 2 },
-  })
-})
-
-it('an activity is near a file when it starts within two minutes of it', async () => {
-  listed = [{ path: 'other', name: null, startedAt: new Date(START.getTime() + 2 * MINUTE + 1) }]
-  await make({ state: 'unconfirmed', resend_after: new Date(NOW.getTime() + DAY) })
-  expect(await check()).toMatchObject({ state: 'unconfirmed' })
-  listed = [{ path: 'unknown', name: null, startedAt: null }, ...listed]
-  now = new Date(NOW.getTime() + MINUTE)
-  expect(await check()).toMatchObject({ state: 'unconfirmed' })
 })
 
 const no = new RejectedError('success_false', 'no')

@@ -9,10 +9,7 @@ import { eventually } from '../../kit/eventually.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { type UploadRig, useUploadRig } from './rig.ts'
 
-let rig: UploadRig
-useUploadRig((opened) => {
-  rig = opened
-})
+const rig = useUploadRig()
 
 const ride = makeRide()
 /** More steps than an import has: reads and writes of the database, and the sending. */
@@ -44,20 +41,6 @@ describe.each(['before', 'after'] as const)('a process that dies %s', (moment) =
   })
 })
 
-it('two processes on one folder send each file once', async () => {
-  const rides = Array.from({ length: 8 }, (_, place) =>
-    makeRide({ seed: place + 1, start: `2026-05-0${place + 1}T08:00:00Z` }),
-  )
-  const both = rides.flatMap((bytes, place) => [
-    rig.importFile(`ride-${place}.fit`, bytes),
-    rig.importFile(`ride-${place}.fit`, bytes),
-  ])
-  const outcome = await Promise.all(both)
-  expect(outcome.filter(({ action }) => action === 'done').length).toBeGreaterThanOrEqual(8)
-  expect(outcome.filter(({ action }) => action === 'failed')).toEqual([])
-  expect(await rig.uploaded()).toHaveLength(8)
-})
-
 it('only a sender that is silent for a minute is replaced', async () => {
   const gate = new EventEmitter()
   const service = rig.deps.serviceOf(rig.account)
@@ -83,23 +66,6 @@ it('only a sender that is silent for a minute is replaced', async () => {
   expect(await sending).toEqual({ action: 'done' })
   expect(await rig.find(ride)).toMatchObject({ state: 'accepted', attempts: 1 })
   expect(await rig.uploaded()).toHaveLength(1)
-})
-
-it('a stop during the body lets the file be sent at once; one after the body leaves it unconfirmed', async () => {
-  const stopped = (bodySent: boolean): UploadDeps => ({
-    ...rig.deps,
-    serviceOf: (account) => ({
-      ...rig.deps.serviceOf(account),
-      async uploadFit(file) {
-        if (bodySent) file.onSent?.()
-        throw new DOMException('the worker is stopping', 'AbortError')
-      },
-    }),
-  })
-  expect(await rig.importFile('ride.fit', ride, { deps: stopped(false) })).toEqual({ action: 'wait' })
-  expect(await rig.find(ride)).toMatchObject({ state: 'seen', nextTryAt: null })
-  await rig.importFile('ride.fit', ride, { deps: stopped(true) })
-  expect(await rig.find(ride)).toMatchObject({ state: 'unconfirmed', attempts: 2 })
 })
 
 /** What daemons do in the half hour after: import the file again, check the status of what is due. */

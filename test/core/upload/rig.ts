@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { contentIdOf, readFit } from '../../../src/core/fit/read-fit.ts'
 import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
@@ -10,8 +10,7 @@ import { importFile } from '../../../src/core/upload/import-file.ts'
 import { sendFile } from '../../../src/core/upload/send-file.ts'
 import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
 import { makeUploadDeps } from '../../../src/program/app/files/upload-files.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { openRig } from '../mirror/rig.ts'
+import { laterOf, openRig } from '../mirror/rig.ts'
 
 type RigOptions = { activities?: number; env?: Record<string, string>; databaseUrl?: string }
 
@@ -21,12 +20,23 @@ export type UploadRig = Awaited<ReturnType<typeof openUploadRig>>
 export async function openUploadRig(options: RigOptions = {}) {
   const rig = await openRig({ activities: 0, ...options })
   let aheadMs = 0
-  const deps: UploadDeps = { ...makeUploadDeps(rig.app), now: () => new Date(Date.now() + aheadMs) }
-  const { account, app } = rig
-  const { accountId } = account
+  const { app } = rig
+  const makeDeps = (): UploadDeps => ({ ...makeUploadDeps(app), now: () => new Date(Date.now() + aheadMs) })
+  let deps = makeDeps()
   return {
     ...rig,
-    deps,
+    get account() {
+      return rig.account
+    },
+    get deps() {
+      return deps
+    },
+    /** renews the rig, with the clock of now and no problem known */
+    async renew() {
+      aheadMs = 0
+      deps = makeDeps()
+      await rig.renew()
+    },
     /** sets the clock of the upload room ahead */
     ahead(ms: number) {
       aheadMs += ms
@@ -40,7 +50,7 @@ export async function openUploadRig(options: RigOptions = {}) {
       const open = async () => ({ ...sourceOf(bytes), check: async () => undefined })
       const now = deps.now()
       return importFile(more.deps ?? deps, {
-        account,
+        account: rig.account,
         name,
         open,
         restingSince: now,
@@ -53,7 +63,7 @@ export async function openUploadRig(options: RigOptions = {}) {
       const fit = await readFit({ name, open: () => sourceOf(bytes).open() }, { settled: true })
       if ('fault' in fit) throw new Error(fit.fault.reason)
       const byForce = { ...deps, knownActivities: 'send' as const }
-      return sendFile(byForce, { account, fit, again: 'always', byHand: true })
+      return sendFile(byForce, { account: rig.account, fit, again: 'always', byHand: true })
     },
     /** checks the status of every due upload, as the daemon's sweep does */
     async sweep() {
@@ -62,10 +72,10 @@ export async function openUploadRig(options: RigOptions = {}) {
         await recordUploadsComplete(tx, { now })
         return findDueUploads(tx, { now, limit: 100 })
       })
-      for (const { contentId } of due) await checkUpload(deps, { account, contentId })
+      for (const { contentId } of due) await checkUpload(deps, { account: rig.account, contentId })
     },
     /** fetches everything that is wanted, as the daemon's workers do */
-    async fetchWanted(of: Account = account) {
+    async fetchWanted(of: Account = rig.account) {
       const { accountId } = of
       const wanted = await app.store.read((tx) => findWanted(tx, { accountId, limit: 100, now: deps.now() }))
       for (const activity of wanted) {
@@ -74,6 +84,7 @@ export async function openUploadRig(options: RigOptions = {}) {
     },
     async find(bytes: Uint8Array) {
       const contentId = await contentIdOf([bytes])
+      const { accountId } = rig.account
       return app.store.read((tx) => findUpload(tx, { accountId, contentId }))
     },
     /** the service's activities that came from files */
@@ -89,20 +100,13 @@ export async function openUploadRig(options: RigOptions = {}) {
   }
 }
 
-/** Opens a rig for each test of a file; all of them use one database, which is emptied before. */
-export function useUploadRig(use: (rig: UploadRig) => void, options: RigOptions = {}): void {
-  let database: TestDatabase
+/** Opens one rig for all tests of a file, which is renewed before each. */
+export function useUploadRig(options: RigOptions = {}): UploadRig {
   let rig: UploadRig | undefined
   beforeAll(async () => {
-    database = await openTestDatabase()
+    rig = await openUploadRig(options)
   })
-  beforeEach(async () => {
-    const { url: databaseUrl } = database
-    const tables = 'training.accounts, training.samples, training.drift, training.fit_records'
-    await queryOnce(databaseUrl, `truncate ${tables} cascade`)
-    rig = await openUploadRig({ ...options, databaseUrl })
-    use(rig)
-  })
-  afterEach(() => rig?.close())
-  afterAll(() => database.close())
+  beforeEach(() => rig?.renew())
+  afterAll(() => rig?.close())
+  return laterOf(() => rig)
 }

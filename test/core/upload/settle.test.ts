@@ -6,16 +6,9 @@ import { uploadByHand } from '../../../src/program/app/files/upload-files.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
-import { makeZip } from '../fit/make-zip.ts'
-import { type UploadRig, useUploadRig } from './rig.ts'
+import { useUploadRig } from './rig.ts'
 
-let rig: UploadRig
-useUploadRig(
-  (opened) => {
-    rig = opened
-  },
-  { env: { MUSETTE_KNOWN_RIDES: 'send' } },
-)
+const rig = useUploadRig({ env: { MUSETTE_KNOWN_RIDES: 'send' } })
 
 /** How long before now the records end, the file changed, and it came to rest in its place; then for how long it still waits. */
 const FILES: Array<[what: string, times: { ended: number; changed: number; rests: number }, waits: number]> =
@@ -59,19 +52,6 @@ describe('a version of a ride that was sent', () => {
     await rig.force('qz.fit', longer)
     expect(await rig.importFile('qz.fit', longer)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(2)
-  })
-
-  it('in an archive is named, and the other files in it are sent', async () => {
-    await rig.importFile('qz.fit', short)
-    const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
-    const zip = makeZip([
-      { name: 'qz (2).fit', bytes: longer },
-      { name: 'other.fit', bytes: other },
-    ])
-    const outcome = await rig.importFile('rides.zip', zip)
-    const text = expect.stringMatching(/not uploaded: qz \(2\)\.fit: it is a longer version/)
-    expect(outcome).toMatchObject({ action: 'failed', text })
-    expect(await rig.find(other)).toMatchObject({ state: 'accepted' })
   })
 
   it.each([
