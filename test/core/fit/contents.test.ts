@@ -5,6 +5,7 @@ import { readContents } from '../../../src/core/fit/fit-contents.ts'
 import { MESSAGES } from '../../../src/core/fit/profile-fields.ts'
 import * as names from '../../../src/core/fit/profile-names.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { sample } from '../../kit/sampling.ts'
 import { makeRichFit, makeTwoSensors } from './make-rich-fit.ts'
 import { readMessagesWithSdk } from './sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, makeRandom, T0, wrap } from './wrap.ts'
@@ -54,7 +55,7 @@ function othersOf({ others }: ReturnType<typeof readContents>) {
 describe('what a FIT file says beside its records', () => {
   const folder = new URL('../../../../shared/fit/', import.meta.url)
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
-  for (const name of real) {
+  for (const name of sample(real, 3)) {
     it(`equals, field by field, what @garmin/fitsdk reads in the real file ${name}`, () => {
       const { laps, devices } = expectSame(readFileSync(new URL(name, folder)))
       expect(laps.length + devices.length).toBeGreaterThan(0)
@@ -107,6 +108,8 @@ describe('what a FIT file says beside its records', () => {
       expect(laps.length).toBeLessThanOrEqual(4)
       expect(records.count).toBeLessThanOrEqual(120)
     }
+    // Padding behind it is not a problem.
+    expect(readContents(Buffer.concat([rich, Buffer.alloc(4_096)]))).toEqual(readContents(rich))
     const almost = readContents(rich.subarray(0, -3))
     expect(almost).toMatchObject({
       records: { count: 120 },
@@ -119,10 +122,6 @@ describe('what a FIT file says beside its records', () => {
       records: { count: 120 },
       problem: expect.stringMatching(/checksum/),
     })
-  })
-
-  it('is read to the padding behind it, which is not a problem', () => {
-    expect(readContents(Buffer.concat([ride, Buffer.alloc(4_096)]))).toEqual(readContents(ride))
   })
 
   it('has fields of odd types as far as they can be read, names the others, and has no field without a value', () => {
@@ -144,7 +143,7 @@ describe('what a FIT file says beside its records', () => {
 
   it('is read by the right one of definitions that come again and again, and of more of them than any device has', () => {
     const first = 0xf000
-    const kinds = Array.from({ length: 1_500 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
+    const kinds = Array.from({ length: 600 }, (_, n) => first + n).flatMap((n) => [n, first + (n % 3), n])
     const message = (n: number) => [0x43, 0, 0, n & 0xff, n >> 8, 1, n % 200, 1, 0x02, 0x03, n % 251]
     const { others, problem } = readContents(wrap([...FILE_ID_ACTIVITY, ...kinds.flatMap(message)]))
     expect(problem).toBeNull()
@@ -155,7 +154,7 @@ describe('what a FIT file says beside its records', () => {
 
   it('never throws, whatever the bytes are', () => {
     const random = makeRandom(11)
-    for (let i = 0; i < 500; i++) {
+    for (let i = 0; i < 150; i++) {
       const damaged = Buffer.from(rich)
       for (let n = 0; n < 20; n++) damaged[14 + Math.floor(random() * (rich.length - 14))] = random() * 256
       expect(readContents(damaged).records.count).toBeLessThanOrEqual(10_000)
@@ -164,10 +163,10 @@ describe('what a FIT file says beside its records', () => {
 
   it('is bounded: some of very many laps are left out, and it says so', () => {
     const lap = [0x43, 0, 0, 19, 0, 1, 19, 2, 0x84]
-    const data = [...FILE_ID_ACTIVITY, ...lap, ...Array.from({ length: 30_000 }, () => [0x03, 1, 0]).flat()]
+    const data = [...FILE_ID_ACTIVITY, ...lap, ...Array.from({ length: 20_050 }, () => [0x03, 1, 0]).flat()]
     const { laps, problem } = readContents(wrap(data))
     expect(laps.length).toBe(19_999)
-    expect(problem).toBe('10001 messages or values of it are more than any device writes')
+    expect(problem).toBe('51 messages or values of it are more than any device writes')
   })
 })
 
@@ -192,58 +191,53 @@ describe('a hostile FIT file', () => {
   it('of lists and of messages with hundreds of fields keeps what a device might write, and says how much is left out', () => {
     const lists = Array.from({ length: 250 }, (_, number) => [number, 1, 0x0d])
     const row = [0x03, ...lists.map(() => 7)]
-    const records = Array.from({ length: 5_000 }, () => row).flat()
-    expect(left(wrap([...FILE_ID_ACTIVITY, ...record(lists), ...records]))).toBeGreaterThan(100_000)
+    const many = (count: number) => Buffer.alloc(count * row.length, Buffer.from(row))
+    expect(left(wrap(Buffer.from([...FILE_ID_ACTIVITY, ...record(lists), ...many(4_100)])))).toBe(25_000)
     const wide = lists.map(([number = 0]) => [number, 1, 0x02])
     const message = [0x43, 0, 0, 200, 0, wide.length, ...wide.flat()]
-    const messages = Array.from({ length: 13_000 }, () => row).flat()
-    expect(left(wrap([...FILE_ID_ACTIVITY, ...message, ...messages]))).toBeGreaterThan(900)
+    expect(left(wrap(Buffer.from([...FILE_ID_ACTIVITY, ...message, ...many(12_100)])))).toBeGreaterThan(90)
   })
 })
 
 describe('the profile', () => {
-  it('has every message that @garmin/fitsdk has', () => {
-    expect([...MESSAGES.keys()]).toEqual(Object.keys(Profile.messages).map(Number))
-  })
-
   const NUMERIC = /^(s|u)int|^float|^byte$/
+  const plain = (value: unknown, none: number) => {
+    const [one, ...more] = [value].flat()
+    return more.length > 0 || typeof one !== 'number' ? none : one
+  }
 
-  it.each([...MESSAGES])('has every field of message %i as @garmin/fitsdk has it', (number, message) => {
-    const sdk = Profile.messages[number]
-    expect(message.name).toBe(sdk?.name)
-    // The protocol does not scale what describes the fields of apps.
-    const isScaled = number !== 206 && number !== 207
-    const plain = (value: unknown, none: number) => {
-      const [one, ...more] = [value].flat()
-      return more.length > 0 || typeof one !== 'number' ? none : one
-    }
-    const fields = Object.values(sdk?.fields ?? {}).map((field) => [
-      field.num,
-      {
-        name: field.name,
-        scale: isScaled && NUMERIC.test(field.type) ? plain(field.scale, 1) : 1,
-        offset: isScaled && NUMERIC.test(field.type) ? plain(field.offset, 0) : 0,
-        isList: field.type !== 'string' && field.array,
-        isTime: field.type === 'dateTime',
-      },
-    ])
-    expect([...message.fields]).toEqual(fields)
+  it('has every message and every field as @garmin/fitsdk has them', () => {
+    const sdk = Object.values(Profile.messages).map((message) => {
+      // The protocol does not scale what describes the fields of apps.
+      const isScaled = message.num !== 206 && message.num !== 207
+      const fields = Object.values(message.fields).map((field) => [
+        field.num,
+        {
+          name: field.name,
+          scale: isScaled && NUMERIC.test(field.type) ? plain(field.scale, 1) : 1,
+          offset: isScaled && NUMERIC.test(field.type) ? plain(field.offset, 0) : 0,
+          isList: field.type !== 'string' && field.array,
+          isTime: field.type === 'dateTime',
+        },
+      ])
+      return [message.num, message.name, fields]
+    })
+    expect([...MESSAGES].map(([number, { name, fields }]) => [number, name, [...fields]])).toEqual(sdk)
   })
 
-  it.each([
-    ['manufacturer', names.MANUFACTURERS],
-    ['garminProduct', names.GARMIN_PRODUCTS],
-    ['subSport', names.SUB_SPORTS],
-    ['event', names.EVENTS],
-    ['eventType', names.EVENT_TYPES],
-    ['lapTrigger', names.LAP_TRIGGERS],
-    ['intensity', names.INTENSITIES],
-    ['batteryStatus', names.BATTERY_STATUSES],
-    ['sourceType', names.SOURCE_TYPES],
-    ['antplusDeviceType', names.ANT_DEVICE_TYPES],
-    ['bleDeviceType', names.BLE_DEVICE_TYPES],
-    ['localDeviceType', names.LOCAL_DEVICE_TYPES],
-  ] as const)('names each %s as @garmin/fitsdk does', (type, ours) => {
-    expect(Object.fromEntries(ours)).toEqual({ ...Profile.types[type] })
+  it('names each value as @garmin/fitsdk does', () => {
+    const ours = {
+      ...{ manufacturer: names.MANUFACTURERS, garminProduct: names.GARMIN_PRODUCTS, event: names.EVENTS },
+      ...{ subSport: names.SUB_SPORTS, eventType: names.EVENT_TYPES, lapTrigger: names.LAP_TRIGGERS },
+      ...{
+        intensity: names.INTENSITIES,
+        batteryStatus: names.BATTERY_STATUSES,
+        sourceType: names.SOURCE_TYPES,
+      },
+      ...{ antplusDeviceType: names.ANT_DEVICE_TYPES, bleDeviceType: names.BLE_DEVICE_TYPES },
+      localDeviceType: names.LOCAL_DEVICE_TYPES,
+    }
+    for (const [type, of] of Object.entries(ours))
+      expect([type, Object.fromEntries(of)]).toEqual([type, { ...Profile.types[type] }])
   })
 })

@@ -4,10 +4,13 @@ import { DROP_LIMITS, type DroppedFit, type Fault, UnpackError } from '../../../
 import { cleanFitName, isDroppable } from '../../../src/core/fit/fit-names.ts'
 import { sourceOf, unpackDropped } from '../../../src/core/fit/unpack.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
+import { whole } from '../../kit/sampling.ts'
 import { makeZip } from './make-zip.ts'
 
 const ride = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-11T16:00:00Z'), seconds: 60 }))
 const other = Buffer.from(makeFitFile({ startedAt: new Date('2026-03-12T16:00:00Z'), seconds: 60 }))
+/** A whole export has thousands. */
+const MANY = whole ? 3_000 : 500
 const zeros = Buffer.alloc(8 * 1_024 * 1_024)
 
 /** Unpacks and reads everything twice, as the upload does: each file gives its bytes or its own fault. */
@@ -52,11 +55,6 @@ describe('a dropped file', () => {
     const names = ['a.fit', 'a.FIT', 'a.Fit.GZ', 'a.zip', 'a.ZIP', 'a.fit~']
     const others = ['a.gz', 'a.tcx', 'fit', 'a.fit.txt', 'a.fit.part']
     expect([...others, ...names].filter(isDroppable)).toEqual(names)
-  })
-
-  it('that is FIT stays unchanged, and one in gzip is unpacked', async () => {
-    expect(await endsOf('Ride.FIT', ride)).toEqual(['Ride.fit ride'])
-    expect(await endsOf('Ride.FIT.gz', gzipSync(ride))).toEqual(['Ride.fit ride'])
   })
 })
 
@@ -142,6 +140,8 @@ describe('each FIT file', () => {
   const bomb = { name: 'bomb.fit', bytes: zeros }
   const text = Buffer.from('this is a letter')
   const CASES: Array<[what: string, name: string, bytes: Uint8Array, ends: string[] | string]> = [
+    ['that is FIT', 'Ride.FIT', ride, ['Ride.fit ride']],
+    ['packed with gzip', 'Ride.FIT.gz', gzipSync(ride), ['Ride.fit ride']],
     ['packed with gzip and named .fit', 'a.fit', gzipSync(ride), ['a.fit ride']],
     ['in a zip that is named .fit', 'a.fit', makeZip([{ name: 'b.fit', bytes: ride }]), ['b.fit ride']],
     ['that is plain and named .gz', 'a.fit.gz', ride, ['a.fit ride']],
@@ -194,18 +194,15 @@ describe('each FIT file', () => {
 
   it('of a whole export is listed, with thousands in nested archives, each opened separately', async () => {
     const bytesOf = (n: number) => (n % 2 ? ride : other)
-    const members = Array.from({ length: 3_000 }, (_, n) => ({ name: `${n}.fit`, bytes: bytesOf(n) }))
+    const members = Array.from({ length: MANY }, (_, n) => ({ name: `${n}.fit`, bytes: bytesOf(n) }))
     const zip = makeZip([1, 2].map((part) => ({ name: `part${part}.zip`, bytes: makeZip(members) })))
     const unpacked = await unpackDropped('export.zip', sourceOf(zip))
     if (unpacked.verdict !== 'files') throw new Error(unpacked.code)
-    expect(unpacked.files).toHaveLength(6_000)
-    expect(new Set(unpacked.files.map((file) => file.name)).size).toBe(6_000)
+    expect(unpacked.files).toHaveLength(2 * MANY)
+    expect(new Set(unpacked.files.map((file) => file.name)).size).toBe(2 * MANY)
   })
 })
 
-describe('a cleaned name', () => {
-  it('is cut between characters, before the ending', () => {
-    const name = cleanFitName(`${'ü'.repeat(300)}.fit`)
-    expect(name).toBe(`${'ü'.repeat(100)}.fit`)
-  })
+it('a cleaned name is cut between characters, before the ending', () => {
+  expect(cleanFitName(`${'ü'.repeat(300)}.fit`)).toBe(`${'ü'.repeat(100)}.fit`)
 })
