@@ -9,7 +9,7 @@ import {
 } from '../../../src/core/normalize/local-start.ts'
 import type { ZoneFacts } from '../../../src/core/store/activities/zone-rows.ts'
 import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
-import { readTable } from '../../kit/table.ts'
+import { readTable, readWords } from '../../kit/table.ts'
 
 type Spot = readonly [number, number]
 
@@ -58,33 +58,20 @@ describe('a start that the service sends in UTC', () => {
   })
 
   it('has the clock of each side of a border', () => {
-    const zones = [
-      [48.573, 7.8001],
-      [48.5737, 7.8099],
-      [42.0283, -8.6434],
-      [42.0468, -8.6443],
-    ] as const
-    expect(zones.map(([lat, lng]) => zoneAt(lat, lng))).toEqual([
-      'Europe/Paris',
-      'Europe/Berlin',
-      'Europe/Lisbon',
-      'Europe/Madrid',
-    ])
+    const zones = readTable(`
+      48.573 | 7.8001 | Europe/Paris
+      48.5737 | 7.8099 | Europe/Berlin
+      42.0283 | -8.6434 | Europe/Lisbon
+      42.0468 | -8.6443 | Europe/Madrid`)
+    for (const [lat, lng, zone] of zones) expect(zoneAt(Number(lat), Number(lng))).toBe(zone)
   })
 
-  it.each([
-    ['no position', []],
-    ['0, 0, which devices write before they have a fix', [[0, 0]]],
-    ['no number', [[Number.NaN, 7]]],
-    ['no place on earth', [[91, 7]]],
-    ['no longitude on earth', [[7, -181]]],
-  ] as Array<[string, Spot[]]>)('is UTC and unknown with %s', (_what, spots) => {
+  it('is UTC and unknown without a position, with one that is not on earth, and at 0, 0, which devices write before a fix', () => {
     const moment = normalizeDate({ date: '2026-03-01 19:00:00.123456', timezoneType: 3, timezone: 'UTC' })
-    expect(moment && normalizeLocalStart(moment, placeOf(spots))).toMatchObject({
-      timezone: 'UTC',
-      timezoneSource: 'unknown',
-      startedAtLocal: '2026-03-01 19:00:00.123456',
-    })
+    for (const spot of [undefined, [0, 0], [Number.NaN, 7], [91, 7], [7, -181]] as const)
+      expect(moment && normalizeLocalStart(moment, placeOf(spot ? [spot] : []))).toMatchObject({
+        ...{ timezone: 'UTC', timezoneSource: 'unknown', startedAtLocal: '2026-03-01 19:00:00.123456' },
+      })
   })
 
   it('has the clock of the first fix, where a recording begins without one', () => {
@@ -98,13 +85,12 @@ describe('a start that the service sends in UTC', () => {
     })
   })
 
-  it.each(['UTC', 'utc', 'Etc/UTC', 'GMT', 'Z', '+00:00', 'Etc/GMT', 'Zulu'])(
-    'does not count as the zone of the rider when written %s',
-    (timezone) => {
+  it('does not count as the zone of the rider, however it is written', () => {
+    for (const timezone of readWords('UTC utc Etc/UTC GMT Z +00:00 Etc/GMT Zulu')) {
       const sent = startAt('2026-03-01 19:00:00', AUCKLAND, { timezoneType: 3, timezone })
       expect(sent).toMatchObject({ timezone: 'Pacific/Auckland', timezoneSource: 'position' })
-    },
-  )
+    }
+  })
 })
 
 it.each([
@@ -148,114 +134,62 @@ it('the instant is the one sent, whatever the place; the wall clock differs by t
 const DAY_MS = 86_400_000
 const NOON = Date.parse('2026-03-10T12:00:00Z')
 
-/** An activity of which nothing tells the zone, so many days after another. */
-function facts(activityId: number, afterDays: number, known: Partial<ZoneFacts> = {}): ZoneFacts {
-  return {
-    activityId,
-    startedAt: new Date(NOON + afterDays * DAY_MS),
-    timezone: 'UTC',
-    timezoneSource: null,
-    offsetS: 0,
-    startLat: null,
-    startLng: null,
-    fileOffsetS: null,
-    fileLat: null,
-    fileLng: null,
-    ...known,
-  }
+const PLACES: Readonly<Record<string, Spot>> = {
+  Auckland: AUCKLAND,
+  Kathmandu: KATHMANDU,
+  Berlin: [52.52, 13.405],
 }
+const HOUR_S = 3_600
 
-const at = ([startLat, startLng]: Spot) => ({ startLat, startLng })
-
-/** The zone of each activity and what told it, after the changes. */
-function zonesOf(rows: readonly ZoneFacts[], home: string | null = null) {
-  const changes = new Map(normalizeZones(rows, { home }).map((change) => [change.was.activityId, change]))
-  return rows.map((row) => {
-    const { timezone, timezoneSource, offsetS } = changes.get(row.activityId) ?? row
-    return [timezone, timezoneSource, (offsetS ?? 0) / 3_600]
-  })
+/**
+ * Reads an activity from words: the day after another one, and what is known: `at` a place, `file` with hours from UTC, `in` a place by its
+ * file, `was` or `says` a zone with the hours, of which the service or something else told.
+ */
+function readFacts(text: string, activityId: number): ZoneFacts {
+  const [day, ...words] = readWords(text)
+  const none = { startLat: null, startLng: null, fileOffsetS: null, fileLat: null, fileLng: null }
+  const facts: ZoneFacts = {
+    ...{ activityId, startedAt: new Date(NOON + Number(day) * DAY_MS), ...none },
+    ...{ timezone: 'UTC', timezoneSource: null, offsetS: 0 },
+  }
+  while (words.length > 0) {
+    const word = words.shift()
+    const next = words.shift() ?? ''
+    const [lat = null, lng = null] = PLACES[next] ?? []
+    if (word === 'at') Object.assign(facts, { startLat: lat, startLng: lng })
+    else if (word === 'in') Object.assign(facts, { fileLat: lat, fileLng: lng })
+    else if (word === 'file') Object.assign(facts, { fileOffsetS: Number(next) * HOUR_S })
+    else
+      Object.assign(facts, {
+        ...{ timezone: next, timezoneSource: word === 'says' ? 'service' : words.shift() },
+        offsetS: Number(words.shift()) * HOUR_S,
+      })
+  }
+  return facts
 }
 
 describe('the zone of an activity without one of its own', () => {
-  it('is the zone of the nearest activity in time, with the offset of its own day', () => {
-    const rows = [
-      facts(1, -30, at([52.52, 13.405])),
-      facts(2, -20),
-      facts(3, -9),
-      facts(4, 0, at(AUCKLAND)),
-      facts(5, 29),
-      facts(6, 31),
-    ]
-    expect(zonesOf(rows)).toEqual([
-      ['Europe/Berlin', 'position', 1],
-      ['Europe/Berlin', 'nearest', 1],
-      ['Pacific/Auckland', 'nearest', 13],
-      ['Pacific/Auckland', 'position', 13],
-      // New Zealand's summer time ended on 5 April.
-      ['Pacific/Auckland', 'nearest', 12],
-      ['UTC', 'unknown', 0],
-    ])
-  })
-
-  it('is the home when no activity within 30 days has one', () => {
-    const rows = [facts(1, 0, at(AUCKLAND)), facts(2, 30), facts(3, 31)]
-    expect(zonesOf(rows, 'America/Toronto').slice(1)).toEqual([
-      ['Pacific/Auckland', 'nearest', 12],
-      ['America/Toronto', 'setting', -4],
-    ])
-  })
-
-  it('comes from its FIT file before any neighbour, named after a known zone with this offset', () => {
-    const rows = [
-      facts(1, 0, at(KATHMANDU)),
-      facts(2, 1, { fileOffsetS: 20_700 }),
-      facts(3, 2, { fileOffsetS: -14_400 }),
-      facts(4, 3, { fileOffsetS: 34_200 }),
-      facts(5, 3.1),
-    ]
-    expect(zonesOf(rows, 'America/Toronto').slice(1)).toEqual([
-      ['Asia/Kathmandu', 'file', 5.75],
-      ['America/Toronto', 'file', -4],
-      ['+09:30', 'file', 9.5],
-      ['+09:30', 'nearest', 9.5],
-    ])
-  })
-
-  it('is the zone of the first position of its FIT file when the service sent none, before the clock of the file', () => {
-    const inFile = { fileLat: AUCKLAND[0], fileLng: AUCKLAND[1], fileOffsetS: 3_600 }
-    const rows = [
-      facts(1, 0, inFile),
-      facts(2, 1, { ...inFile, ...at(KATHMANDU) }),
-      facts(3, 2, { ...inFile, timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 }),
-    ]
-    const zones = [
-      ['Pacific/Auckland', 'position', 13],
-      ['Asia/Kathmandu', 'position', 5.75],
-      ['EDT', 'service', -4],
-    ]
-    expect(zonesOf(rows)).toEqual(zones)
-    const [first] = normalizeZones(rows, { home: null })
-    expect(normalizeZones([{ ...facts(1, 0, inFile), ...first }], { home: 'Europe/Berlin' })).toEqual([])
-  })
-
-  it('does not replace the zone of the service or of a position, and lists only differences', () => {
-    const service = facts(1, 0, { timezone: 'EDT', timezoneSource: 'service', offsetS: -14_400 })
-    const position = facts(2, 1, {
-      ...at(AUCKLAND),
-      timezone: 'Pacific/Auckland',
-      timezoneSource: 'position',
-      offsetS: 46_800,
+  it.each(
+    readTable(`
+      is that of the nearest activity in time, with the offset of its own day | | -30 at Berlin > Europe/Berlin position 1; -20 > Europe/Berlin nearest 1; -9 > Pacific/Auckland nearest 13; 0 at Auckland > Pacific/Auckland position 13; 29 > Pacific/Auckland nearest 12; 31 > UTC unknown 0
+      is the home when no activity within 30 days has one | America/Toronto | 0 at Auckland > Pacific/Auckland position 13; 30 > Pacific/Auckland nearest 12; 31 > America/Toronto setting -4
+      comes from its FIT file before any neighbour, named after a known zone with this offset | America/Toronto | 0 at Kathmandu > Asia/Kathmandu position 5.75; 1 file 5.75 > Asia/Kathmandu file 5.75; 2 file -4 > America/Toronto file -4; 3 file 9.5 > +09:30 file 9.5; 3.1 > +09:30 nearest 9.5
+      is that of the first position of its FIT file when the service sent none, before the clock of the file | | 0 file 1 in Auckland > Pacific/Auckland position 13; 1 file 1 in Auckland at Kathmandu > Asia/Kathmandu position 5.75; 2 file 1 in Auckland says EDT -4 > EDT service -4
+      does not replace that of the service or of a position | Europe/Berlin | 0 says EDT -4 > EDT service -4; 1 at Auckland was Pacific/Auckland position 13 > Pacific/Auckland position 13
+      is found again when the coordinates of an activity are gone | | 0 was Pacific/Auckland position 13 > UTC unknown 0`),
+  )('%s', (_, home, text = '') => {
+    const lines = text.split(';').map((line) => line.split('>'))
+    const options = { home: home || null }
+    const rows = lines.map(([known = ''], index) => readFacts(known, index + 1))
+    const changes = new Map(
+      normalizeZones(rows, options).map(({ was, ...change }) => [was.activityId, change]),
+    )
+    const after = rows.map((row) => ({ ...row, ...changes.get(row.activityId) }))
+    const zones = after.map(({ timezone, timezoneSource, offsetS }) => {
+      return `${timezone} ${timezoneSource} ${(offsetS ?? 0) / HOUR_S}`
     })
-    const nearest = facts(3, 1.2, {
-      timezone: 'Pacific/Auckland',
-      timezoneSource: 'nearest',
-      offsetS: 46_800,
-    })
-    expect(normalizeZones([service, position, nearest], { home: 'Europe/Berlin' })).toEqual([])
-  })
-
-  it('is found again when the coordinates of an activity are gone', () => {
-    const gone = facts(1, 0, { timezone: 'Pacific/Auckland', timezoneSource: 'position', offsetS: 46_800 })
-    expect(zonesOf([gone])).toEqual([['UTC', 'unknown', 0]])
+    expect(zones).toEqual(lines.map(([, expected]) => expected?.trim()))
+    // Only differences are listed.
+    expect(normalizeZones(after, options)).toEqual([])
   })
 })

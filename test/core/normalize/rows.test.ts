@@ -11,7 +11,7 @@ import { normalizeDefinition, normalizeWorkoutEntry } from '../../../src/core/no
 import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
 import { parseTrainingInfo, parseWorkout } from '../../../src/core/service/wire/wire-workouts.ts'
 import { unwrap } from '../../kit/parsed.ts'
-import { makeSamples, makeSamplesOf, UNKNOWN } from '../../kit/samples.ts'
+import { makeSamplesOf } from '../../kit/samples.ts'
 import { readWords } from '../../kit/table.ts'
 
 const NO_SAMPLES = makeSamplesOf([])
@@ -88,26 +88,6 @@ describe('an activity', () => {
     const { intensity, measures } = normalizeActivity({ session_data, drift: [] }).derived
     expect(intensity).toMatchObject({ ftp: null, powerZ1S: null, powerZ7S: null, aboveFtpS: null })
     expect(measures).toMatchObject({ meanPower: 100, intensity: null })
-  })
-})
-
-describe('the place of an activity', () => {
-  const placeOf = (...points: Array<[lat: number, lng: number]>) =>
-    normalizePlace(
-      makeSamples(points.length, (field, index) => points[index]?.[['lat', 'lng'].indexOf(field)] ?? UNKNOWN),
-    )
-
-  it('is the first position and the box around all of them, up to the poles and the 180th meridian', () => {
-    const box = { south: 0, north: 5, west: 0, east: 7 }
-    expect(placeOf([0, 0], [0, 7], [5, 0])).toEqual({ startLat: 0, startLng: 7, ...box })
-    for (const [lat, lng] of [
-      [90, 180],
-      [-90, -180],
-    ] as const)
-      expect(placeOf([lat, lng])).toEqual({
-        ...{ startLat: lat, startLng: lng, south: lat, north: lat, west: lng, east: lng },
-      })
-    expect(placeOf([90.5, 7], [7, 180.5], [UNKNOWN, 7], [0, 0])).toEqual(NOWHERE)
   })
 })
 
