@@ -5,10 +5,12 @@ import type { Store } from '../../../src/core/store/store.ts'
 import { makeSealer, UnreadableLoginError } from '../../../src/core/vault/seal.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { rowsOf } from '../store/open.ts'
-import { ACCOUNT, openTestVault, pairAt } from './vault.ts'
+import { ACCOUNT, pairAt, useTestVault } from './vault.ts'
+
+const openVault = useTestVault()
 
 test('the vault returns the credentials of a login, and stores none of them in clear text', async () => {
-  const { store, vault, accountId } = await openTestVault()
+  const { store, vault, accountId } = await openVault()
   expect(await vault.read(accountId)).toEqual({
     ...{ clientId: 'client', clientSecret: 'client-secret', username: 'rider', password: 'pässword' },
     ...{ ...pairAt(0), origin: ACCOUNT.baseUrl, needsLogin: false, failures: 0, notBefore: undefined },
@@ -48,7 +50,7 @@ test('a sealed value opens only whole, with its key, account and field', () => {
 })
 
 test('the vault reports a wrong key, and changes nothing', async () => {
-  const { store, vault, vaultOn, accountId } = await openTestVault()
+  const { store, vault, vaultOn, accountId } = await openVault()
   const rows = () => rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a')
   const before = await rows()
   const stranger = vaultOn(store, randomBytes(32))
@@ -60,7 +62,7 @@ test('the vault reports a wrong key, and changes nothing', async () => {
 })
 
 test('a saved pair is in the table when the lock is released, and clears the failures and needs_login of the account', async () => {
-  const { store, vault, accountId } = await openTestVault()
+  const { store, vault, accountId } = await openVault()
   const notBefore = new Date('2024-06-01T13:00:00Z')
   await vault.locked(accountId, (held) => held.recordFailure({ notBefore, reason: 'timed out' }))
   expect(await vault.read(accountId)).toMatchObject({ failures: 1, notBefore, needsLogin: false })
@@ -75,7 +77,7 @@ test('a saved pair is in the table when the lock is released, and clears the fai
 })
 
 test('a pair saved or an account parked before an error stays so', async () => {
-  const { vault, accountId } = await openTestVault()
+  const { vault, accountId } = await openVault()
   const reason = new TransientError('later', 'the next step failed')
   const fail = () => Promise.reject(reason)
   const saving = vault.locked(accountId, (held) => held.save(pairAt(5)).then(fail))
@@ -87,7 +89,7 @@ test('a pair saved or an account parked before an error stays so', async () => {
 })
 
 test('the vault forgets the tokens of an account and keeps the account', async () => {
-  const { store, vault, accountId } = await openTestVault()
+  const { store, vault, accountId } = await openVault()
   await vault.forget(accountId)
   expect(await vault.read(accountId)).toBeUndefined()
   expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({ needsLogin: true })
@@ -96,7 +98,7 @@ test('the vault forgets the tokens of an account and keeps the account', async (
 })
 
 test('the vault opens no tokens for an address that did not issue them', async () => {
-  const { store, vault, accountId } = await openTestVault()
+  const { store, vault, accountId } = await openVault()
   await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
   const refusal = { name: 'ConfigError', code: 'login_elsewhere' }
   await expect(vault.read(accountId)).rejects.toMatchObject(refusal)
@@ -106,7 +108,7 @@ test('the vault opens no tokens for an address that did not issue them', async (
 })
 
 test('the vault parks an account while its tokens cannot be read, and keeps an ended login', async () => {
-  const { store, vault, accountId } = await openTestVault()
+  const { store, vault, accountId } = await openVault()
   const [before] = await rowsOf(store, 'SELECT access_token FROM musette.credentials')
   const setToken = (token: unknown) =>
     store.transaction((tx) => tx.client.query('UPDATE musette.credentials SET access_token = $1', [token]))
@@ -146,7 +148,7 @@ test('the vault parks an account while its tokens cannot be read, and keeps an e
 })
 
 test('the vault waits at most 90 s for each lock', async () => {
-  const { store, vaultOn, accountId } = await openTestVault()
+  const { store, vaultOn, accountId } = await openVault()
   const limited: string[] = []
   const watched: Store = {
     ...store,

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { TokenPair } from '../../../src/core/service/credentials.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { makeTokenVault } from '../../../src/core/vault/vault.ts'
 import { IDENTITY } from '../../kit/identity.ts'
+import { queryOnce } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore, quiet } from '../store/open.ts'
 
@@ -18,8 +19,8 @@ export function pairAt(second: number): TokenPair {
 }
 
 /** A vault with one account signed in with the pair of second 0. */
-export async function openTestVault() {
-  const { store, url } = await openTestStore()
+export async function openTestVault(opened?: Awaited<ReturnType<typeof openTestStore>>) {
+  const { store, url } = opened ?? (await openTestStore())
   const { path: spoolDir, close } = await openTempDir('spool')
   onTestFinished(close)
   const secretKey = randomBytes(32)
@@ -34,6 +35,22 @@ export async function openTestVault() {
     password: 'pässword',
   })
   return { store, url, accountId, spoolDir, secretKey, vault, vaultOn }
+}
+
+/** Opens one store for all tests of a file; returns what opens a vault on it, emptied before. */
+export function useTestVault() {
+  const ends: Array<() => Promise<void>> = []
+  let opened: Awaited<ReturnType<typeof openTestStore>>
+  beforeAll(async () => {
+    opened = await openTestStore((end) => ends.push(end))
+  })
+  afterAll(async () => {
+    for (const end of ends) await end()
+  })
+  return async () => {
+    await queryOnce(opened.url, 'truncate training.accounts cascade')
+    return openTestVault(opened)
+  }
 }
 
 /** Makes the text of a spool file from a row of musette.credentials, whole as pg reads it; `change` in the file's own names. */
