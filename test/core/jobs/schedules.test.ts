@@ -43,15 +43,6 @@ describeJobs('schedules', (rig) => {
     expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + YEAR)
   })
 
-  it('repeats a poll in its interval', async () => {
-    const times: number[] = []
-    const openedAt = Date.now()
-    const poll = async () => void times.push(Date.now())
-    await openPolling(() => [1], { catalog: catalogOf(300), poll })
-    await eventually(() => times.length >= 5, { what: 'five polls ran' })
-    expect((times[4] ?? 0) - openedAt).toBeGreaterThanOrEqual(3 * 300)
-  })
-
   it('does not start a poll while one is running', async () => {
     let running = 0
     let most = 0
@@ -131,34 +122,12 @@ describeJobs('schedules', (rig) => {
     await eventually(() => polled.length === before + 1, { what: 'it was polled again' })
   })
 
-  it('notices an emptied queue', async () => {
-    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1], heartbeatMs: 100 })
-    await rig().emptyQueue()
-    await eventually(async () => (await schedulesOf(jobs)).length === ofAccounts(1).length, {
-      what: 'the schedules are back',
-    })
-  })
-
   it('lets a changed interval take effect at once', async () => {
     const slow = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
     await slow.close()
     const { jobs, polled } = await openPolling(() => [1], { catalog: catalogOf(200) })
     await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
-  })
-
-  it('replaces a schedule whose next run is too far ahead', async () => {
-    const jobs = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
-    const queue = pollsOf(jobs)
-    const id = 'poll-activities-account-1'
-    const good = (await queue.getJobScheduler(id))?.next ?? 0
-    await queue.removeJobScheduler(id)
-    const template = { name: 'due', data: { name: 'poll-activities', payload: { accountId: 1 } } }
-    const repeat = { every: YEAR, offset: good % YEAR, startDate: good + 50 * YEAR }
-    await queue.upsertJobScheduler(id, repeat, template)
-    expect((await queue.getJobScheduler(id))?.next).toBeGreaterThan(Date.now() + 2 * YEAR)
-    await jobs.keepSchedules()
-    expect((await queue.getJobScheduler(id))?.next).toBeLessThanOrEqual(Date.now() + YEAR)
   })
 
   it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {

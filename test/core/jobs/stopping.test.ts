@@ -7,7 +7,6 @@ import type { Fetch } from './handlers.ts'
 import { describeJobs, type RigInput, ride } from './rig.ts'
 
 describeJobs('stopping', (rig) => {
-  const never = new Promise<undefined>(() => undefined)
   const idle = { scheduler: false, worker: false }
   const untilAbort = (signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
@@ -67,7 +66,7 @@ describeJobs('stopping', (rig) => {
     await eventually(() => isTold, { what: 'the job is told' })
   })
 
-  it('lets a job finish that ignores the signal for a short time', async () => {
+  it('lets a job finish that ignores the signal for a short time, and does not wait for ever for one that hangs', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -78,11 +77,10 @@ describeJobs('stopping', (rig) => {
     await closed
     const after = await rig().open({ roles: idle })
     expect((await after.counts()).fetches.completed).toBe(1)
-  })
-
-  it('does not wait for ever for a job that hangs', async () => {
-    const { jobs } = await runFetch(() => never, { closeGraceMs: 200 })
-    await jobs.close()
+    const hanging = await runFetch(() => new Promise<undefined>(() => undefined), { closeGraceMs: 200 }, [
+      ride(2),
+    ])
+    await hanging.jobs.close()
     expect(rig().lines.some(({ level, running }) => level === 40 && running === 1)).toBe(true)
   })
 
@@ -102,14 +100,11 @@ describeJobs('stopping', (rig) => {
     expect((await after.counts()).fetches).toMatchObject({ completed: 1, waiting: 1, active: 0 })
   })
 
-  it('may be closed twice', async () => {
+  it('may be closed twice, and says that the queue cannot be reached', async () => {
     const jobs = await rig().open({ roles: { scheduler: true, worker: true } })
     await Promise.all([jobs.close(), jobs.close()])
     await jobs.close()
     await expect(jobs.enqueue('fetch-activity', [ride(1)])).rejects.toMatchObject({ code: 'queue_closed' })
-  })
-
-  it('says that the queue cannot be reached', async () => {
     const { choice } = rig()
     const url = choice.url.replace(/:\d+/, ':1').replace(/@[^:/]+:\d+/, '@127.0.0.1:1')
     const opening = rig().open({ backend: { ...choice, url } })

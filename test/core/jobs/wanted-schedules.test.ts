@@ -27,14 +27,9 @@ describe('wantedSchedules', () => {
     }
   })
 
-  it('has one schedule for all without accounts', () => {
-    expect(wantedSchedules([], catalog).map(({ id }) => id)).toEqual(['sweep'])
-  })
-
-  it('rounds a fractional interval', () => {
+  it('has one schedule for all without accounts, and rounds a fractional interval', () => {
     const sweep = { ...catalog.sweep, schedule: { ...catalog.sweep.schedule, everyMs: 1_000.4 } }
-    const [wanted] = wantedSchedules([], { sweep })
-    expect(wanted?.everyMs).toBe(1_000)
+    expect(wantedSchedules([], { ...catalog, sweep })).toMatchObject([{ id: 'sweep', everyMs: 1_000 }])
   })
 })
 
