@@ -4,42 +4,17 @@ import { describe, expect, it } from 'vitest'
 import type { ImportResult } from '../../../src/core/dropfolder/claim-file.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeRide } from '../../kit/ride.ts'
+import { whole } from '../../kit/sampling.ts'
 import { drop, listAll, openRig, readOpen } from './rig.ts'
 
+const MANY = whole ? 1_000 : 250
 const month = new Date(Date.now() + 60_000).toISOString().slice(0, 7)
 
 describe('a file in the drop folder', () => {
-  it('is imported when it comes, and moved to done', async () => {
-    const rig = await openRig({ restMs: 20 })
-    await drop(rig.dir, 'ride.fit', makeRide())
-    await eventually(() => listAll(rig.dir).join() === `done/,done/${month}/,done/${month}/ride.fit`)
-    expect(rig.imported).toMatchObject([{ account: 'default', name: 'ride.fit', relativePath: 'ride.fit' }])
-  })
-
-  it('that was there before the start is imported too', async () => {
-    const rig = await openRig({ before: (dir) => drop(dir, 'old.FIT', makeRide()) })
-    await rig.folder.scan()
-    expect(listAll(rig.dir)).toContain(`done/${month}/old.FIT`)
-  })
-
-  it('without an event is found by the scan', async () => {
-    const rig = await openRig({ polling: true })
-    await rig.drop('quiet.fit')
-    expect(listAll(rig.dir)).toContain(`done/${month}/quiet.fit`)
-  })
-
   it('is found by polling alone', async () => {
     const rig = await openRig({ polling: true, scanEveryMs: 20 })
     await drop(rig.dir, 'polled.fit', makeRide())
     await eventually(() => listAll(rig.dir).includes(`done/${month}/polled.fit`))
-  })
-
-  it('that was refused goes to failed, with its reason in a text file', async () => {
-    const rig = await openRig()
-    await rig.drop('course.fit', Buffer.from('this is no FIT file at all'))
-    expect(listAll(rig.dir)).toEqual(['failed/', 'failed/course.fit', 'failed/course.fit.txt'])
-    const text = await readFile(join(rig.dir, 'failed/course.fit.txt'), 'utf8')
-    expect(text).toContain('it does not start with a FIT header')
   })
 
   it('is tried again when it is moved back, and the text has both reasons', async () => {
@@ -98,29 +73,22 @@ describe('a file in the drop folder', () => {
     expect(rig.imported).toHaveLength(2)
   })
 
-  it('waits when its import fails, and is imported again on request', async () => {
-    let down = true
+  it('waits when its import fails, and is imported again on request or after a while', async () => {
+    const answers: Array<ImportResult | undefined> = [undefined, { action: 'wait' }]
     const rig = await openRig({
       importFile: async () => {
-        if (down) throw new Error('the database is away')
-        return { action: 'done' }
+        const answer = answers.length > 0 ? answers.shift() : ({ action: 'done' } as const)
+        if (!answer) throw new Error('the database is away')
+        return answer
       },
     })
     await rig.drop('ride.fit')
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
-    expect(listAll(rig.dir)).toEqual(['ride.fit'])
-    down = false
     await rig.folder.retryWaiting()
-    expect(listAll(rig.dir)).toContain(`done/${month}/ride.fit`)
-  })
-
-  it('that waits without a change is imported again after a while', async () => {
-    const answers: ImportResult[] = [{ action: 'wait' }]
-    const rig = await openRig({ importFile: async () => answers.shift() ?? { action: 'done' } })
-    await rig.drop('ride.fit')
-    await rig.scanAfter(61_000)
-    expect(rig.imported.map((file) => file.after)).toEqual(['wait', 'done'])
+    expect(listAll(rig.dir)).toEqual(['ride.fit'])
+    await rig.scanAfter(130_000)
+    expect(rig.imported.map((file) => file.after)).toEqual([undefined, 'wait', 'done'])
   })
 
   it('too large to be read is reported once, with what to do, and left', async () => {
@@ -137,15 +105,15 @@ describe('a file in the drop folder', () => {
 })
 
 describe('many files', () => {
-  it('are each imported once, a thousand at a time', async () => {
+  it('are each imported once, hundreds at a time', async () => {
     const ride = makeRide()
     const rig = await openRig({ restMs: 20, concurrency: 8 })
-    await Promise.all(Array.from({ length: 1_000 }, (_, i) => drop(rig.dir, `ride-${i}.fit`, ride)))
-    await eventually(() => rig.imported.length >= 1_000)
+    await Promise.all(Array.from({ length: MANY }, (_, i) => drop(rig.dir, `ride-${i}.fit`, ride)))
+    await eventually(() => rig.imported.length === MANY)
     const done = new RegExp(`^done/${month}/.*\\.fit$`)
-    await eventually(() => listAll(rig.dir).filter((path) => done.test(path)).length === 1_000)
-    expect(new Set(rig.imported.map((file) => file.name)).size).toBe(1_000)
-    expect(rig.imported).toHaveLength(1_000)
+    await eventually(() => listAll(rig.dir).filter((path) => done.test(path)).length === MANY)
+    expect(new Set(rig.imported.map((file) => file.name)).size).toBe(MANY)
+    expect(rig.imported).toHaveLength(MANY)
   })
 
   it('are imported at most as many at once as allowed', async () => {

@@ -27,7 +27,6 @@ describe('a file that a walk has found', () => {
   it.each([
     [NOW - 1_000, 0, 0],
     [0, NOW - 1_000, 0],
-    [NOW - 999, 0, 1],
     [0, NOW - 200.5, 800],
     [NOW + 5_000, 0, 1_000],
   ])(
@@ -37,13 +36,6 @@ describe('a file that a walk has found', () => {
       expect(decision).toEqual(againMs > 0 ? { ...NOTHING, againMs } : CLAIM)
     },
   )
-
-  it('with a time in the future rests when it is unchanged a second later', () => {
-    const file = fileOf('a', { mtimeMs: NOW + 5_000 })
-    const seen = seeFiles(file)
-    expect(seen.decide(file, NOW + 999)).toEqual({ ...NOTHING, againMs: 1 })
-    expect(seen.decide(file, NOW + 1_000)).toEqual(CLAIM)
-  })
 
   it('rests since its own times at the first walk, and since it was seen at a later one', () => {
     const [first, later] = [fileOf('first'), fileOf('later')]
@@ -70,20 +62,6 @@ describe('a file that a walk has found', () => {
     expect(seen.changedAt(changed)).toBe(NOW - 1_800_000)
   })
 
-  it('is not claimed twice, nor again in the walk that moved it', () => {
-    const file = fileOf('a')
-    const seen = seeFiles(file)
-    seen.recordClaimed(file)
-    expect(seen.decide(file, NOW)).toEqual(NOTHING)
-    seen.endWaits()
-    seen.keepOnly(new Set())
-    expect(seen.decide(file, NOW)).toEqual(NOTHING)
-    seen.recordGone(file)
-    expect(seen.decide(file, NOW)).toEqual(NOTHING)
-    seen.beginWalk()
-    expect(seen.decide(file, NOW)).toEqual(CLAIM)
-  })
-
   it('that waits is claimed after a pause of one to ten minutes, or when all waits end', () => {
     const file = fileOf('a')
     const seen = seeFiles(file)
@@ -98,28 +76,6 @@ describe('a file that a walk has found', () => {
     }
     seen.endWaits()
     expect(seen.decide(file, NOW)).toEqual(CLAIM)
-  })
-
-  it('that is left alone waits for a change of its identity', () => {
-    for (const change of [{ size: 6 }, { mtimeMs: NOW - 2_000 }, { ctimeMs: NOW - 2_000 }]) {
-      const file = fileOf('a')
-      const seen = seeFiles(file)
-      seen.recordLeft(file)
-      seen.endWaits()
-      expect(seen.decide(file, NOW)).toEqual(NOTHING)
-      expect(seen.decide(fileOf('a', change), NOW)).toEqual(CLAIM)
-    }
-  })
-
-  it('that could not be moved is moved until that succeeds', () => {
-    const file = fileOf('a')
-    const seen = seeFiles(file)
-    expect(seen.hasUnmoved()).toBe(false)
-    seen.recordUnmoved(file, { action: 'done' })
-    expect(seen.decide(file, NOW)).toEqual({ do: 'move', result: { action: 'done' } })
-    expect(seen.hasUnmoved()).toBe(true)
-    seen.recordGone(file)
-    expect(seen.hasUnmoved()).toBe(false)
   })
 
   it('is forgotten when a walk no longer finds it; an unknown one leaves no note', () => {
@@ -162,24 +118,6 @@ describe('files that wait', () => {
     const said = () => lines.map(({ level, msg }) => `${level} ${msg}`)
     return { seen, problems, reporter, lines, said, shown }
   }
-
-  it('are at most ten log lines when they begin, and ten when they end', async () => {
-    for (const count of [10, 11]) {
-      const files = Array.from({ length: count }, (_, index) => fileOf(`${index}.fit`))
-      const { seen, reporter, said } = openReporter(...files)
-      await reporter.report(NOW, [])
-      await reporter.report(NOW, [])
-      const begun = said()
-      seen.keepOnly(new Set())
-      await reporter.report(NOW, [])
-      await reporter.report(NOW, [])
-      const ended = said().slice(begun.length)
-      expect([begun.length, ended.length]).toEqual([count, count])
-      expect([begun[0], ended[0]]).toEqual(['warn 0.fit waits: it is cut', 'info 0.fit waits no more'])
-      const last = ['warn 1 more files wait; run: musette status', 'info files wait no more']
-      expect([begun[10], ended[10]]).toEqual(count === 10 ? [undefined, undefined] : last)
-    }
-  })
 
   it('in a folder without an account wait since they were first seen, listed after the problem of the whole folder', async () => {
     const { problems, reporter, shown } = openReporter(fileOf('a', { mtimeMs: NOW - 60_000, ctimeMs: 0 }))

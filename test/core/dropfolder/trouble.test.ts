@@ -1,16 +1,11 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ImportFile } from '../../../src/core/dropfolder/claim-file.ts'
-import { openDropFolder } from '../../../src/core/dropfolder/drop-folder.ts'
-import type { FolderReport } from '../../../src/core/dropfolder/folder-report.ts'
-import { isDroppable } from '../../../src/core/fit/fit-names.ts'
 import { claimFolder, OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { IDENTITY, makeIdentity } from '../../kit/identity.ts'
-import { makeSilentLog } from '../../kit/log.ts'
+import { makeIdentity } from '../../kit/identity.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { drop, listAll, openRig, type Rig, readOpen } from './rig.ts'
+import { drop, listAll, openRig, type Rig } from './rig.ts'
 
 const ride = makeRide()
 let rig: Rig
@@ -71,16 +66,6 @@ describe('the folder', () => {
     expect(rig.problem()).toBeUndefined()
   })
 
-  it('whose done/ is a link out of it is not moved through', async () => {
-    rig = await openRig({ dirBelow: 'drop' })
-    const outside = join(rig.dir, '../..', 'outside')
-    await mkdir(outside)
-    await symlink(outside, join(rig.dir, 'done'))
-    await rig.drop('ride.fit')
-    expect(listAll(outside)).toEqual([])
-    expect(listAll(rig.dir)).toContain('ride.fit')
-  })
-
   it('imports nothing while the accounts cannot be read, and says so', async () => {
     let down = true
     rig = await openRig({
@@ -95,24 +80,6 @@ describe('the folder', () => {
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
     expect(rig.problem()).toBeUndefined()
-  })
-
-  it('can be shared by two daemons: every file is in done once', async () => {
-    const importFile: ImportFile = async (_, open) =>
-      (await readOpen(open)).length ? { action: 'done' } : { action: 'wait' }
-    rig = await openRig({ restMs: 20, importFile })
-    const other = await openRig({ restMs: 20, importFile, dir: rig.dir })
-    const names = Array.from({ length: 200 }, (_, i) => `ride-${String(i).padStart(3, '0')}.fit`)
-    await Promise.all(names.map((name, i) => writeFile(join(rig.dir, name), makeRide({ seed: (i % 3) + 1 }))))
-    await Promise.all([rig.folder.scan(), other.folder.scan()])
-    await eventually(async () => {
-      await Promise.all([rig.folder.scan(), other.folder.scan()])
-      return !listAll(rig.dir).some((path) => !path.startsWith('done/'))
-    })
-    const done = listAll(rig.dir).filter((path) => !path.endsWith('/'))
-    expect(done.map((path) => path.split('/')[2])).toEqual(names)
-    expect([...rig.warnings(), ...other.warnings()]).toEqual([])
-    expect(await readFile(join(rig.dir, done[1] ?? ''))).toEqual(makeRide({ seed: 2 }))
   })
 
   it('of another database is left alone until a person gives it to this one', async () => {
@@ -137,24 +104,5 @@ describe('the folder', () => {
     await rig.folder.scan()
     expect(rig.imported).toHaveLength(1)
     expect(rig.report()).toEqual([])
-  })
-
-  it('is silent and can be stopped while nothing works', async () => {
-    let shown: FolderReport = []
-    const folder = await openDropFolder(
-      {
-        log: makeSilentLog(),
-        now: () => new Date(),
-        owner: async () => ({ database: IDENTITY, accounts: ['default'] }),
-        importFile: async () => ({ action: 'keep' }),
-        show: async (report) => {
-          shown = report
-        },
-      },
-      { dir: '/dev/null/drop', polling: false, afterUpload: 'move', isDroppable },
-    )
-    await folder.scan()
-    expect(shown).toMatchObject([{ reason: expect.stringContaining('/dev/null/drop') }])
-    await folder.close()
   })
 })

@@ -1,10 +1,9 @@
-import { mkdir, open, rm, writeFile } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { makeRide } from '../../kit/ride.ts'
-import { listAll, openRig, type Rig, readOpen } from './rig.ts'
+import { listAll, openRig, type Rig } from './rig.ts'
 
 let rig: Rig
 
@@ -66,25 +65,6 @@ describe('a file that is being written', () => {
     await rig.scanAfter(2_001)
     expect(isDone('future.fit')).toBe(true)
   })
-
-  it('is imported again when it changes while it is read', async () => {
-    let writes = 0
-    rig = await openRig({
-      polling: true,
-      importFile: async (file, open) => {
-        if (writes++ === 0) await writeFile(join(rig.dir, file.name), makeRide({ seed: 2 }))
-        await readOpen(open)
-        return { action: 'done' }
-      },
-    })
-    await writeFile(join(rig.dir, 'ride.fit'), ride)
-    // The folder may be scanned again by itself, because the file changed.
-    await rig.folder.scan()
-    await rig.folder.scan()
-    expect(isDone('ride.fit')).toBe(true)
-    expect(writes).toBe(2)
-    expect(loud()).toEqual([])
-  })
 })
 
 describe('a file that waits for a person', () => {
@@ -141,18 +121,6 @@ describe('a file that waits for a person', () => {
     await writeFile(join(rig.dir, 'ride.fit'), ride)
     await rig.folder.scan()
     expect(said()).toEqual([])
-  })
-
-  it('in a folder without an account is reported at once, with both solutions', async () => {
-    rig = await openRig()
-    await mkdir(join(rig.dir, '2024'))
-    await writeFile(join(rig.dir, '2024', 'ride.fit'), ride)
-    await rig.folder.scan()
-    await rig.folder.scan()
-    expect(said()).toEqual([
-      ['warn', expect.stringMatching(/2024 .*move them one folder up, or run: musette login 2024/)],
-    ])
-    expect(rig.report()).toMatchObject([{ relativePath: '2024', code: 'no_account' }])
   })
 
   it('shares one log line with all others that wait', async () => {
