@@ -444,13 +444,6 @@ describe('an ended login', () => {
     for (let call = 0; call < 2; call += 1) expect((await info()).value.status).toBe('Fresh')
     expect([row()?.needsLogin, refreshes()]).toEqual([true, 1])
   })
-
-  it('works again after a person has signed in', async () => {
-    const { info, vault } = open(all({ body: INFO }), rowOf(EXPIRED, { needsLogin: true }))
-    await errorOf(info())
-    vault.rows.set(1, rowOf(START, { accessToken: 'access-5' }))
-    expect((await info()).value.status).toBe('Fresh')
-  })
 })
 
 it('a check of the token says fresh, refreshed or parked, and refreshes within days whatever lifetime is stored', async () => {

@@ -60,16 +60,11 @@ describe.each(REPLIES)('no secret gets out through %s', (_name, reply) => {
     await work().catch((error: unknown) => void errors.push(error))
   }
 
-  it.each([
+  const refused = { status: 401, body: echo }
+  it.each<[string, (request: SentRequest) => Reply | Error]>([
     ['from the data endpoints', () => reply],
-    [
-      'from the token endpoint',
-      (requests: SentRequest) => (isToken(requests) ? reply : { status: 401, body: echo }),
-    ],
-    [
-      'from the data endpoints after a refresh',
-      (requests: SentRequest) => (isToken(requests) ? { status: 401, body: echo } : reply),
-    ],
+    ['from the token endpoint', (request) => (isToken(request) ? reply : refused)],
+    ['from the data endpoints after a refresh', (request) => (isToken(request) ? refused : reply)],
   ])('%s', async (_where, answer) => {
     const vault = makeMemoryVault({ 1: makeCredentials(makeTestClock().now(), ACCOUNT_SECRETS) })
     const { service, account, lines } = openTestService(answer, { vault })

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { isKnownEncoding, readBody } from '../../../src/core/service/transport.ts'
-import { type Hold, makeSemaphore, withHold } from '../../../src/kit/semaphore.ts'
+import { makeSemaphore } from '../../../src/kit/semaphore.ts'
 
 /** Reads bytes that come in pieces of 50,000. */
 function read(bytes: Buffer, input: { encoding?: string; length?: number; maxBytes?: number } = {}) {
@@ -40,29 +40,6 @@ describe('the body of an answer', () => {
     expect([decoded.equals(bytes), gzipped?.equals(sent)]).toEqual([true, true])
     expect((await read(bytes, { encoding: '' })).gzipped).toBeUndefined()
     await expect(read(sent.subarray(0, 100), { encoding: 'gzip' })).rejects.not.toMatchObject(tooLarge)
-  })
-
-  it('when large and to be held, waits for the last held one; others do not wait', async () => {
-    const large = { read: makeSemaphore(1), held: makeSemaphore(1) }
-    const body = Buffer.alloc(8_000_001)
-    const input = { encoding: undefined, length: undefined, maxBytes: 10_000_000, what: 'ride', large }
-    const readLarge = (hold?: Hold) => readBody(Readable.from([body]), { ...input, hold })
-    const ends: string[] = []
-    await withHold(async (hold) => {
-      await readLarge(hold)
-      void withHold(readLarge).then(() => ends.push('next'))
-      await readLarge().then(() => ends.push('other'))
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      expect([hold.isTaken, ends]).toEqual([true, ['other']])
-    })
-    // A hold that has ended keeps nothing.
-    let ended: Hold | undefined
-    await withHold(async (hold) => {
-      ended = hold
-    })
-    await readLarge(ended)
-    await withHold(readLarge)
-    expect(ends).toEqual(['other', 'next'])
   })
 
   it('is accepted in gzip and unpacked, in no other encoding', () => {
