@@ -8,7 +8,7 @@ import { makeSamples } from '../../kit/samples.ts'
 import { replaceSamples } from './detail.ts'
 import { openTestStore } from './open.ts'
 
-/** Partitions of four activities instead of ten thousand, and steps of a few pages. */
+/** Partitions of four activities instead of five thousand, and steps of a few pages. */
 const TINY = { keys: 4, stepPages: 3 }
 const RIDES = 10
 const SUMS = 'SELECT count(*)::int AS rows, sum(hash_record_extended(s, 0)) FROM training.samples s'

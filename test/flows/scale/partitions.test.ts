@@ -16,7 +16,8 @@ import { makeSilentLog } from '../../kit/log.ts'
 import { openOtherPostgres } from '../../kit/other-postgres.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
-/** Partitions of a few rides instead of ten thousand. */
+const SLOW = 480_000
+/** Partitions of a few rides instead of five thousand. */
 const TINY = { keys: 3, stepPages: 1 }
 
 const SUMS = `select (select (count(*), sum(hash_record_extended(s, 0)))::text from training.samples s) as samples,
@@ -72,47 +73,57 @@ describe('a mirror whose samples and records are cut into partitions', () => {
     return read
   }
 
-  it('is read the same by every way before, meanwhile and afterwards, and goes on', async () => {
-    const before = await readAll()
-    const kinds = () =>
-      rig.rows(
-        `select relkind from pg_class where oid in ('training.samples'::regclass, 'training.fit_records'::regclass)`,
+  it(
+    'is read the same by every way before, meanwhile and afterwards, and goes on',
+    async () => {
+      const before = await readAll()
+      const kinds = () =>
+        rig.rows(
+          `select relkind from pg_class where oid in ('training.samples'::regclass, 'training.fit_records'::regclass)`,
+        )
+      // Each time as a process that knows nothing of the last.
+      const keep = () => makePartitions({ store: rig.app.store, log: rig.log.log }, TINY).keep()
+      expect(await keep()).toBe(true)
+      expect(await readAll()).toEqual(before)
+      expect(await kinds()).toContainEqual({ relkind: 'r' })
+      for (let looks = 0; looks < 30 && (await keep()); looks++);
+      expect(await kinds()).toEqual([{ relkind: 'p' }, { relkind: 'p' }])
+      expect(await readAll()).toEqual(before)
+      // The partitions are none of a reader's tables, and a subscriber may know only the table.
+      await expect(rig.rows('set role musette_reader; select from musette.samples_0')).rejects.toThrow(
+        /denied/,
       )
-    // Each time as a process that knows nothing of the last.
-    const keep = () => makePartitions({ store: rig.app.store, log: rig.log.log }, TINY).keep()
-    expect(await keep()).toBe(true)
-    expect(await readAll()).toEqual(before)
-    expect(await kinds()).toContainEqual({ relkind: 'r' })
-    for (let looks = 0; looks < 30 && (await keep()); looks++);
-    expect(await kinds()).toEqual([{ relkind: 'p' }, { relkind: 'p' }])
-    expect(await readAll()).toEqual(before)
-    // The partitions are none of a reader's tables, and a subscriber may know only the table.
-    await expect(rig.rows('set role musette_reader; select from musette.samples_0')).rejects.toThrow(/denied/)
-    await rig.rows(
-      'create publication p for tables in schema training with (publish_via_partition_root = true)',
-    )
-    const published = await rig.rows(
-      `select tablename from pg_publication_tables where tablename like '%samples%' order by 1`,
-    )
-    expect(published).toEqual([{ tablename: 'samples' }])
-    await rig.steer('POST', 'recalculate')
-    expect(await rig.sync()).toMatchObject({ fetched: 8, failed: 0 })
-    await expectMirrored(rig)
-  })
+      await rig.rows(
+        'create publication p for tables in schema training with (publish_via_partition_root = true)',
+      )
+      const published = await rig.rows(
+        `select tablename from pg_publication_tables where tablename like '%samples%' order by 1`,
+      )
+      expect(published).toEqual([{ tablename: 'samples' }])
+      await rig.steer('POST', 'recalculate')
+      expect(await rig.sync()).toMatchObject({ fetched: 8, failed: 0 })
+      await expectMirrored(rig)
+    },
+    SLOW,
+  )
 })
 
-it('a backup of 1.0.0 and an emptied database with partitions take a restore, on each major that is here', async () => {
-  const bytes = readFileSync('test/flows/upgrade/made-by/1.0.0.backup')
-  for (const major of [14, 15, 16, 17]) {
-    const server = await openOtherPostgres(major)
-    if (!server) continue
-    onTestFinished(() => server.close())
-    await expectCut(server.url, bytes)
-  }
-  const database = await openTestDatabase()
-  onTestFinished(() => database.close())
-  await expectCut(database.url, bytes)
-})
+it(
+  'a backup of 1.0.0 and an emptied database with partitions take a restore, on each major that is here',
+  async () => {
+    const bytes = readFileSync('test/flows/upgrade/made-by/1.0.0.backup')
+    for (const major of [14, 15, 16, 17]) {
+      const server = await openOtherPostgres(major)
+      if (!server) continue
+      onTestFinished(() => server.close())
+      await expectCut(server.url, bytes)
+    }
+    const database = await openTestDatabase()
+    onTestFinished(() => database.close())
+    await expectCut(database.url, bytes)
+  },
+  SLOW,
+)
 
 /** Restores a backup, cuts the tables, and compares; then empties them and does the same once more. */
 async function expectCut(url: string, bytes: Buffer): Promise<void> {

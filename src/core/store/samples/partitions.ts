@@ -13,14 +13,14 @@ const TABLES = [
 ] as const
 
 /**
- * How many activities, or files, a partition is for: about 50 million rows, 5 GB. A smaller mirror stays one table. Never to be changed: the
- * names of the partitions follow from it.
+ * How many activities, or files, a partition is for: about 25 million rows, 2.5 GB. A smaller mirror stays one table. Never to be changed:
+ * the names of the partitions follow from it.
  */
-const KEYS = 10_000
-/** About 100,000 rows, 10 MB: others that write wait a second at most. */
-const STEP_PAGES = 1_250
-/** With a pause of ten seconds after that, three million rows a minute. */
-const STEPS = 5
+const KEYS = 5_000
+/** About 30,000 rows, 3 MB: others that write wait a third of a second, and a few seconds on a machine that is very busy. */
+const STEP_PAGES = 400
+/** With a pause of ten seconds after that, two to three million rows a minute. */
+const STEPS = 15
 /** Shorter than the second after which Postgres looks for deadlocks, or ends an autovacuum that is in the way. */
 const LOCK_TIMEOUT_MS = 300
 
