@@ -1,106 +1,127 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ListEntry, listAll, openClient, type TestClient } from './client.ts'
 
-let client: TestClient
-let token: string
-let list: ListEntry[]
-beforeAll(async () => {
-  client = await openClient({ activities: 150 })
-  token = await client.signIn()
-  list = await listAll(client, token)
-})
-afterAll(() => client.sandbox.close())
+// Answers that were published, value by value: the sandbox has to look like them.
 
 type Sample = Record<string, number | string | null>
-type Summary = Record<'xss' | 'xlss' | 'xhss' | 'xpss' | 'duration' | 'distance', number> & {
+type Summary = Record<'xss' | 'xlss' | 'xhss' | 'xpss' | 'duration' | 'distance' | 'difficulty', number> & {
   session: Record<string, number | string>
-  sig: { ftp: number }
+  sig: Record<string, number>
+  breakthrough: number | null
   start_date: ListEntry['start_date']
 }
 type Detail = { session_data: Sample[]; summary: Summary }
 
-async function detailOf(path: string): Promise<Detail> {
-  return (await client.get<Detail>(`/oauth/activity/${path}?include_session_data=1`, token)).body
+let client: TestClient
+let token: string
+let list: ListEntry[]
+/** Of the newest rides. */
+let details: Detail[]
+beforeAll(async () => {
+  client = await openClient({ activities: 150, longestActivitySeconds: 1_200 })
+  token = await client.signIn()
+  list = await listAll(client, token)
+  details = await Promise.all(list.slice(0, 40).map(({ path }) => detailOf(path)))
+})
+afterAll(() => client.sandbox.close())
+
+async function detailOf(path: unknown, bearer = token): Promise<Detail> {
+  return (await client.get<Detail>(`/oauth/activity/${path}?include_session_data=1`, bearer)).body
+}
+
+async function summaryOf(path: string): Promise<Summary> {
+  return (await client.get<Detail>(`/oauth/activity/${path}`, token)).body.summary
+}
+
+async function textOf(path: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await fetch(`${client.sandbox.url}${path}`, { headers })).text()
 }
 
 describe('the athlete', () => {
-  it('has about three years of rides and some runs that end yesterday', async () => {
+  it('has about three years of rides and some runs that end yesterday, with odd names and missing descriptions', async () => {
     const truth = await client.steer('GET', 'activities')
-    const own = (truth.body.activities as Array<{ rider: string; started_at: string; sample_count: number }>)
-      .filter(({ rider }) => rider === 'rider')
-      .map((activity) => ({ ...activity, ms: Date.parse(activity.started_at) }))
+    const own = (truth.body.activities as Array<{ rider: string; started_at: string }>).filter(
+      ({ rider }) => rider === 'rider',
+    )
     expect(own).toHaveLength(150)
     expect(own[0]?.started_at.slice(0, 10)).toBe('2026-03-11')
-    const days = ((own[0]?.ms ?? 0) - (own[149]?.ms ?? 0)) / 86_400_000
-    expect(days).toBeGreaterThan(1_050)
-    expect(days).toBeLessThan(1_110)
-    const seconds = own.map((activity) => activity.sample_count).sort((a, b) => a - b)
-    expect(seconds[0]).toBeGreaterThanOrEqual(1_200)
-    expect(seconds[149]).toBeLessThanOrEqual(10_800)
-    expect(seconds[75]).toBeGreaterThan(2_400)
-    expect(seconds[75]).toBeLessThan(3_900)
-    expect(new Set(list.map(({ activity_type }) => activity_type))).toContain('Running')
-  })
-
-  it('is listed with the fields of the document, odd names and missing descriptions', () => {
+    expect(own[149]?.started_at.slice(0, 7)).toMatch(/^2023-0[3-5]$/)
     const fields = ['activity_type', 'description', 'name', 'path', 'start_date']
     for (const entry of list) expect(Object.keys(entry).sort()).toEqual(fields)
     expect(new Set(list.map(({ path }) => path)).size).toBe(150)
-    expect(list.some(({ description }) => description === null)).toBe(true)
-    expect(list.some(({ name }) => /^\d+$/.test(name))).toBe(true)
-    expect(list.some(({ name }) => /[^\x20-\x7e]/.test(name))).toBe(true)
-  })
-
-  it('starts in all three styles of time zone, with its wall clock, when set to send zones', async () => {
-    await client.steer('PATCH', 'settings', { dates: 'detail' })
-    const details = await Promise.all(
-      list.map(async ({ path }) => {
-        const { body } = await client.get<Detail>(`/oauth/activity/${path}`, token)
-        return { path, start_date: body.summary.start_date }
-      }),
-    )
-    const ofStyle = (style: number) => details.filter(({ start_date }) => start_date.timezone_type === style)
-    const zone = (style: number) => ofStyle(style)[0]?.start_date.timezone
-    expect(zone(1)).toMatch(/^[+-]\d\d:\d\d$/)
-    expect(zone(2)).toMatch(/^E[SD]T$/)
-    expect(zone(3)).toMatch(/^(UTC|America\/Toronto)$/)
-    for (const entry of ofStyle(1)) {
-      const { date, timezone } = entry.start_date
-      const truth = await client.steer('GET', `activities/${entry.path}`)
-      const wall = Date.parse(`${date.slice(0, 23).replace(' ', 'T')}${timezone}`)
-      expect(new Date(wall).toISOString()).toBe(truth.body.started_at)
-    }
-    await client.steer('PATCH', 'settings', { dates: 'utc' })
+    for (const isThere of [
+      ({ activity_type }: ListEntry) => activity_type === 'Running',
+      ({ description }: ListEntry) => description === null,
+      ({ name }: ListEntry) => /^\d+$/.test(name),
+      ({ name }: ListEntry) => /[^\x20-\x7e]/.test(name),
+    ])
+      expect(list.some(isThere), String(isThere)).toBe(true)
+    const second = await client.signIn('second')
+    expect(await listAll(client, second)).toHaveLength(12)
+    expect((await client.get(`/oauth/activity/${list[0]?.path}`, second)).status).toBe(404)
   })
 
   it('is the same for the same seed and day, and differs for another seed', async () => {
-    const twin = await openClient({ activities: 150 })
+    const twin = await openClient({ activities: 150, longestActivitySeconds: 1_200 })
     const other = await openClient({ activities: 150, seed: 2 })
     try {
       const twinToken = await twin.signIn()
       expect(await listAll(twin, twinToken)).toEqual(list)
       const path = list[3]?.path ?? ''
       const address = `/oauth/activity/${path}?include_session_data=1`
-      expect((await twin.get(address, twinToken)).body).toEqual((await client.get(address, token)).body)
+      expect((await twin.get(address, twinToken)).body).toEqual(await detailOf(path))
       const strange = await listAll(other, await other.signIn())
       expect(strange.map((entry) => entry.path)).not.toContain(path)
     } finally {
       await Promise.all([twin.sandbox.close(), other.sandbox.close()])
     }
   })
+})
 
-  it('has a second rider with a small history', async () => {
-    const second = await client.signIn('second')
-    const own = await listAll(client, second)
-    expect(own.length).toBe(12)
-    expect((await client.get(`/oauth/activity/${list[0]?.path}`, second)).status).toBe(404)
+describe('the dates', () => {
+  it('are in UTC, as in the details, unless set otherwise, then in all three styles of time zone', async () => {
+    const some = list.slice(0, 60)
+    for (const [index, { start_date }] of some.slice(0, details.length).entries()) {
+      expect(start_date).toEqual(details[index]?.summary.start_date)
+      expect(start_date).toMatchObject({ timezone_type: 3, timezone: 'UTC' })
+      expect(start_date.date).toHaveLength(26)
+    }
+    for (const dates of ['detail', 'zone']) {
+      await client.steer('PATCH', 'settings', { dates })
+      const zones = new Map<number, string>()
+      for (const { path, start_date } of (await listAll(client, token)).slice(0, 60)) {
+        const told = (await summaryOf(path)).start_date
+        zones.set(told.timezone_type, told.timezone)
+        if (dates === 'zone') expect(start_date).toEqual(told)
+        else expect(start_date.timezone).toBe('UTC')
+        const truth = await client.steer('GET', `activities/${path}`)
+        const wall = `${told.date.slice(0, 23).replace(' ', 'T')}${told.timezone}`
+        if (told.timezone_type === 1) expect(new Date(wall).toISOString()).toBe(truth.body.started_at)
+      }
+      expect(zones.get(1)).toMatch(/^[+-]\d\d:\d\d$/)
+      expect(zones.get(2)).toMatch(/^E[SD]T$/)
+      expect(zones.get(3)).toMatch(/^(UTC|America\/Toronto)$/)
+    }
+    await client.steer('PATCH', 'settings', { dates: 'utc' })
+  })
+
+  it('of a rider fit the home: outdoor rides begin there, at usual hours of its time zone', async () => {
+    const body = { username: 'nomad', password: 'nomad', activities: 12, seed: 3, home: 'Asia/Kathmandu' }
+    await client.steer('POST', 'riders', body)
+    const nomad = await client.signIn('nomad')
+    for (const { path, start_date } of await listAll(client, nomad)) {
+      const hour = (Number(start_date.date.slice(11, 13)) + 5.75) % 24
+      expect(hour).toBeGreaterThanOrEqual(4)
+      const first = (await detailOf(path, nomad)).session_data.find(({ lat }) => lat !== null)
+      if (first) expect([Math.round(Number(first.lat)), Math.round(Number(first.lng))]).toEqual([28, 85])
+    }
   })
 })
 
 describe('an activity', () => {
-  it('has a summary that equals the sums of its samples', async () => {
-    for (const { path } of list.slice(0, 12)) {
-      const { session_data: samples, summary } = await detailOf(path)
+  it('has a summary that equals the sums of its samples', () => {
+    for (const { session_data: samples, summary } of details) {
       const power = samples.map((sample) => Number(sample.power))
       const last = samples.at(-1)
       expect(summary.duration).toBe(samples.length - 2)
@@ -110,67 +131,91 @@ describe('an activity', () => {
       expect(summary.distance).toBeCloseTo(Number(last?.dist) / 1_000, 9)
       expect(last?.tws).toBe(summary.xss)
       expect(summary.xss).toBeCloseTo(summary.xlss + summary.xhss + summary.xpss, 9)
+      expect(summary.difficulty).toBe(Math.max(0, ...samples.map(({ xds }) => Number(xds))))
     }
   })
 
-  it('has ascending seconds, rare pauses, and a total load that never falls', async () => {
-    const longest: number[] = []
-    for (const { path } of list.slice(0, 30)) {
-      const { session_data: samples } = await detailOf(path)
-      const steps = samples
-        .slice(1)
-        .map((sample, i) => Number(sample.unix_time) - Number(samples[i]?.unix_time))
-      const falls = samples.slice(1).filter((sample, i) => Number(sample.tws) < Number(samples[i]?.tws))
-      expect(falls).toEqual([])
-      expect(Math.min(...steps)).toBe(1_000)
-      longest.push(Math.max(...steps))
+  it('has all fields of recorded exports as numbers, ascending seconds, and a total load that never falls', () => {
+    for (const { session_data: samples } of details) {
+      const [first] = samples
+      for (const [index, sample] of samples.entries()) {
+        const before = samples[index - 1]
+        const ms = Number(sample.unix_time)
+        expect(sample.time).toBe((ms - Number(first?.unix_time)) / 1_000)
+        if (!before) continue
+        if (ms - Number(before.unix_time) < 1_000) expect.fail(`${ms} follows ${before.unix_time}`)
+        if (Number(sample.tws) < Number(before.tws)) expect.fail(`the load falls at ${ms}`)
+      }
+      for (const field of ['time', 'power', 'mpa', 'wexp', 'xssr', 'mm', 'mmp0s', 'tws', 'xds'])
+        expect(samples.filter((sample) => typeof sample[field] !== 'number')).toEqual([])
     }
-    const whole = longest.filter((step) => step === 1_000)
-    expect(whole.length).toBeGreaterThan(20)
-    expect(Math.max(...longest)).toBeGreaterThan(10_000)
   })
 
   it('has available power that falls above threshold, recovers below, and stays over threshold', async () => {
     const hard = await client.steer('POST', 'activities', { kind: 'intervals', seconds: 3_600 })
-    const { session_data: samples, summary } = await detailOf(String(hard.body.path))
-    const { ftp } = summary.sig
+    const { session_data: samples, summary } = await detailOf(hard.body.path)
+    const { ftp = 0 } = summary.sig
     const mpa = samples.map((sample) => Number(sample.mpa))
     expect(Math.min(...mpa)).toBeGreaterThanOrEqual(ftp)
     expect(Math.min(...mpa)).toBeLessThan(0.95 * Math.max(...mpa))
-    let wrong = 0
-    for (const [i, sample] of samples.entries()) {
-      const paused = Number(sample.unix_time) - Number(samples[i - 1]?.unix_time) > 1_000
-      const change = (mpa[i] ?? 0) - (mpa[i - 1] ?? mpa[i] ?? 0)
-      if (paused) continue
-      if (Number(sample.power) > ftp ? change > 0 : change < 0) wrong++
-    }
-    expect(wrong).toBe(0)
+    const wrong = samples.filter((sample, index) => {
+      const isPaused = Number(sample.unix_time) - Number(samples[index - 1]?.unix_time) > 1_000
+      const change = (mpa[index] ?? 0) - (mpa[index - 1] ?? mpa[index] ?? 0)
+      return !isPaused && (Number(sample.power) > ftp ? change > 0 : change < 0)
+    })
+    expect(wrong).toEqual([])
   })
 
-  it('has the oddities of real answers: nulls, many digits, rides without GPS', async () => {
-    const seen = new Set<string>()
-    for (const { path } of list.slice(0, 60)) {
-      const { session_data: samples } = await detailOf(path)
-      for (const sample of samples.filter((_, i) => i % 10 === 0)) {
-        for (const [field, value] of Object.entries(sample)) {
-          if (value === null) seen.add(`${field} null`)
-          if (typeof value === 'string') seen.add(`${field} text`)
-          if (String(value).replace(/\D/g, '').length >= 15) seen.add('digits')
-        }
-        for (const field of ['p_raw', 'lws', 't_scaled', 'proximity']) if (field in sample) seen.add(field)
-      }
+  it('has the oddities of real answers: nulls, rides without GPS, and text in place of a number when asked for', async () => {
+    const oddities = ({ session_data: samples }: Detail) =>
+      samples.flatMap((sample) =>
+        Object.entries(sample).map(([field, value]) =>
+          value === null ? `${field} null` : typeof value === 'string' ? `${field} text` : field,
+        ),
+      )
+    const seen = new Set(details.flatMap(oddities))
+    for (const wanted of ['cad null', 'hr null', 'tgt null', 'lat null', 'p_raw', 'lws', 't_scaled'])
+      expect(seen).toContain(wanted)
+    expect([...seen].filter((one) => one.endsWith(' text'))).toEqual(['proximity text'])
+    await client.steer('PATCH', 'settings', { number_texts: true })
+    const texts = new Set(oddities(await detailOf(list[0]?.path)))
+    for (const wanted of ['power text', 'dist text']) expect(texts).toContain(wanted)
+    await client.steer('PATCH', 'settings', { number_texts: false })
+    const breakthroughs = await Promise.all(
+      list.map(async ({ path }) => (await summaryOf(path)).breakthrough),
+    )
+    expect(new Set(breakthroughs)).toEqual(new Set([1, 0, -1, null]))
+  })
+
+  it('has numbers with all digits of a double in its shortest form, and the size of recorded answers', async () => {
+    const digitsOf = (value: unknown) =>
+      String(value)
+        .replace(/^-|e.*$|\./g, '')
+        .replace(/^0+/, '').length
+    const longest = (values: unknown[]) => Math.max(...values.map(digitsOf))
+    for (const field of ['mpa', 'wexp', 'xssr', 'tws', 'xds']) {
+      const values = details.flatMap(({ session_data: samples }) => samples.map((sample) => sample[field]))
+      expect(longest(values), field).toBeGreaterThanOrEqual(16)
     }
-    const wanted = [
-      'cad null',
-      'hr null',
-      'tgt null',
-      'lat null',
-      'digits',
-      'p_raw',
-      'lws',
-      't_scaled',
-      'proximity',
-    ]
-    expect([...seen]).toEqual(expect.arrayContaining(wanted))
+    for (const field of ['xss', 'xlss', 'difficulty'] as const)
+      expect(longest(details.map(({ summary }) => summary[field])), field).toBe(17)
+    const decimals = (value: unknown) => (String(value).split('.')[1] ?? '').length
+    expect(Math.max(...details.map(({ summary }) => decimals(summary.sig.ftp)))).toBe(10)
+    expect(Math.max(...details.map(({ summary }) => decimals(summary.sig.pp)))).toBe(0)
+    const text = await textOf(`/oauth/activity/${list[0]?.path}?include_session_data=1`)
+    const bytesASecond = text.length / (details[0]?.session_data.length ?? 0)
+    expect(bytesASecond).toBeGreaterThan(350)
+    expect(bytesASecond).toBeLessThan(550)
+  })
+
+  it('is JSON that is escaped as PHP does it, and reads back the same', async () => {
+    const name = `a/b "c" \\ é 河 🚀 <i> & 'x'\u0007\n`
+    const { body } = await client.steer<{ path: string }>('POST', 'activities', { name, seconds: 60 })
+    const answer = await textOf(`/oauth/activity/${body.path}`)
+    expect(answer).toContain(
+      String.raw`"a\/b \u0022c\u0022 \\ \u00e9 \u6cb3 \ud83d\ude80 \u003Ci\u003E \u0026 \u0027x\u0027\u0007\n"`,
+    )
+    expect(answer).toMatch(/^[\x20-\x7e]*$/)
+    expect(JSON.parse(answer).name).toBe(name)
   })
 })

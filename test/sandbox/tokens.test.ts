@@ -1,25 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { basic, openClient, PUBLIC, type TestClient } from './client.ts'
+import { basic, DEMO, openClient, PUBLIC, type TestClient } from './client.ts'
+
+const THIRD = basic('third:th:ird')
 
 let client: TestClient
 beforeEach(async () => {
-  client = await openClient({ activities: 3 })
+  client = await openClient({ activities: 3, clients: [{ id: 'third', secret: 'th:ird' }] })
 })
 afterEach(() => client.sandbox.close())
 
 const password = { grant_type: 'password', username: 'rider', password: 'rider' }
-const refresh = (token: unknown) => ({ grant_type: 'refresh_token', refresh_token: String(token) })
+const refresh = (token: unknown, authorization?: string) =>
+  client.token({ grant_type: 'refresh_token', refresh_token: String(token) }, authorization)
+/** What the endpoint of workouts answers to an access token. */
+const use = async (token: unknown) => (await client.get('/oauth/workouts', String(token))).status
 
 describe('the token endpoint', () => {
   it('answers a password with a token response as documented', async () => {
-    const { status, body } = await client.token(password)
-    expect(status).toBe(200)
-    expect(body).toEqual({
-      access_token: expect.any(String),
-      expires_in: 604_800,
-      token_type: 'Bearer',
-      scope: 'basic',
-      refresh_token: expect.any(String),
+    expect(await client.token(password)).toMatchObject({
+      status: 200,
+      body: {
+        access_token: expect.any(String),
+        expires_in: 604_800,
+        token_type: 'Bearer',
+        scope: 'basic',
+        refresh_token: expect.any(String),
+      },
     })
   })
 
@@ -34,81 +40,61 @@ describe('the token endpoint', () => {
   })
 
   it('refuses the refresh token of another client, which that client can still use', async () => {
-    const own = await openClient({ activities: 1, clients: [{ id: 'third', secret: 'th:ird' }] })
-    const { body } = await own.token(password, basic('third:th:ird'))
-    for (const other of [PUBLIC, basic('demo_app:demo_secret')]) {
-      const refused = await own.token(refresh(body.refresh_token), other)
+    const { body } = await client.token(password, THIRD)
+    for (const other of [PUBLIC, DEMO]) {
+      const refused = await refresh(body.refresh_token, other)
       expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
     }
-    expect((await own.token(refresh(body.refresh_token), basic('third:th:ird'))).status).toBe(200)
-    await own.sandbox.close()
+    expect((await refresh(body.refresh_token, THIRD)).status).toBe(200)
   })
 
   it('ends a refresh token after two weeks, or a set time', async () => {
     const first = await client.token(password)
     client.clock.turn(14 * 86_400_000)
-    expect((await client.token(refresh(first.body.refresh_token))).body.error).toBe('invalid_grant')
+    expect((await refresh(first.body.refresh_token)).body.error).toBe('invalid_grant')
     await client.steer('PATCH', 'settings', { refresh_token_seconds: 20 * 86_400 })
     const second = await client.token(password)
     client.clock.turn(14 * 86_400_000)
-    expect((await client.token(refresh(second.body.refresh_token))).status).toBe(200)
+    expect((await refresh(second.body.refresh_token)).status).toBe(200)
   })
 
-  it('gives a new pair for a refresh token, once', async () => {
-    const first = await client.token(password)
-    const second = await client.token(refresh(first.body.refresh_token))
-    expect(second.status).toBe(200)
-    expect(second.body.access_token).not.toBe(first.body.access_token)
-    expect(second.body.refresh_token).not.toBe(first.body.refresh_token)
-    const again = await client.token(refresh(first.body.refresh_token))
-    expect(again.status).toBe(400)
-    expect(again.body).toEqual({ error: 'invalid_grant', error_description: expect.any(String) })
-    const third = await client.token(refresh(second.body.refresh_token))
-    expect(third.status).toBe(200)
-  })
-
-  it('refuses one of two concurrent refreshes', async () => {
+  it('gives a new pair for a refresh token, once, also of two at the same time', async () => {
     const { body } = await client.token(password)
-    const both = await Promise.all([
-      client.token(refresh(body.refresh_token)),
-      client.token(refresh(body.refresh_token)),
-    ])
-    expect(both.map((answer) => answer.status).sort()).toEqual([200, 400])
+    const both = await Promise.all([refresh(body.refresh_token), refresh(body.refresh_token)])
+    const [second, refused] = both.sort((one, other) => one.status - other.status)
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant', error_description: expect.any(String) },
+    })
+    expect(second?.status).toBe(200)
+    for (const name of ['access_token', 'refresh_token']) expect(second?.body[name]).not.toBe(body[name])
+    expect((await refresh(second?.body.refresh_token)).status).toBe(200)
   })
 
   it('ends the whole grant on reuse when set so', async () => {
     await client.steer('PATCH', 'settings', { reuse_revokes_grant: true })
     const first = await client.token(password)
-    const second = await client.token(refresh(first.body.refresh_token))
-    await client.token(refresh(first.body.refresh_token))
-    const after = await client.token(refresh(second.body.refresh_token))
-    expect(after.body.error).toBe('invalid_grant')
-    expect((await client.get('/oauth/workouts', String(second.body.access_token))).status).toBe(401)
+    const second = await refresh(first.body.refresh_token)
+    await refresh(first.body.refresh_token)
+    expect((await refresh(second.body.refresh_token)).body.error).toBe('invalid_grant')
+    expect(await use(second.body.access_token)).toBe(401)
   })
 
-  it('keeps the old access token valid after a refresh until it expires', async () => {
+  it('ends tokens on request, not at a refresh: expired ones can be refreshed, revoked ones cannot', async () => {
     const first = await client.token(password)
-    await client.token(refresh(first.body.refresh_token))
-    const old = String(first.body.access_token)
-    expect((await client.get('/oauth/workouts', old)).status).toBe(200)
-    client.clock.turn(604_800_000)
-    expect((await client.get('/oauth/workouts', old)).status).toBe(401)
-  })
-
-  it('ends tokens on request: expired ones can be refreshed, revoked ones cannot', async () => {
-    const first = await client.token(password)
+    const second = await refresh(first.body.refresh_token)
+    expect(await use(first.body.access_token)).toBe(200)
     await client.steer('POST', 'tokens/expire')
-    expect((await client.get('/oauth/workouts', String(first.body.access_token))).status).toBe(401)
-    const second = await client.token(refresh(first.body.refresh_token))
-    expect(second.status).toBe(200)
+    expect(await use(second.body.access_token)).toBe(401)
+    const third = await refresh(second.body.refresh_token)
+    expect(await use(third.body.access_token)).toBe(200)
     await client.steer('POST', 'tokens/revoke')
-    expect((await client.get('/oauth/workouts', String(second.body.access_token))).status).toBe(401)
-    expect((await client.token(refresh(second.body.refresh_token))).body.error).toBe('invalid_grant')
+    expect(await use(third.body.access_token)).toBe(401)
+    expect((await refresh(third.body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
   it('answers 401 on data endpoints without a token, and serves the default workouts without one', async () => {
-    const bare = ['training_info', 'workouts', 'activity?from=0&to=1', 'activity/x', 'workout/x']
-    for (const path of bare) {
+    for (const path of ['training_info', 'workouts', 'activity?from=0&to=1', 'activity/x', 'workout/x']) {
       const response = await fetch(`${client.sandbox.url}/oauth/${path}`)
       expect([response.status, await response.text()]).toEqual([401, ''])
       expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Service"')
@@ -119,10 +105,8 @@ describe('the token endpoint', () => {
   it('calls a bad access token invalid, and an old one expired', async () => {
     const token = await client.signIn()
     const bad = await client.get('/oauth/workouts', 'x')
-    expect([bad.status, bad.body]).toEqual([
-      401,
-      { error: 'invalid_token', error_description: 'The access token provided is invalid' },
-    ])
+    const invalid = { error: 'invalid_token', error_description: 'The access token provided is invalid' }
+    expect(bad).toMatchObject({ status: 401, body: invalid })
     expect(bad.headers.get('www-authenticate')).toContain('error="invalid_token"')
     client.clock.turn(604_800_000)
     const old = await client.get('/oauth/workouts', token)
@@ -134,38 +118,24 @@ describe('the token endpoint', () => {
     expect((await client.get(`/oauth/workouts?access_token=${token}`)).status).toBe(200)
     expect((await client.get('/oauth/workouts?access_token=x')).body.error).toBe('invalid_token')
     expect((await client.get(`/oauth/workouts?access_token=${token}`, token)).status).toBe(400)
-    const basicOnly = await fetch(`${client.sandbox.url}/oauth/workouts`, {
-      headers: { authorization: PUBLIC },
-    })
-    expect([basicOnly.status, await basicOnly.json()]).toEqual([
-      400,
-      { error: 'invalid_request', error_description: 'Malformed auth header' },
-    ])
-  })
-
-  it('accepts credentials percent-encoded or in the form', async () => {
-    const encoded = await client.token(password, basic('service%5Fpublic:service%5Fpublic'))
-    expect(encoded.status).toBe(200)
-    const form = { ...password, client_id: 'service_public', client_secret: 'service_public', scope: '' }
-    const response = await fetch(`${client.sandbox.url}/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams(form),
-    })
-    expect(response.status).toBe(200)
+    const headers = { authorization: PUBLIC }
+    const basicOnly = await fetch(`${client.sandbox.url}/oauth/workouts`, { headers })
+    const malformed = { error: 'invalid_request', error_description: 'Malformed auth header' }
+    expect([basicOnly.status, await basicOnly.json()]).toEqual([400, malformed])
   })
 
   it.each([
-    ['+ for a space', 'p+w%26x', 'p w&x'],
-    ['%20 for a space', 'p%20w', 'p w'],
-    ['signs that were not escaped', '100%!@#é=+', '100%!@#é=+'],
-  ])('understands a password sent with %s', async (_what, sent, meant) => {
+    ['credentials percent-encoded', basic('service%5Fpublic:service%5Fpublic'), 'p', 'p'],
+    ['credentials in the form', '', 'p&client_id=service_public&client_secret=service_public&scope=', 'p'],
+    ['a password with + for a space', PUBLIC, 'p+w%26x', 'p w&x'],
+    ['a password with %20 for a space', PUBLIC, 'p%20w', 'p w'],
+    ['a password with signs that were not escaped', PUBLIC, '100%!@#é=+', '100%!@#é=+'],
+  ])('understands %s', async (_what, authorization, sent, meant) => {
     await client.steer('POST', 'riders', { username: 'odd', password: meant })
+    const type = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }
     const response = await fetch(`${client.sandbox.url}/oauth/token`, {
       method: 'POST',
-      headers: {
-        authorization: PUBLIC,
-        'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
-      },
+      headers: authorization ? { ...type, authorization } : type,
       body: `grant_type=password&username=odd&password=${sent}`,
     })
     expect(response.status).toBe(200)
