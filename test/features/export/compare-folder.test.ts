@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
@@ -17,28 +16,20 @@ describe('an export with FIT files and answers', () => {
   let dir: string
   const { signal } = new AbortController()
   beforeAll(async () => {
-    rig = await openRig({ activities: 4, longestActivitySeconds: 1_200 })
+    rig = await openRig({ activities: 4 })
     folder = await openTempDir('check')
     dir = join(folder.path, 'history')
-    for (const [name, seed] of [
-      ['ride.fit', 1],
-      ['../odd: name?.FIT', 2],
-    ] as const)
-      await writeFile(join(folder.path, `${seed}.fit`), makeRide({ start: START, seed })).then(() =>
-        named.push(name),
-      )
-    expect(await run('upload', join(folder.path, '1.fit'), join(folder.path, '2.fit'))).toMatchObject({
-      code: 0,
-    })
-    await rig.rows(`update training.uploads set file_name = $1 where file_name = '2.fit'`, [named[1]])
-    await syncAccount(rig.app, { name: 'default' })
+    for (const seed of [1, 2])
+      await writeFile(join(folder.path, `${seed}.fit`), makeRide({ start: START, seed }))
+    expect(await run('upload', '1.fit', '2.fit')).toMatchObject({ code: 0 })
+    await rig.sql`update training.uploads set file_name = '../odd: name?.FIT' where file_name = '2.fit'`
+    await rig.sync()
   })
   afterAll(async () => {
     await folder?.close()
     await rig?.close()
   })
 
-  const named: string[] = []
   const run = (...args: string[]) =>
     runVerb(args, {
       cwd: folder.path,
@@ -82,17 +73,14 @@ describe('an export with FIT files and answers', () => {
   })
 
   it('is compared without writing, and each differing file is named with the reason', async () => {
-    await exportAll(rig.app, { dir, kind: 'by_hand' })
-    expect(await check()).toEqual([])
     const good = await run('export', '--all', '--to', dir, '--check')
     expect(good).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/: \d+ files, each as it was written/),
     })
 
-    const [ride] = await rig.rows(
-      `select activity_id, to_char(started_at_local, 'YYYY-MM') as month from training.activities where sample_count > 0 order by started_at limit 1`,
-    )
+    const [ride] = await rig.sql`select activity_id, to_char(started_at_local, 'YYYY-MM') as month
+      from training.activities where sample_count > 0 order by started_at limit 1`
     const before = await readdir(dir, { recursive: true })
     const samples = `samples/account=default/year=${String(ride?.month).slice(0, 4)}/samples-${ride?.month}.parquet`
     // As a bad disk does it, which changes no time.
@@ -103,25 +91,26 @@ describe('an export with FIT files and answers', () => {
     await utimes(join(dir, samples), atime, mtime)
     const original = 'originals/account=default/year=2026/2026-05-04T080000Z_odd%3A name%3F.fit'
     await rm(join(dir, original))
-    await rig.rows(`update training.activities set name = 'Other' where activity_id = $1`, [
-      ride?.activity_id,
-    ])
+    await rig.sql`update training.activities set name = 'Other' where activity_id = ${ride?.activity_id}`
     const foreign = 'power_curves/account=default/mine.parquet'
     const [curves = ''] = before.filter(
       (name) => name.startsWith('power_curves') && name.endsWith('.parquet'),
     )
     await copyFile(join(dir, curves), join(dir, foreign))
     const faults = await check()
-    expect(faults).toContainEqual({ path: samples, why: 'damaged' })
-    expect(faults).toContainEqual({ path: original, why: 'damaged' })
-    expect(faults).toContainEqual({ path: foreign, why: 'foreign' })
-    expect(faults.filter(({ why }) => why === 'stale').map(({ path }) => path.split('/')[0])).toEqual(
-      expect.arrayContaining(['activities', 'changes']),
-    )
-    const told = await run('export', '--all', '--to', dir, '--check')
-    expect(told.code).toBe(5)
-    expect(told.stdout).toContain(`${samples}: its bytes are not those that were written`)
-    expect(told.stderr).toMatch(/files differ; run: musette export --all --to/)
+    for (const [path, why] of [
+      [samples, 'damaged'],
+      [original, 'damaged'],
+      [foreign, 'foreign'],
+    ])
+      expect(faults).toContainEqual({ path, why })
+    const stale = faults.filter(({ why }) => why === 'stale').map(({ path }) => path.split('/')[0])
+    expect(stale).toEqual(expect.arrayContaining(['activities', 'changes']))
+    expect(await run('export', '--all', '--to', dir, '--check')).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining(`${samples}: its bytes are not those that were written`),
+      stderr: expect.stringMatching(/files differ; run: musette export --all --to/),
+    })
     expect((await readdir(dir, { recursive: true })).length).toBe(before.length)
     await rm(join(dir, foreign))
     await exportAll(rig.app, { dir, kind: 'by_hand' })

@@ -5,7 +5,6 @@ import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { makeOther } from '../../kit/identity.ts'
@@ -19,7 +18,7 @@ describe('an export and damage', () => {
     rig = await openRig({ activities: 4 })
     folder = await openTempDir('export-damage')
     dir = join(folder.path, 'history')
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
     await run()
   })
   afterAll(async () => {
@@ -27,52 +26,47 @@ describe('an export and damage', () => {
     await rig?.close()
   })
 
-  const run = (to = dir) => exportAll(rig.app, { dir: to, kind: 'by_hand' })
-  const read = (table: string, rest: string, from: string) =>
-    queryDuckDb(`select ${rest.replace('FROM', `from '${from}/${table}/**/*.parquet'`)}`)
+  const run = () => exportAll(rig.app, { dir, kind: 'by_hand' })
+  const findRide = async () =>
+    (
+      await rig.sql`select activity_id as id, to_char(started_at_local, 'YYYY-MM') as month from training.activities
+       where sample_count > 0 order by started_at limit 1`
+    )[0]
   const files = async () => {
     const manifest = JSON.parse(await readFile(join(dir, 'musette-export.json'), 'utf8'))
     return manifest.files as Record<string, { fingerprint: string; rows: number }>
   }
 
   it('is corrected after a rebuild of damaged samples, and not rewritten otherwise', async () => {
-    const other = join(folder.path, 'damaged')
-    const [ride] = await rig.rows(
-      `select activity_id, path, to_char(started_at_local, 'YYYY-MM') as month from training.activities
-       where sample_count > 0 and absent_since is null order by started_at limit 1`,
-    )
+    const ride = await findRide()
     const sums = 'sum(power::float8)::int as power, sum(s.lat)::int as lat, count(*)::int as n'
-    const held = () =>
-      rig.rows(`select ${sums} from training.samples s where activity_id = ${ride?.activity_id}`)
+    const held = () => rig.rows(`select ${sums} from training.samples s where activity_id = ${ride?.id}`)
+    const read = (table: string, what: string) =>
+      queryDuckDb(`select ${what} from '${dir}/${table}/**/*.parquet' s where activity_id = ${ride?.id}`)
     const right = await held()
-    const damage = `power = power + 100, lat = 0`
-    await rig.rows(`update training.samples set ${damage} where activity_id = ${ride?.activity_id}`)
-    await rig.rows(`update training.power_curves set watts = 1 where activity_id = ${ride?.activity_id}`)
-    await rig.rows(`update training.activities set summary = '{}' where activity_id = ${ride?.activity_id}`)
-    await run(other)
+    await rig.sql`update training.samples set power = power + 100, lat = 0 where activity_id = ${ride?.id}`
+    await rig.sql`update training.power_curves set watts = 1 where activity_id = ${ride?.id}`
+    await rig.sql`update training.activities set summary = '{}' where activity_id = ${ride?.id}`
+    await run()
     await rebuildAccount(rig.app, { name: 'default' })
     expect(await held()).toEqual(right)
-    expect(await run(other)).toMatchObject({ written: 3 })
-    const where = `FROM s where activity_id = ${ride?.activity_id}`
-    expect(await read('samples', `${sums} ${where}`, other)).toEqual(right)
-    expect(await read('power_curves', `min(watts) > 1 as whole ${where}`, other)).toEqual([{ whole: true }])
-    expect(await read('activities', `summary <> '{}' as whole ${where}`, other)).toEqual([{ whole: true }])
+    expect(await run()).toMatchObject({ written: 3 })
+    expect(await read('samples', sums)).toEqual(right)
+    expect(await read('power_curves', 'min(watts) > 1 as whole')).toEqual([{ whole: true }])
+    expect(await read('activities', `summary <> '{}' as whole`)).toEqual([{ whole: true }])
 
     await rebuildAccount(rig.app, { name: 'default' })
-    expect(await run(other)).toMatchObject({ written: 0 })
+    expect(await run()).toMatchObject({ written: 0 })
   })
 
   it('distinguishes two databases restored from one backup and rewritten since', async () => {
-    const [ride] = await rig.rows(
-      `select activity_id, to_char(started_at_local, 'YYYY-MM') as month from training.activities
-       where sample_count > 0 and absent_since is null order by started_at limit 1`,
-    )
+    const ride = await findRide()
     await rig.rows('create table public.versions as table musette.content_versions')
     const rewritten = async () => {
       await rig.rows(
         `update musette.content_versions c set version = v.version from public.versions v where v.activity_id = c.activity_id`,
       )
-      await rig.rows(`update training.samples set power = 1 where activity_id = ${ride?.activity_id}`)
+      await rig.sql`update training.samples set power = 1 where activity_id = ${ride?.id}`
       await rebuildAccount(rig.app, { name: 'default' })
       await run()
       const found = Object.entries(await files()).find(([path]) =>
@@ -87,11 +81,10 @@ describe('an export and damage', () => {
   })
 
   it('of another database is refused by an export and by a check, without a change', async () => {
-    const shared = join(rig.dataDir, 'shared')
-    expect((await exportAll(rig.app, { dir: shared, kind: 'by_hand' }))?.anew).toBe(false)
+    await run()
     const listed = async () => {
-      const names = (await readdir(shared, { recursive: true })).sort()
-      const times = names.map(async (name) => `${name} ${(await stat(join(shared, name))).mtimeMs}`)
+      const names = (await readdir(dir, { recursive: true })).sort()
+      const times = names.map(async (name) => `${name} ${(await stat(join(dir, name))).mtimeMs}`)
       return await Promise.all(times)
     }
     const before = await listed()
@@ -100,14 +93,14 @@ describe('an export and damage', () => {
     await makeOther(rig.databaseUrl)
     // Whether its hidden file was copied or not.
     for (const _ of [1, 2]) {
-      await expect(exportAll(rig.app, { dir: shared, kind: 'by_hand' })).rejects.toMatchObject(refused)
-      const check = checkExport(rig.app, { dir: shared, signal: new AbortController().signal })
+      await expect(run()).rejects.toMatchObject(refused)
+      const check = checkExport(rig.app, { dir, signal: new AbortController().signal })
       await expect(check).rejects.toMatchObject(refused)
-      await rm(join(shared, OWNER_FILE), { force: true })
+      await rm(join(dir, OWNER_FILE), { force: true })
     }
     expect(await listed()).toEqual(before.filter((name) => !name.startsWith(OWNER_FILE)))
     await rig.rows(`update training.database set identity = '${first.identity}', line = '${first.line}'`)
-    expect(await exportAll(rig.app, { dir: shared, kind: 'by_hand' })).toMatchObject({ written: 0 })
+    expect(await run()).toMatchObject({ written: 0 })
   })
 
   it('is rewritten after a restore, and the old line is refused', async () => {

@@ -1,20 +1,18 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { EXPORT_COLUMNS } from '../../../src/features/export/rows/export-rows.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openHold, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
-import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
+import type { CliRig } from '../../program/cli/rig.ts'
+import { openSignedIn } from '../../program/doctor/rig.ts'
 
 describe('musette export', () => {
   let rig: CliRig
   let path: string
   beforeAll(async () => {
-    rig = await openCliRig({ activities: 3 })
-    await rig.musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider\n' })
-    await rig.musette(['sync'])
+    rig = await openSignedIn()
     const [longest] = await queryOnce(
       rig.databaseUrl,
       'select path from training.activities order by sample_count desc nulls last limit 1',
@@ -83,29 +81,23 @@ describe('musette export', () => {
   })
 
   it('ends with 4 while another process exports', async () => {
-    const client = new pg.Client({ connectionString: rig.databaseUrl })
-    await client.connect()
-    try {
-      await client.query('begin; lock table musette.lock_export in share update exclusive mode')
-      const busy = await rig.musette(['export', '--all', '--to', 'history'])
-      expect(busy).toMatchObject({ code: 4, stdout: '' })
-      expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
-    } finally {
-      await client.end()
-    }
+    const held = await openHold(
+      rig.databaseUrl,
+      'lock table musette.lock_export in share update exclusive mode',
+    )
+    onTestFinished(() => held.close())
+    const busy = await rig.musette(['export', '--all', '--to', 'history'])
+    expect(busy).toMatchObject({ code: 4, stdout: '' })
+    expect(busy.stderr).toContain('another process exports the history at this moment; run it again')
   })
 
   it('ends with 5 for an activity without samples', async () => {
-    const [state] = await queryOnce(
+    await queryOnce(
       rig.databaseUrl,
       `insert into training.activities (account_id, path, listed_at, wanted_at, detail_state)
-       select account_id, 'sampleless', now(), now(), 'mirrored' from training.accounts returning detail_state`,
+       select account_id, 'sampleless', now(), now(), 'mirrored' from training.accounts`,
     )
-    expect(state).toBeDefined()
-    const empty = await rig.musette(['export', 'sampleless'])
-    expect(empty).toMatchObject({ code: 5, stdout: '' })
-    expect(empty.stderr).toBe(
-      'musette: activity sampleless has no samples here: the service has none of it\n',
-    )
+    const stderr = 'musette: activity sampleless has no samples here: the service has none of it\n'
+    expect(await rig.musette(['export', 'sampleless'])).toMatchObject({ code: 5, stdout: '', stderr })
   })
 })
