@@ -1,34 +1,138 @@
-import { execFileSync } from 'node:child_process'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Readable } from 'node:stream'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { CHECKSUMS, makeChecksum, PART_BYTES } from '../../../src/features/backup/archive/manifest.ts'
+import { ARCHIVE_END, type Entry, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { sample } from '../../kit/sampling.ts'
-import { openTempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, readThrough, restoreInto } from './rig.ts'
 
 /** In so many places of an archive, beside those around its ends, something is tried, or in some of them by chance. */
 const PLACES = 400
 const SOME = 30
+const BLOCK = 512
+/** Where the header of an entry has its size, in octal digits. */
+const SIZE = { at: 124, digits: 11 }
+const FIRST = 'training.samples/000001.copy.gz'
+const SECOND = 'training.samples/000002.copy.gz'
+const LAST = 'training.samples/000003.copy.gz'
+const OTHER = 'training.accounts/000001.copy.gz'
 
 let source: TestDatabase
-let empty: TestDatabase
+let target: TestDatabase
+/** An archive, and the same rows with the samples in three parts. */
 let whole: Buffer
+let parted: Buffer
+/** What the target holds as long as nothing is restored into it. */
+let before: Record<string, unknown>
 beforeAll(async () => {
   source = await openTestDatabase()
-  empty = await openTestDatabase()
+  target = await openTestDatabase()
   await fill(source.url)
   whole = await backUpToMemory(source.url)
+  parted = await rewrite(whole, inThreeParts)
+  before = await contentOf(target.url)
 })
 afterAll(async () => {
-  await source.close()
-  await empty.close()
+  await source?.close()
+  await target?.close()
 })
 
-const isRefusal = (error: unknown) =>
-  error instanceof Error &&
-  /^(?:the backup is (?:damaged|cut off)|this is not a backup of musette)/.test(error.message)
+/** Writes the entries of an archive as `change` leaves them. */
+async function rewrite(archive: Buffer, change: (entries: Entry[]) => Entry[]): Promise<Buffer> {
+  const entries: Entry[] = []
+  for await (const entry of readEntries(Readable.from([archive]))) entries.push(entry)
+  return Buffer.concat([...change(entries).map((entry) => makeEntry(entry, 0)), ARCHIVE_END])
+}
+
+function inThreeParts(entries: Entry[]): Entry[] {
+  const parts = replace(FIRST, ({ bytes }) => {
+    const rows = gunzipSync(bytes)
+    const third = Math.ceil(rows.length / 3)
+    return [FIRST, SECOND, LAST].map((name, index) => ({
+      name,
+      bytes: gzipSync(rows.subarray(index * third, (index + 1) * third)),
+    }))
+  })(entries)
+  const checksums = parts.filter(({ name }) => name !== CHECKSUMS).map(makeChecksum)
+  return replace(CHECKSUMS, ({ name }) => [{ name, bytes: Buffer.from(checksums.join('')) }])(parts)
+}
+
+function exchange(one: string, other: string): (entries: Entry[]) => Entry[] {
+  return (entries) => {
+    const [a, b] = [one, other].map((name) => entries.find((entry) => entry.name === name))
+    return entries.map((entry) => (entry === a ? b : entry === b ? a : entry) ?? entry)
+  }
+}
+
+function exchangeBytes(one: string, other: string): (entries: Entry[]) => Entry[] {
+  return (entries) => {
+    const names = entries.map(({ name }) => name)
+    return exchange(one, other)(entries).map(({ bytes }, index) => ({ name: names[index] ?? '', bytes }))
+  }
+}
+
+function replace(name: string, entries: (entry: Entry) => Entry[]): (all: Entry[]) => Entry[] {
+  return (all) => all.flatMap((entry) => (entry.name === name ? entries(entry) : [entry]))
+}
+
+const drop = (name: string) => replace(name, () => [])
+const twice = (name: string, as = name) => replace(name, (entry) => [entry, { ...entry, name: as }])
+const insteadOf = (name: string, bytes: Buffer) => replace(name, () => [{ name, bytes }])
+
+/** The checksums stay as they are. */
+const KINDS: Array<[string, (entries: Entry[]) => Entry[]]> = [
+  ['two parts of a table in the other order', exchange(FIRST, SECOND)],
+  ['two parts of two tables in the other order', exchange(FIRST, OTHER)],
+  ['the content of a part in the place of the last', exchangeBytes(SECOND, LAST)],
+  ['the content of a part in the place of one of another table', exchangeBytes(FIRST, OTHER)],
+  ['no first part of a table', drop(FIRST)],
+  ['no last part of a table', drop(LAST)],
+  ['no part of a small table', drop(OTHER)],
+  ['a part of a table twice', twice(SECOND)],
+  ['a part of a small table twice, with the next number', twice(OTHER, OTHER.replace('1.copy', '2.copy'))],
+  ['a part larger than any', insteadOf(OTHER, gzipSync(Buffer.alloc(PART_BYTES + 1)))],
+  ['a part of other bytes', insteadOf(OTHER, gzipSync('no rows'))],
+]
+
+function flip(archive: Buffer, place: number, bit = place % 8): Buffer {
+  const flipped = Buffer.from(archive)
+  flipped[place] = (flipped[place] as number) ^ (1 << bit)
+  return flipped
+}
+
+async function expectDamaged(archive: Buffer, what: string): Promise<void> {
+  const refused = await restoreInto(target.url, archive).catch((error: unknown) => error)
+  expect(refused, what).toMatchObject({
+    name: 'MusetteError',
+    code: 'backup_damaged',
+    message: expect.stringMatching(/^the backup is damaged \(.+\); nothing is restored; use another backup$/),
+  })
+}
+
+describe('a backup is called damaged, and nothing of it is restored,', () => {
+  it.each(KINDS)('with %s', async (what, change) => {
+    await expectDamaged(await rewrite(parted, change), what)
+    expect(await contentOf(target.url)).toEqual(before)
+  })
+
+  it('with a flipped bit in any name or number of the manifest', async () => {
+    const end = BLOCK + Number.parseInt(whole.toString('latin1', SIZE.at, SIZE.at + SIZE.digits), 8)
+    const manifest = whole.toString('latin1', BLOCK, end)
+    // A key is followed by a colon.
+    const values = [...manifest.matchAll(/"[^"]+"(?!:)|\d+/g)].map(({ index, 0: value }, which) => ({
+      place: BLOCK + index + (which % value.length),
+      bit: which % 8,
+      value,
+    }))
+    expect(values.length).toBeGreaterThan(500)
+    for (const { place, bit, value } of sample(values, SOME))
+      await expectDamaged(flip(whole, place, bit), `bit ${bit} of byte ${place}, in ${value}`)
+    expect(await contentOf(target.url)).toEqual(before)
+  })
+})
+
+const REFUSAL = /^(?:the backup is (?:damaged|cut off)|this is not a backup of musette)/
 
 /** Places all over the archive, and around its beginning and its end. */
 function placesIn(length: number): number[] {
@@ -38,109 +142,41 @@ function placesIn(length: number): number[] {
   return [...new Set([...sample(spread, SOME), ...ends])]
 }
 
-async function expectRefused(bytes: Buffer, what: string): Promise<void> {
-  const refused = await readThrough(bytes).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(isRefusal(refused), `${what}: ${refused}`).toBe(true)
-}
-
 describe('an archive', () => {
-  it('is read to its end', async () => {
-    await expect(readThrough(whole)).resolves.toBeUndefined()
-  })
-
-  it('that is cut off at any byte is refused', async () => {
-    for (const length of placesIn(whole.length))
-      await expectRefused(whole.subarray(0, length), `${length} bytes`)
-  })
-
   it('with one flipped bit anywhere is refused', async () => {
     for (const place of placesIn(whole.length)) {
-      const flipped = Buffer.from(whole)
-      flipped[place] = (flipped[place] as number) ^ (1 << (place % 8))
-      await expectRefused(flipped, `a bit of byte ${place}`)
+      await expect(readThrough(flip(whole, place)), `a bit of byte ${place}`).rejects.toThrow(REFUSAL)
+      await expect(readThrough(whole.subarray(0, place)), `cut at ${place}`).rejects.toThrow(REFUSAL)
     }
-  })
-
-  it('with more behind its end, or without a part, is refused', async () => {
-    await expectRefused(Buffer.concat([whole, Buffer.alloc(1)]), 'a byte more')
-    // A part of a small table is one header and one block.
-    const at = whole.indexOf('training.sync_runs/000001.copy.gz')
-    await expectRefused(Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1024)]), 'a part less')
+    await expect(readThrough(Buffer.concat([whole, Buffer.alloc(1)]))).rejects.toThrow(REFUSAL)
   })
 
   it('that is damaged leaves the database empty, so that a whole one can be restored', async () => {
-    const before = await contentOf(empty.url)
     for (const place of [700, whole.length >> 1, whole.length - 1500]) {
-      const flipped = Buffer.from(whole)
-      flipped[place] = (flipped[place] as number) ^ 0x10
-      await expect(restoreInto(empty.url, flipped)).rejects.toSatisfy(isRefusal)
-      await expect(restoreInto(empty.url, whole.subarray(0, place))).rejects.toSatisfy(isRefusal)
+      await expect(restoreInto(target.url, flip(whole, place))).rejects.toThrow(REFUSAL)
+      await expect(restoreInto(target.url, whole.subarray(0, place))).rejects.toThrow(REFUSAL)
     }
-    expect(await contentOf(empty.url)).toEqual(before)
-    await restoreInto(empty.url, whole)
-    expect(await contentOf(empty.url)).toEqual(await contentOf(source.url))
+    expect(await contentOf(target.url)).toEqual(before)
+    await restoreInto(target.url, parted)
+    expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
+    const state = `select (select reltuples from pg_class where oid = 'training.samples'::regclass) as analyzed,
+      brin_summarize_new_values('training.samples_activity') as without_summary,
+      (select count(*)::int from pg_trigger where not tgisinternal and tgenabled <> 'O') as triggers_off`
+    const [found] = await queryOnce(target.url, state)
+    expect(found).toEqual({ analyzed: 6_000, without_summary: 0, triggers_off: 0 })
+    const next = `insert into training.accounts (name, base_url) values ('later', '') returning account_id`
+    expect(await queryOnce(target.url, next)).toEqual([{ account_id: 2 }])
   })
 
   it('holds all tables at one moment, whatever is committed meanwhile', async () => {
-    const busy = await openTestDatabase()
-    const restored = await openTestDatabase()
-    try {
-      await fill(busy.url)
-      const before = await contentOf(busy.url)
-      // No table has a row more or less after it, so that their numbers tell nothing.
-      const change = () =>
-        queryOnce(
-          busy.url,
-          `update training.raw_documents set body = 'later';
-           update training.samples set power = 1`,
-        )
-      await restoreInto(restored.url, await backUpToMemory(busy.url, change))
-      expect(await contentOf(restored.url)).toEqual(before)
-      expect(await contentOf(busy.url)).not.toEqual(before)
-    } finally {
-      await busy.close()
-      await restored.close()
-    }
-  })
-
-  it('opens with tar, sha256sum and gunzip, and Postgres takes a table from it', async () => {
-    const folder = await openTempDir('archive')
-    await writeFile(join(folder.path, 'backup.tar'), whole)
-    const run = (command: string, ...args: string[]) =>
-      execFileSync(command, args, { cwd: folder.path, encoding: 'utf8' })
-    run('tar', 'xf', 'backup.tar')
-    expect(run('sha256sum', '--check', '--quiet', 'SHA256SUMS')).toBe('')
-    const manifest = JSON.parse(await readFile(join(folder.path, 'manifest.json'), 'utf8'))
-    expect(manifest.tables.find(({ name }: { name: string }) => name === 'training.samples').rows).toBe(6000)
-    const names = await readdir(join(folder.path, 'training.accounts'))
-    const parts = await Promise.all(
-      names.map((name) => readFile(join(folder.path, 'training.accounts', name))),
-    )
-    expect(gunzipSync(Buffer.concat(parts)).toString('latin1', 0, 6)).toBe('PGCOPY')
-    await folder.close()
-  })
-})
-
-describe('a restored database', () => {
-  it('has planner statistics, index summaries and next numbers as after a sync', async () => {
-    const [{ analyzed, summaries } = {}] = await queryOnce(
-      empty.url,
-      `select (select reltuples from pg_class where oid = 'training.samples'::regclass) as analyzed,
-         brin_summarize_new_values('training.samples_activity') as summaries`,
-    )
-    expect({ analyzed, summaries }).toEqual({ analyzed: 6000, summaries: 0 })
-    const [next] = await queryOnce(
-      empty.url,
-      "insert into training.accounts (name, base_url) values ('later', '') returning account_id",
-    )
-    expect(next).toEqual({ account_id: 2 })
-    const [trigger] = await queryOnce(
-      empty.url,
-      "select count(*)::int as off from pg_trigger where not tgisinternal and tgenabled <> 'O'",
-    )
-    expect(trigger).toEqual({ off: 0 })
+    const [busy, restored] = [await openTestDatabase(), await openTestDatabase()]
+    for (const database of [busy, restored]) onTestFinished(() => database.close())
+    await fill(busy.url)
+    const then = await contentOf(busy.url)
+    // No table has a row more or less after it, so that their numbers tell nothing.
+    const change = `update training.raw_documents set body = 'later'; update training.samples set power = 1`
+    await restoreInto(restored.url, await backUpToMemory(busy.url, () => queryOnce(busy.url, change)))
+    expect(await contentOf(restored.url)).toEqual(then)
+    expect(await contentOf(busy.url)).not.toEqual(then)
   })
 })

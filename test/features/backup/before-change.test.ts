@@ -66,12 +66,10 @@ it('every table and column of each version since 1.0.0 is known to this one', as
 it('a verified backup of the older tables is made before they change, as the plan says', async () => {
   const { url, dir, env, version } = await openOlder('backups')
   const before = await version()
-  const plan = await runVerb(['migrate', '--plan'], { env })
-  expect(plan.stdout).toMatch(
+  const { stdout } = await runVerb(['migrate', '--plan'], { env })
+  expect(stdout).toMatch(
     new RegExp(`it makes a verified backup in ${dir}, which needs up to [\\d.]+ MB there`),
   )
-  const json = JSON.parse((await runVerb(['migrate', '--plan', '--json'], { env })).stdout)
-  expect(json.backup).toEqual({ dir, needed_bytes: expect.any(Number) })
   expect(await version()).toBe(before)
   expect(await runVerb(['migrate'], { env })).toMatchObject({ code: 0 })
   expect(await version()).not.toBe(before)
@@ -85,7 +83,7 @@ it('a verified backup of the older tables is made before they change, as the pla
   expect(restored.code, restored.stderr).toBe(0)
   const accounts = 'select name, base_url from training.accounts'
   expect(await queryOnce(target.url, accounts)).toEqual(await queryOnce(url, accounts))
-}, 60_000)
+})
 
 it.each([
   ['cannot be written', async (_: string, dir: string) => void (await writeFile(dir, 'not a folder'))],
@@ -130,4 +128,4 @@ it('the embedded Postgres is backed up before any verb brings it to this version
   const listed = await runVerb(['accounts'], { env })
   expect(listed, listed.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('default') })
   expect(await readdir(join(dataDir, 'backups'))).toHaveLength(1)
-}, 60_000)
+})

@@ -17,6 +17,7 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
 
 const log = makeSilentLog()
+const LINE = 'select identity, line, earlier_lines from training.database'
 let source: TestDatabase
 let later: TempDir
 let whole: Buffer
@@ -45,52 +46,34 @@ async function openTarget(options?: { migrated?: boolean }): Promise<TestDatabas
   return database
 }
 
-test('a backup restored into an empty database equals the old one row for row', async () => {
-  const target = await openTarget({ migrated: false })
-  await restoreInto(target.url, whole)
-  expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
-})
-
-test('the change feed shows a restore, and repeats no number in two databases of one backup', async () => {
-  const feeds = []
-  for (const _ of [1, 2]) {
-    const { url } = await openTarget({ migrated: false })
-    await restoreInto(url, whole)
-    await queryOnce(url, `update training.activities set name = 'Later' where path = 'p1'`)
-    feeds.push(
-      await queryOnce(
-        url,
-        `select change_id::float8 as number, kind, detail from training.changes order by 1`,
-      ),
-    )
-  }
-  const [newest] = await queryOnce(source.url, 'select max(change_id)::int as last from training.changes')
-  for (const feed of feeds) {
-    expect(feed.slice(-2)).toMatchObject([
-      { kind: 'restored', detail: { up_to: newest?.last, backup_made_at: expect.any(String) } },
-      { kind: 'activity.changed' },
-    ])
-    // Years of changes, a thousand in a second, would not come this far.
-    expect(feed.at(-2)?.number).toBeGreaterThan(1e15)
-  }
-  const numbers = feeds.flatMap((feed) => feed.slice(-2).map(({ number }) => number))
-  expect(new Set(numbers).size).toBe(4)
-})
-
 test('databases restored from one backup keep its identity and have separate lines, as the feed shows', async () => {
-  const lines = []
+  const [before] = await queryOnce(source.url, LINE)
+  const [newest] = await queryOnce(source.url, 'select max(change_id)::int as last from training.changes')
+  const [lines, numbers] = [new Set([before?.line]), new Set()]
   for (const _ of [1, 2]) {
     const { url } = await openTarget({ migrated: false })
     await restoreInto(url, whole)
-    const [database] = await queryOnce(url, 'select * from training.database')
-    const [restored] = await queryOnce(url, `select detail from training.changes where kind = 'restored'`)
-    expect(restored?.detail).toMatchObject({ identity: database?.identity, line: database?.line })
-    lines.push(database)
+    expect(await contentOf(url)).toEqual(await contentOf(source.url))
+    const [{ line, ...now } = {}] = await queryOnce(url, LINE)
+    expect(now).toEqual({ identity: before?.identity, earlier_lines: [before?.line] })
+    lines.add(line)
+    await queryOnce(url, `update training.activities set name = 'Later' where path = 'p1'`)
+    const text =
+      'select change_id::float8 as number, kind, detail from training.changes order by 1 desc limit 2'
+    const [changed, restored] = await queryOnce(url, text)
+    expect(changed?.kind).toBe('activity.changed')
+    const detail = {
+      up_to: newest?.last,
+      backup_made_at: expect.any(String),
+      line,
+      identity: before?.identity,
+    }
+    expect(restored).toMatchObject({ kind: 'restored', detail })
+    // Years of changes, a thousand in a second, would not come this far.
+    expect(restored?.number).toBeGreaterThan(1e15)
+    for (const change of [changed, restored]) numbers.add(change?.number)
   }
-  const [before] = await queryOnce(source.url, 'select * from training.database')
-  const expected = { identity: before?.identity, earlier_lines: [before?.line] }
-  expect(lines).toMatchObject([expected, expected])
-  expect(new Set([before, ...lines].map((each) => each?.line)).size).toBe(3)
+  expect([lines.size, numbers.size]).toEqual([3, 4])
   const { manifest } = await openArchive(Readable.from([whole]))
   expect(manifest.database).toEqual({ identity: before?.identity, line: before?.line })
 })
@@ -102,10 +85,9 @@ test('a backup without an identity gets one by its restore', async () => {
   })
   const { url } = await openTarget({ migrated: false })
   await restoreInto(url, older)
-  const [database] = await queryOnce(url, 'select * from training.database')
-  const [before] = await queryOnce(source.url, 'select * from training.database')
-  expect(database?.identity).toEqual(expect.any(String))
-  expect(database?.identity).not.toBe(before?.identity)
+  const [[now], [before]] = [await queryOnce(url, LINE), await queryOnce(source.url, LINE)]
+  expect(now?.identity).toEqual(expect.any(String))
+  expect(now?.identity).not.toBe(before?.identity)
 })
 
 test.each([
@@ -113,43 +95,45 @@ test.each([
   ['at the version of the backup', 'drizzle'],
   ['at the later version', 'later'],
 ])('an older backup is migrated after the restore into a database %s', async (_, at) => {
-  const target = await openTarget({ migrated: false })
+  const { url } = await openTarget({ migrated: false })
   const folder = at === 'later' ? later.path : at
-  if (folder !== undefined) await migrate({ connectionString: target.url, log, folder })
-  await restoreInto(target.url, whole, { folder: later.path })
-  expect(await queryOnce(target.url, 'select name, motto from training.accounts')).toEqual([
-    { name: 'default', motto: 'upgraded' },
-  ])
-  expect(await queryOnce(target.url, 'select account_id from training.later')).toEqual([{ account_id: 1 }])
-  const versions = await queryOnce(target.url, 'select created_at from musette.migrations')
+  if (folder !== undefined) await migrate({ connectionString: url, log, folder })
+  await restoreInto(url, whole, { folder: later.path })
+  const rows =
+    'select name, motto, l.account_id from training.accounts join training.later l using (account_id)'
+  expect(await queryOnce(url, rows)).toEqual([{ name: 'default', motto: 'upgraded', account_id: 1 }])
+  const versions = await queryOnce(url, 'select created_at from musette.migrations')
   expect(versions).toHaveLength((await readMigrations()).length + 1)
 })
 
-test('tables that others depend on are not replaced by those of an older backup', async () => {
-  const target = await openTarget({ migrated: false })
-  await migrate({ connectionString: target.url, log, folder: later.path })
-  await queryOnce(target.url, 'create view public.mine as select * from training.activities')
-  await expect(restoreInto(target.url, whole, { folder: later.path })).rejects.toMatchObject({
-    code: 'restore_schema_used',
-  })
-  expect(await queryOnce(target.url, 'select * from public.mine')).toEqual([])
-})
+type Forged = [what: string, code: string, change: (manifest: Manifest) => unknown]
+const FORGED: Forged[] = [
+  ['a later version', 'backup_newer', ({ migrations }) => migrations.push(99999999999999)],
+  ['a later layout', 'backup_newer', (manifest) => Object.assign(manifest, { format: 2 })],
+  ['unknown migrations', 'backup_unknown', ({ migrations }) => migrations.unshift(5)],
+  ['unknown columns', 'backup_unknown', ({ tables }) => tables[0]?.columns.push('motto')],
+  ['more rows than it holds', 'backup_damaged', ({ tables }) => tables.map((table) => ++table.rows)],
+]
 
-test.each([
-  ['a later version', 'backup_newer', (manifest: Manifest) => manifest.migrations.push(99999999999999)],
-  ['a later layout', 'backup_newer', (manifest: Manifest) => Object.assign(manifest, { format: 2 })],
-  ['unknown migrations', 'backup_unknown', (manifest: Manifest) => manifest.migrations.unshift(5)],
-  ['unknown columns', 'backup_unknown', (manifest: Manifest) => manifest.tables[0]?.columns.push('motto')],
-  [
-    'more rows than it holds',
-    'backup_damaged',
-    (manifest: Manifest) => manifest.tables.map((table) => ++table.rows),
-  ],
-] as const)('a backup of %s is refused, and the database is left as it is', async (_, code, change) => {
-  const target = await openTarget()
-  const before = await contentOf(target.url)
-  await expect(restoreInto(target.url, await forge(whole, change))).rejects.toMatchObject({ code })
-  expect(await contentOf(target.url)).toEqual(before)
+test('a backup that this version cannot restore, and a database that is not empty or in use, are refused unchanged', async () => {
+  const { url } = await openTarget()
+  const before = await contentOf(url)
+  for (const [what, code, change] of FORGED) {
+    await expect(restoreInto(url, await forge(whole, change)), what).rejects.toMatchObject({ code })
+    expect(await contentOf(url), what).toEqual(before)
+  }
+  await queryOnce(url, "insert into training.drift values ('e', 'f', 'type', null, now(), now())")
+  await expect(restoreInto(url, whole)).rejects.toMatchObject({
+    name: 'ConfigError',
+    code: 'restore_not_empty',
+    message: expect.stringContaining('training.drift'),
+  })
+  await queryOnce(url, 'delete from training.drift')
+  await migrate({ connectionString: url, log, folder: later.path })
+  await queryOnce(url, 'create view public.mine as select * from training.activities')
+  const used = restoreInto(url, whole, { folder: later.path })
+  await expect(used).rejects.toMatchObject({ code: 'restore_schema_used' })
+  expect(await queryOnce(url, 'select * from public.mine')).toEqual([])
 })
 
 test('a restore goes into a database in which a daemon ran without an account', async () => {
@@ -173,15 +157,4 @@ test('a restore goes into a database in which a daemon ran without an account', 
   await daemon.close()
   await restoreInto(target.url, whole)
   expect(await contentOf(target.url)).toEqual(await contentOf(source.url))
-})
-
-test('a restore goes into an empty database only', async () => {
-  const target = await openTarget()
-  await queryOnce(target.url, "insert into training.drift values ('e', 'f', 'type', null, now(), now())")
-  await expect(restoreInto(target.url, whole)).rejects.toMatchObject({
-    name: 'ConfigError',
-    code: 'restore_not_empty',
-    message: expect.stringContaining('training.drift'),
-  })
-  expect(await queryOnce(target.url, 'select count(*)::int as n from training.accounts')).toEqual([{ n: 0 }])
 })

@@ -10,31 +10,27 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { backUpToMemory, contentOf, fill, restoreInto } from './rig.ts'
 
-const log = makeSilentLog()
-const { signal } = new AbortController()
-
 describe('a backup that is verified', () => {
   let source: TestDatabase
   let folder: TempDir
   let whole: Buffer
-  let file: string
   beforeAll(async () => {
     source = await openTestDatabase()
     folder = await openTempDir('verify')
     await fill(source.url)
     whole = await backUpToMemory(source.url)
-    file = join(folder.path, 'musette.tar')
-    await writeFile(file, whole)
+    await writeFile(join(folder.path, 'musette.tar'), whole)
   })
   afterAll(async () => {
     await source?.close()
     await folder?.close()
   })
 
-  const configOf = (url: string | null) =>
-    readConfig({ ...(url && { DATABASE_URL: url }), MUSETTE_DATA_DIR: join(folder.path, 'data') })
-  const verify = (path = file, url: string | null = source.url) =>
-    verifyBackup({ config: configOf(url), log }, { from: { path }, signal })
+  const verify = (path: string) =>
+    runVerb(['backup', '--verify', path], {
+      env: { DATABASE_URL: source.url, MUSETTE_DATA_DIR: join(folder.path, 'data') },
+      cwd: folder.path,
+    })
   /** Waits until these databases of a verification are there alone; other tests have theirs for some seconds. */
   const expectLeft = (names: string[]) =>
     eventually(async () => {
@@ -43,42 +39,30 @@ describe('a backup that is verified', () => {
       const found = (await queryOnce(source.url, query)).map(({ datname }) => datname)
       return JSON.stringify(found) === JSON.stringify(names)
     })
-  const written = async (name: string, bytes: Buffer) => {
-    await writeFile(join(folder.path, name), bytes)
-    return join(folder.path, name)
-  }
 
   it('is restored and compared without a change of the database, and removed', async () => {
+    const [old, young] = [`${Date.now() - 7_200_000}_ab`, `${Date.now()}_cd`].map(
+      (end) => `musette_verify_${end}`,
+    )
+    for (const name of [old, young]) await queryOnce(source.url, `create database ${name}`)
+    onTestFinished(async () => void (await queryOnce(source.url, `drop database ${young}`)))
     const before = await contentOf(source.url)
-    const manifest = await verify()
-    expect(manifest.tables.find(({ name }) => name === 'training.samples')).toMatchObject({ rows: 6_000 })
+    const good = await verify('musette.tar')
+    expect(good).toMatchObject({ code: 0 })
+    expect(good.stdout).toMatch(/^musette\.tar: \d+ tables with 6,\d+ rows of 20\S+, each as it was written/)
     expect(await contentOf(source.url)).toEqual(before)
-    await expectLeft([])
     expect(await readdir(folder.path)).toEqual(['musette.tar'])
+    // Remains of a verification that was killed are removed, and none in use.
+    await expectLeft([String(young)])
   })
 
-  it('says so on the command line; a damaged, cut or other file is refused', async () => {
-    const env = { DATABASE_URL: source.url, MUSETTE_DATA_DIR: join(folder.path, 'data') }
-    const run = (path: string) => runVerb(['backup', '--verify', path], { env, cwd: folder.path })
-    const good = await run('musette.tar')
-    expect(good).toMatchObject({ code: 0, stderr: '' })
-    expect(good.stdout).toMatch(/^musette\.tar: \d+ tables with 6,\d+ rows of 20\S+, each as it was written/)
-    const flipped = Buffer.from(whole)
-    flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1
-    const wrong: Array<[Buffer, number, string]> = [
-      [flipped, 1, 'the backup is damaged'],
-      [whole.subarray(0, whole.length - 3_000), 1, 'the backup is cut off'],
-      [Buffer.alloc(5_000, 'a letter'), 2, 'this is not a backup'],
-    ]
-    for (const [bytes, code, sentence] of wrong) {
-      const { stderr, ...end } = await run(await written('wrong.tar', bytes))
-      expect({ ...end, stderr }).toMatchObject({
-        code,
-        stdout: '',
-        stderr: expect.stringContaining(sentence),
-      })
-    }
-    await expectLeft([])
+  it.each([
+    [1, 'the backup is cut off', () => whole.subarray(0, whole.length - 3_000)],
+    [2, 'this is not a backup', () => Buffer.alloc(5_000, 'a letter')],
+  ])('ends with %i when %s', async (code, sentence, bytes) => {
+    await writeFile(join(folder.path, 'wrong.tar'), bytes())
+    const stderr = expect.stringContaining(sentence)
+    expect(await verify('wrong.tar')).toMatchObject({ code, stdout: '', stderr })
   })
 
   it('is refused when its restored rows differ from its content', async () => {
@@ -92,32 +76,19 @@ describe('a backup that is verified', () => {
     })
   })
 
-  it('uses an embedded Postgres where no database can be created', async () => {
+  it('uses an embedded Postgres where no database can be created, and removes the files of a killed one', async () => {
     const role = `small_${Date.now()}`
     await queryOnce(source.url, `create role ${role} login password 'x' nocreatedb`)
     onTestFinished(async () => void (await queryOnce(source.url, `drop role ${role}`)))
-    const small = new URL(source.url)
-    small.username = role
-    small.password = 'x'
-    for (const url of [small.href, null]) {
-      expect(await verify(file, url)).toMatchObject({ tables: expect.any(Array) })
-      expect(await readdir(join(folder.path, 'data'))).toEqual([])
-    }
-  })
-
-  it('removes the remains of killed verifications, and nothing in use', async () => {
-    const old = `musette_verify_${Date.now() - 7_200_000}_ab`
-    const young = `musette_verify_${Date.now()}_cd`
-    for (const name of [old, young]) await queryOnce(source.url, `create database ${name}`)
-    onTestFinished(async () => void (await queryOnce(source.url, `drop database ${young}`)))
-    const data = join(folder.path, 'data')
-    await mkdir(join(data, 'verify-killed'), { recursive: true })
-    await mkdir(join(data, 'verify-young'))
+    const small = Object.assign(new URL(source.url), { username: role, password: 'x' })
+    const data = join(folder.path, 'embedded')
+    for (const name of ['verify-killed', 'verify-young']) await mkdir(join(data, name), { recursive: true })
     const earlier = new Date(Date.now() - 7_200_000)
     await utimes(join(data, 'verify-killed'), earlier, earlier)
-    await verify()
-    await expectLeft([young])
-    await verify(file, null)
+    const config = readConfig({ DATABASE_URL: small.href, MUSETTE_DATA_DIR: data })
+    const input = { from: { path: join(folder.path, 'musette.tar') }, signal: new AbortController().signal }
+    const manifest = await verifyBackup({ config, log: makeSilentLog() }, input)
+    expect(manifest.tables.find(({ name }) => name === 'training.samples')).toMatchObject({ rows: 6_000 })
     expect(await readdir(data)).toEqual(['verify-young'])
   })
 })
