@@ -18,24 +18,20 @@ test('days with a good poll are counted back from today, or yesterday before the
   const { store } = await openTestStore()
   const accountId = await makeAccount(store)
   await store.execute(`UPDATE training.accounts SET timezone = 'Pacific/Auckland'`)
-  const poll = (daysAgo: number, values = `'activities', 'poll', 'done'`) =>
-    store.execute(`INSERT INTO training.sync_runs (account_id, started_at, resource, kind, outcome)
-      SELECT account_id, (day - ${daysAgo} + time '00:00:01') AT TIME ZONE timezone, ${values} FROM training.today`)
-  const days = async () => (await store.read((tx) => findTodayOf(tx, accountId)))?.days_mirrored
-  expect(await days()).toBe(0)
-  await poll(2)
-  expect(await days()).toBe(0)
-  await poll(1)
-  expect(await days()).toBe(2)
-  await poll(0, `'activities', 'poll', 'failed'`)
-  await poll(0, `'training_info', 'poll', 'done'`)
-  expect(await days()).toBe(2)
-  await poll(0, `'activities', 'backfill', 'partial'`)
-  expect(await days()).toBe(3)
-  for (let ago = 4; ago < 95; ago++) await poll(ago)
-  expect(await days()).toBe(3)
-  await poll(3)
-  expect(await days()).toBe(90)
+  for (const [daysAgo, resource, kind, outcome, mirrored] of [
+    ['2', 'activities', 'poll', 'done', 0],
+    ['1', 'activities', 'poll', 'done', 2],
+    ['0', 'activities', 'poll', 'failed', 2],
+    ['0', 'training_info', 'poll', 'done', 2],
+    ['0', 'activities', 'backfill', 'partial', 3],
+    ['generate_series(4, 94)', 'activities', 'poll', 'done', 3],
+    ['3', 'activities', 'poll', 'done', 90],
+  ] as const) {
+    await store.execute(`INSERT INTO training.sync_runs (account_id, started_at, resource, kind, outcome)
+      SELECT account_id, (day - ago + time '00:00:01') AT TIME ZONE timezone, '${resource}', '${kind}', '${outcome}'
+      FROM (SELECT *, ${daysAgo} AS ago FROM training.today) today`)
+    expect((await store.read((tx) => findTodayOf(tx, accountId)))?.days_mirrored, daysAgo).toBe(mirrored)
+  }
 })
 
 test('a page has the days of the rider, where UTC has others', async () => {
@@ -57,14 +53,13 @@ test('a page has the days of the rider, where UTC has others', async () => {
     const fitness = await findFitness({ store }, {})
     const [status] = await store.read(findAccountStatuses)
     const { calendar } = await findActivityCalendar({ store }, {})
-    const daysOf = (at: readonly number[] = []) => at.map((day) => formatDay(day))
-    expect({
-      zone,
-      signature: daysOf(fitness?.signature.at),
-      load: daysOf(fitness?.load.at),
-      newest: formatDay(status?.newest_activity_day ?? ''),
-      listed: calendar.days.map((listed) => formatDay(listed.day)),
-    }).toEqual({ zone, signature: [day], load: [day], newest: day, listed: [day] })
+    const listed = calendar.days.map((each) => each.day)
+    const newest = status?.newest_activity_day ?? ''
+    for (const days of [fitness?.signature.at ?? [], fitness?.load.at ?? [], [newest], listed])
+      expect(
+        [...days].map((each) => formatDay(each)),
+        zone,
+      ).toEqual([day])
     // The last that was told on the day.
     expect(fitness?.signature.ftp).toEqual([251])
   }
@@ -75,27 +70,36 @@ test('the runs of a day count activities fetched by commands and by the daemon',
   const accountId = await makeAccount(store)
   const told = async () => describeRuns(await store.read(findRunsOfDay))
   expect(await told()).toBe('In 24 hours 0 runs: no activity was new or changed.')
-  await store.execute(`INSERT INTO training.sync_runs (account_id, started_at, resource, kind, outcome, listed, changed)
-    SELECT ${accountId}, now(), 'activities', 'poll', 'done', 120, 120 FROM generate_series(1, 82)`)
-  expect(await told()).toBe('In 24 hours 82 runs: no activity was new or changed.')
-  await store.execute(`INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at)
-    SELECT ${accountId}, 'p' || n, 'wanted', now(), now() FROM generate_series(1, 120) n`)
-  expect(await told()).toBe('In 24 hours 82 runs: 120 activities came.')
-  await store.execute(`UPDATE training.changes SET at = at - interval '25 hours'`)
-  await store.execute(`UPDATE training.activities SET name = 'other' WHERE path IN ('p1', 'p2')`)
-  await store.execute(
-    `UPDATE training.sync_runs SET outcome = 'failed' WHERE run_id = (SELECT min(run_id) FROM training.sync_runs)`,
-  )
-  expect(await told()).toBe('In 24 hours 82 runs: 2 changed, 1 run failed.')
+  for (const [change, sentence] of [
+    [
+      `INSERT INTO training.sync_runs (account_id, started_at, resource, kind, outcome, listed, changed)
+         SELECT ${accountId}, now(), 'activities', 'poll', 'done', 120, 120 FROM generate_series(1, 82)`,
+      'no activity was new or changed.',
+    ],
+    [
+      `INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at)
+         SELECT ${accountId}, 'p' || n, 'wanted', now(), now() FROM generate_series(1, 120) n`,
+      '120 activities came.',
+    ],
+    [
+      `UPDATE training.changes SET at = at - interval '25 hours';
+       UPDATE training.activities SET name = 'other' WHERE path IN ('p1', 'p2');
+       UPDATE training.sync_runs SET outcome = 'failed' WHERE run_id = (SELECT min(run_id) FROM training.sync_runs)`,
+      '2 changed, 1 run failed.',
+    ],
+  ] as const) {
+    await store.execute(change)
+    expect(await told()).toBe(`In 24 hours 82 runs: ${sentence}`)
+  }
 })
 
 test('during a backfill sums say how many activities they have, and no zone counts as missing before the first sample', async () => {
   const { store } = await openTestStore()
-  const accountId = await makeAccount(store)
-  await store.execute(`INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at, started_at, started_at_local, timezone,
-      timezone_source, fetched_at)
-    SELECT ${accountId}, 'p' || n, CASE WHEN n = 1 THEN 'mirrored' ELSE 'wanted' END, now(), now(), '2026-01-01', '2026-01-01', 'UTC', 'unknown',
-      CASE WHEN n = 1 THEN now() END FROM generate_series(1, 100) n`)
+  await makeAccount(store)
+  await store.execute(`INSERT INTO training.activities (account_id, path, detail_state, listed_at, wanted_at, started_at, started_at_local,
+      timezone, timezone_source, fetched_at)
+    SELECT account_id, 'p' || n, CASE WHEN n = 1 THEN 'mirrored' ELSE 'wanted' END, now(), now(), '2026-01-01', '2026-01-01', 'UTC', 'unknown',
+      CASE WHEN n = 1 THEN now() END FROM training.accounts, generate_series(1, 100) n`)
   const [status] = await store.read(findAccountStatuses)
   expect(status?.without_timezone).toBe(1)
   const order = { sort: 'started', descending: true } as const
@@ -110,8 +114,8 @@ test.each([
   [4_000, 1_000, 240, 1_000, '1,000 of 5,000 are here; 240 a minute, 16 min 40 s to go'],
 ])(
   'with %i wanted and %i mirrored, %s a minute and %s s to go: %s',
-  (wanted, mirrored, rate, seconds, sentence) => {
-    const counts = { activities: 5_000, wanted, mirrored, seconds_to_go: seconds, fetched_per_minute: rate }
+  (wanted, mirrored, rate, left, sentence) => {
+    const counts = { activities: 5_000, wanted, mirrored, seconds_to_go: left, fetched_per_minute: rate }
     expect(describeProgress(counts as Parameters<typeof describeProgress>[0])).toBe(sentence)
   },
 )
@@ -123,7 +127,6 @@ test.each([
   [[null, null], 'XSS; the service recommends no load yet'],
 ])('a week with these recommendations %j: %s', (recommended, sentence) => {
   const sums = { day: '2026-01-05', activities: 1, elapsed_s: 1, distance_km: 1, xss: 93 }
-  expect(describeRecommended(recommended.map((recommended_xss) => ({ ...sums, recommended_xss })))).toBe(
-    sentence,
-  )
+  const days = recommended.map((recommended_xss) => ({ ...sums, recommended_xss }))
+  expect(describeRecommended(days)).toBe(sentence)
 })

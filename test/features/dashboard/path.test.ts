@@ -17,41 +17,29 @@ describe('a dashboard below a path', () => {
     expect(login).toBe('/rides/musette/login?next=%2Ffitness%3Fspan%3Dall')
     const form = await rig.ask(login, PAGE)
     expect(form.body).toContain('<form method="post" action="/rides/musette/login">')
-    const host = new URL(rig.url).host
+    const origin = `https://${new URL(rig.url).host}`
     const signedIn = await rig.ask('/rides/musette/login', {
       method: 'POST',
-      headers: { origin: `https://${host}`, 'content-type': 'application/x-www-form-urlencoded' },
+      headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ token: TOKEN, next: '/fitness?span=all' }).toString(),
     })
-    expect(signedIn).toMatchObject({
-      status: 303,
-      headers: { location: '/rides/musette/fitness?span=all' },
-    })
+    const location = '/rides/musette/fitness?span=all'
+    expect(signedIn).toMatchObject({ status: 303, headers: { location } })
     const [cookie] = signedIn.headers['set-cookie'] ?? []
     expect(cookie).toMatch(/; Path=\/rides\/musette; HttpOnly; Secure; SameSite=Strict$/)
-  })
-
-  it('links only into its path, to existing addresses', async () => {
-    for (const path of ['/', '/activities', '/fitness', '/runs', '/login', '/nowhere']) {
-      const page = await rig.askWithToken(`/rides/musette${path}`, PAGE)
-      const named = [...page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
-      expect(named.length, path).toBeGreaterThan(0)
-      for (const link of named.filter((one) => !/^(?:#|data:)/.test(one))) {
-        expect(link, path).toMatch(/^\/rides\/musette\//)
-        // The scripts are compiled for a daemon in dist/ only.
-        if (!/^\/.*\.(?:css|svg)$/.test(link)) continue
-        expect((await rig.askWithToken(link)).status, link).toBe(200)
-      }
-    }
   })
 
   it('answers health checks and local programs also without the path, and no other path', async () => {
     for (const path of ['/healthz', '/rides/musette/healthz'])
       expect(await rig.ask(path)).toMatchObject({ status: 200 })
-    expect((await rig.askWithToken('/api/today')).status).toBe(200)
-    for (const path of ['/rides', '/rides/musettes', '/rides/musettehealthz'])
-      expect((await rig.askWithToken(path)).status, path).toBe(404)
-    expect((await rig.askWithToken('/rides/musette')).status).toBe(200)
-    expect((await rig.askWithToken('/rides/musette?account=1')).status).toBe(200)
+    for (const [path, status] of [
+      ['/api/today', 200],
+      ['/rides', 404],
+      ['/rides/musettes', 404],
+      ['/rides/musettehealthz', 404],
+      ['/rides/musette', 200],
+      ['/rides/musette?account=1', 200],
+    ] as const)
+      expect([path, (await rig.askWithToken(path)).status]).toEqual([path, status])
   })
 })

@@ -3,6 +3,7 @@ import { findQueues, findRuns } from '../../../src/features/dashboard/pages/runs
 import { describeWithRedis } from '../../kit/redis.ts'
 import { openWebRig, type WebRig } from '../../program/web/rig.ts'
 
+type JobQueue = ReturnType<WebRig['daemon']['jobs']['queues']>[number]
 type Queue = {
   name: string
   waiting: number
@@ -16,15 +17,14 @@ describeWithRedis('the queues on the page of the runs, on redis', () => pageTest
 function pageTests(queue: 'postgres' | 'redis') {
   let rig: WebRig
   let worker: WebRig
+  let polls: JobQueue
   beforeAll(async () => {
     rig = await openWebRig({ queue })
-    await rig.daemon.jobs.enqueue('fetch-activity', [
-      { accountId: 1, activityId: 11 },
-      { accountId: 1, activityId: 12 },
-    ])
+    const jobs = [11, 12].map((activityId) => ({ accountId: 1, activityId }))
+    await rig.daemon.jobs.enqueue('fetch-activity', jobs)
     worker = await openWebRig({ queue, roles: ['web', 'worker'] })
-    const polls = worker.daemon.jobs.queues().find(({ name }) => name === 'polls')
-    await polls?.add('poll-activities', { accountId: 'none' })
+    polls = worker.daemon.jobs.queues().find(({ name }) => name === 'polls') as JobQueue
+    await polls.add('poll-activities', { accountId: 'none' })
   })
   afterAll(async () => {
     await rig.close()
@@ -47,51 +47,29 @@ function pageTests(queue: 'postgres' | 'redis') {
     )
   })
 
-  it('names a job that failed, and why', async () => {
+  it('names a job that failed, and why, once also when it fails while the page reads, and a scheduled one by its work', async () => {
     await expect.poll(async () => (await show(worker)).polls?.failed, { timeout: 20_000 }).toBe(1)
-    expect((await show(worker)).polls?.jobs).toMatchObject([
-      { job: 'poll-activities', has_failed: true, reason: expect.stringMatching(/accountId/) },
-    ])
-  })
-
-  it('names a scheduled job by the work that it enqueues, and the account', async () => {
-    const work = {
-      key: 'a',
-      name: 'due',
-      every: 1_000,
-      next: 1,
-      template: { data: { name: 'poll-activities', payload: { accountId: 1, activityId: 7 } } },
-    }
-    const [polls] = worker.daemon.jobs.queues()
-    if (!polls) throw new Error('no queue')
-    const scheduled = new Proxy(polls, {
-      get: (of, key) => (key === 'getJobSchedulers' ? async () => [work] : Reflect.get(of, key)),
-    })
-    const [queue] = await findQueues(worker.daemon.app, [scheduled])
-    expect(queue?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
-  })
-
-  it('shows a job that fails while the page reads once', async () => {
-    const [polls] = worker.daemon.jobs.queues().filter(({ name }) => name === 'polls')
-    if (!polls) throw new Error('no queue of polls')
-    await expect.poll(async () => (await show(worker)).polls?.failed, { timeout: 20_000 }).toBe(1)
-    const movesMeanwhile = new Proxy(polls, {
+    const failed = { job: 'poll-activities', has_failed: true, reason: expect.stringMatching(/accountId/) }
+    expect((await show(worker)).polls?.jobs).toMatchObject([failed])
+    const data = { name: 'poll-activities', payload: { accountId: 1, activityId: 7 } }
+    const work = { key: 'a', name: 'due', every: 1_000, next: 1, template: { data } }
+    const odd = new Proxy(polls, {
       get: (of, key) =>
-        key === 'getJobs'
-          ? (_: unknown, ...range: [number, number]) => of.getJobs(['failed'], ...range)
-          : Reflect.get(of, key),
+        key === 'getJobSchedulers'
+          ? async () => [work]
+          : key === 'getJobs'
+            ? (_: unknown, ...range: [number, number]) => of.getJobs(['failed'], ...range)
+            : Reflect.get(of, key),
     })
-    const [queue] = await findQueues(worker.daemon.app, [movesMeanwhile])
-    expect(queue?.jobs).toMatchObject([{ job: 'poll-activities', has_failed: true }])
+    const [found] = await findQueues(worker.daemon.app, [odd])
+    expect(found?.jobs).toMatchObject([failed])
+    expect(found?.schedules).toMatchObject([{ job: 'poll-activities', activity_id: 7, every_s: 1 }])
   })
 
   it('shows the runs also while the queues cannot be read, and why', async () => {
     const view = await findRuns(rig.daemon.app, () => Promise.reject(new Error('Redis is away')))
-    expect(view).toMatchObject({
-      runs: [],
-      queues: [],
-      queue_problem: expect.stringContaining('Redis is away'),
-    })
+    const problem = expect.stringContaining('Redis is away')
+    expect(view).toMatchObject({ runs: [], queues: [], queue_problem: problem })
   })
 
   it('changes nothing by any method', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { cut } from '../../../../src/features/dashboard/pages/fitness/queries.ts'
 import {
   formatDay,
@@ -9,68 +9,38 @@ import {
   lastOfMonths,
 } from '../../../../src/features/dashboard/shared/format.ts'
 
-describe('a number in words', () => {
-  it.each([
-    [-0.4, 0, '0', '0'],
-    [-0.04, 1, '0', '0'],
-    [-12.34, 1, '−12.3', '−12.3'],
-    [12.34, 1, '12.3', '+12.3'],
-    [-1_234.5, 0, '−1,235', '−1,235'],
-    [Number.NaN, 0, '–', '–'],
-    [null, 0, '–', '–'],
-  ])(
-    '%s with %i decimals has a minus and not a hyphen, and no sign when it rounds to zero',
-    (value, digits, plain, signed) => {
-      expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual([
-        plain,
-        signed,
-      ])
-    },
-  )
+it.each([
+  [-0.04, 1, '0', '0'],
+  [-12.34, 1, '−12.3', '−12.3'],
+  [12.34, 1, '12.3', '+12.3'],
+  [-1_234.5, 0, '−1,235', '−1,235'],
+  [Number.NaN, 0, '–', '–'],
+  [null, 0, '–', '–'],
+])(
+  '%s with %i decimals has a minus and not a hyphen, and no sign when it rounds to zero',
+  (value, digits, ...words) => {
+    expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual(words)
+  },
+)
 
-  it('is rounded once, even if a page gets fewer digits than the database', () => {
-    for (const value of [10.46, 10.499, 10.4999, 249.45, 249.951, 0.349, -10.46, -0.0499, 10.5, 12])
-      for (const digits of [0, 1])
-        expect([value, formatNumber(cut(value), '', digits)]).toEqual([
-          value,
-          formatNumber(value, '', digits),
-        ])
-  })
+it('a number is rounded once, even if a page gets fewer digits than the database', () => {
+  for (const value of [10.46, 10.499, 10.4999, 249.45, 249.951, 0.349, -10.46, -0.0499, 10.5, 12])
+    for (const digits of [0, 1])
+      expect(formatNumber(cut(value), '', digits), String(value)).toBe(formatNumber(value, '', digits))
 })
 
-describe('times in words', () => {
-  it('a day comes from the daemon, never from an instant', () => {
-    expect([formatDay('2026-11-18'), formatDay(Date.UTC(2026, 10, 18) / 1_000)]).toEqual([
-      '18 Nov 2026',
-      '18 Nov 2026',
-    ])
-    expect(() => formatDay('2026-11-18T23:30:00.000Z')).toThrow(RangeError)
-  })
-
-  it('are formatted as a stopwatch, a duration and a local time', () => {
-    expect([0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))).toEqual([
-      '0:00',
-      '1:00',
-      '1:01',
-      '59:59',
-      '1:02:05',
-    ])
-    expect([0, 5, 60, 1_200, 5_400, 90_000].map(formatSpan)).toEqual([
-      '0 s',
-      '5 s',
-      '1 min',
-      '20 min',
-      '1 h 30 min',
-      '1 d 1 h',
-    ])
-    expect(formatWallClock('2026-11-18T17:05:00')).toBe('Wed, 18 Nov 2026, 17:05')
-    expect(formatWallClock(null)).toBe('no readable date')
-  })
-
-  it('are grouped by month, with the last value of each', () => {
-    const at = ['2026-01-05', '2026-01-31T23:59:59Z', '2026-02-01', '2026-04-01'].map(
-      (day) => Date.parse(day) / 1_000,
-    )
-    expect(lastOfMonths(at)).toEqual([1, 2, 3])
-  })
+it('times are a stopwatch, a duration, a local time, and a day that comes from the daemon, never from an instant', () => {
+  for (const day of ['2026-11-18', Date.UTC(2026, 10, 18) / 1_000]) expect(formatDay(day)).toBe('18 Nov 2026')
+  expect(() => formatDay('2026-11-18T23:30:00.000Z')).toThrow(RangeError)
+  const stopwatch = [0, 59.6, 61, 3_599, 3_725].map((seconds) => formatStopwatch(seconds))
+  expect(stopwatch).toEqual(['0:00', '1:00', '1:01', '59:59', '1:02:05'])
+  const spans = [0, 60, 1_200, 5_400, 90_000].map(formatSpan)
+  expect(spans).toEqual(['0 s', '1 min', '20 min', '1 h 30 min', '1 d 1 h'])
+  expect(formatWallClock('2026-11-18T17:05:00')).toBe('Wed, 18 Nov 2026, 17:05')
+  expect(formatWallClock(null)).toBe('no readable date')
+  const at = ['2026-01-05', '2026-01-31T23:59:59Z', '2026-02-01', '2026-04-01'].map(
+    (day) => Date.parse(day) / 1_000,
+  )
+  // The last of each month.
+  expect(lastOfMonths(at)).toEqual([1, 2, 3])
 })
