@@ -84,25 +84,6 @@ describe('db-url', () => {
     const said = expect.stringContaining('move it away, then start again')
     expect(await dbUrl()).toMatchObject({ code: 2, stderr: said })
   })
-
-  it('and sql read the database of a newer musette with a warning, and change nothing', async () => {
-    const made = await openDatabase(config(), log)
-    await queryOnce(
-      made.url,
-      `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`,
-    )
-    await made.close()
-    const newer = 'this database was made by a newer musette, 9.8.7; install that version'
-    const told = await dbUrl('--with-password')
-    expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining(`musette: ${newer}\n`) })
-    expect(await queryOnce(told.stdout.trim(), ONE)).toEqual([{ one: 1 }])
-    const sql = (...args: string[]) => runNode([distPath('main.js'), 'sql', '--csv', ...args], { env: env() })
-    const warning = expect.stringContaining(`WARNING:  ${newer}\n`)
-    const read = await sql('select count(*) from activities')
-    expect(read).toMatchObject({ code: 0, stdout: 'count\n0\n', stderr: warning })
-    const refused = await sql('--write', 'delete from drift')
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(newer) })
-  })
 })
 
 describe('the process that holds the database', () => {

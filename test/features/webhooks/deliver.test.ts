@@ -1,10 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../src/core/store/store.ts'
-import {
-  PAUSES as DAEMON_PAUSES,
-  openWebhooks,
-  type WebhookPauses,
-} from '../../../src/features/webhooks/open-webhooks.ts'
+import { openWebhooks, type WebhookPauses } from '../../../src/features/webhooks/open-webhooks.ts'
 import {
   claimMessage,
   findWebhookStates,
@@ -12,7 +8,6 @@ import {
   recordWebhooks,
 } from '../../../src/features/webhooks/outbox.ts'
 import type { Webhook } from '../../../src/features/webhooks/settings.ts'
-import { backoffMs, HOUR, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { makeAccount, openTestStore, rowsOf } from '../../core/store/open.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeTestLog } from '../../kit/log.ts'
@@ -21,17 +16,17 @@ import { makeWebhook, openTestReceiver } from './receiver.ts'
 
 const PAUSES: WebhookPauses = {
   lookEveryMs: 20,
-  conditionsEveryMs: 1_000,
+  conditionsEveryMs: 50,
   restMs: 0,
   backoff: { firstMs: 100, maxMs: 400, factor: 2 },
 }
 
-async function open() {
+async function open(conditions: () => Promise<[]> = async () => []) {
   const { store, sql } = await openTestStore()
   const log = makeTestLog()
   const start = async (webhooks: readonly Webhook[], isReadableByOthers = false) => {
     const opened = await openWebhooks(
-      { store, log: log.log, conditions: async () => [] },
+      { store, log: log.log, conditions },
       { file: { path: 'webhooks.json', isReadableByOthers, webhooks }, pauses: PAUSES },
     )
     let closing: Promise<void> | undefined
@@ -143,7 +138,12 @@ describe('the messages of a webhook', () => {
   })
 
   it('wait as long as the receiver requires, where that is longer', async () => {
-    const { store, start } = await open()
+    let looks = 0
+    const { store, log, start } = await open(async () => {
+      looks += 1
+      if (looks < 3) throw new Error('no answer')
+      return []
+    })
     const later = { 'retry-after': '120' }
     const { url } = await openTestReceiver((response) => response.writeHead(503, later).end())
     await start([makeWebhook(url)])
@@ -156,6 +156,10 @@ describe('the messages of a webhook', () => {
     })
     expect(row?.seconds).toBeGreaterThan(100)
     expect(row?.seconds).toBeLessThan(121)
+    // Conditions that cannot be checked are logged once, and again when they can.
+    const said = () => log.lines.filter(({ msg }) => msg?.includes('webhooks: conditions: '))
+    await eventually(() => looks > 3 && said().length > 1)
+    expect(said()).toMatchObject([{ level: 'warn' }, { level: 'info', times: 2 }])
   })
 
   it('end when the receiver says 410 Gone, until the next start', async () => {
@@ -175,36 +179,4 @@ describe('the messages of a webhook', () => {
     await tell(store, 'home', null, ['c'])
     await eventually(() => received.map(textOf).includes('c'))
   })
-})
-
-it('a daemon looks every second, and sends a failed message again after 5 s, later after up to three hours', () => {
-  expect(DAEMON_PAUSES).toEqual({
-    ...{ lookEveryMs: SECOND, conditionsEveryMs: MINUTE / 2, restMs: 2 * MINUTE },
-    backoff: { firstMs: 5 * SECOND, maxMs: 3 * HOUR, factor: 4 },
-  })
-  const longest = [1, 2, 3, 100].map((attempt) => backoffMs(DAEMON_PAUSES.backoff, attempt, () => 1))
-  expect(longest).toEqual([5 * SECOND, 20 * SECOND, 80 * SECOND, 3 * HOUR])
-})
-
-it('conditions that cannot be checked are logged once, and again when they can', async () => {
-  const { store } = await openTestStore()
-  const { log, lines } = makeTestLog()
-  let looks = 0
-  const conditions = async () => {
-    looks += 1
-    if (looks < 3) throw new Error('no answer')
-    return []
-  }
-  const file = { path: 'webhooks.json', isReadableByOthers: false, webhooks: [] }
-  const { close } = await openWebhooks(
-    { store, log, conditions },
-    { file, pauses: { ...PAUSES, conditionsEveryMs: 10 } },
-  )
-  await eventually(() => looks > 3)
-  await close()
-  const said = lines.filter(({ msg }) => msg?.includes('webhooks: conditions: '))
-  expect(said.map(({ level, times }) => [level, times])).toEqual([
-    ['warn', undefined],
-    ['info', 2],
-  ])
 })

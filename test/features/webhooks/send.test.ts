@@ -5,7 +5,7 @@ import {
   sendMessage,
   signatureOf,
 } from '../../../src/features/webhooks/message-request.ts'
-import { WEBHOOK_EVENTS, type Webhook } from '../../../src/features/webhooks/settings.ts'
+import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import type { Answer } from '../../../src/kit/http/send-request.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { findFreePort } from '../../kit/listen.ts'
@@ -55,12 +55,9 @@ describe('a message', () => {
   })
 
   it('for ntfy is a notification at the root of the server, with title, priority, tags and token', () => {
-    const options = {
-      token: 'tk_1',
-      click: 'https://musette.example/',
-      url: 'http://ntfy.local/sub/my-topic',
-    }
-    const request = makeRequest({ ...PLAIN_NTFY, ...options }, MESSAGE, new Date())
+    const options = { token: 'tk_1', click: 'https://musette.example/' }
+    const ntfy = { ...PLAIN_NTFY, ...options, url: 'http://ntfy.local/sub/my-topic' }
+    const request = makeRequest(ntfy, MESSAGE, new Date())
     expect(request.url).toBe('http://ntfy.local/sub/')
     expect(request.headers).toMatchObject({ authorization: 'Bearer tk_1', 'webhook-id': MESSAGE.id })
     const said = { title: 'The login is lost', message: 'run: musette login' }
@@ -70,19 +67,6 @@ describe('a message', () => {
     const plain = makeRequest(PLAIN_NTFY, MESSAGE, new Date())
     expect(plain.headers).not.toHaveProperty('authorization')
     expect(JSON.parse(plain.body)).not.toHaveProperty('click')
-  })
-
-  it('for ntfy has the highest priority for a lost login, and a higher one for a fault than for its end', () => {
-    const priorities = [...WEBHOOK_EVENTS, 'test' as const].map((event) => [
-      event,
-      JSON.parse(makeRequest(PLAIN_NTFY, { ...MESSAGE, event }, new Date()).body).priority,
-    ])
-    expect(Object.fromEntries(priorities)).toEqual({
-      ...{ 'login.lost': 5, breakthrough: 4, 'upload.refused': 4 },
-      ...{ 'mirror.stale': 4, 'mirror.restored': 4, 'backup.failed': 4 },
-      ...{ 'activity.new': 3, 'mirror.recovered': 3, 'backup.recovered': 3, test: 3 },
-      ...{ 'history.mirrored': 2, 'history.recalculated': 2 },
-    })
   })
 })
 
