@@ -28,6 +28,8 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A page on a busy machine takes longer than the second that is vitest's own limit.
+    expect: { poll: { timeout: 20_000 } },
     globalSetup: ['test/kit/build-setup.ts'],
     setupFiles: ['test/near/ran-setup.ts'],
     reporters: [

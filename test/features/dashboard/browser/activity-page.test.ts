@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
-import { countAlong, PHONE, useScene } from './scene.ts'
+import { countAlong, useScene } from './scene.ts'
 
 const RIDE = {
   path: 'theridehere',
@@ -23,14 +22,8 @@ describeWithBrowser('the page of an activity', () => {
   let path: string
   beforeAll(async () => {
     await scene.steer('POST', 'activities', RIDE)
-    await scene.steer('POST', 'activities', {
-      ...RIDE,
-      path: 'sameseason',
-      name: 'Race',
-      kind: 'race',
-      seconds: 5_400,
-      started_at: '2026-04-01T08:00:00Z',
-    })
+    const race = { path: 'sameseason', name: 'Race', kind: 'race', seconds: 5_400 }
+    await scene.steer('POST', 'activities', { ...RIDE, ...race, started_at: '2026-04-01T08:00:00Z' })
     await syncAccount(scene.app, { name: 'default' })
     path = `/activities/${await keyOf(RIDE.path)}`
   })
@@ -46,10 +39,11 @@ describeWithBrowser('the page of an activity', () => {
   const ride = `training.samples s join training.activities a using (activity_id) where a.path = '${RIDE.path}'`
   const CURVE = /^Power curve/
 
-  it.each(['light', 'dark'] as const)(
-    'plots power, MPA, heart rate and speed over the whole activity, in a %s page',
-    async (colorScheme) => {
-      const page = await scene.visit(path, { colorScheme })
+  it('plots power, MPA, heart rate and speed over the whole activity, in light and dark, from samples that are fetched once', async () => {
+    const page = await scene.visit(path, { colorScheme: 'light' })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      // Charts follow the system without a reload.
+      await page.emulateMedia({ colorScheme })
       for (const [name, colour] of [
         ['Power', 'power'],
         ['MPA (power available)', 'mpa'],
@@ -57,20 +51,26 @@ describeWithBrowser('the page of an activity', () => {
         ['Speed', 'low'],
       ] as const) {
         // The first and the last tenth hold the axes, too.
-        const pixels = (await countAlong(lane(page, name), colour)).slice(1, -1)
-        expect(Math.min(...pixels), name).toBeGreaterThan(5)
+        const least = async () => Math.min(...(await countAlong(lane(page, name), colour)).slice(1, -1))
+        await expect.poll(least, { message: `${name} ${colorScheme}` }).toBeGreaterThan(5)
       }
-      const beats = await countAlong(lane(page, 'Heart rate'), 'power')
-      expect(Math.max(...beats)).toBe(BLANK)
-      // Charts follow the system without a reload.
-      const other = colorScheme === 'light' ? 'dark' : 'light'
-      await page.emulateMedia({ colorScheme: other })
-      const canvas = lane(page, 'MPA (power available)')
-      await expect.poll(async () => (await countAlong(canvas, 'mpa'))[5]).toBeGreaterThan(10)
-    },
-  )
+      expect(Math.max(...(await countAlong(lane(page, 'Heart rate'), 'power')))).toBe(BLANK)
+    }
+    const fetched = await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
+    )
+    expect(fetched).toEqual(['link'])
+    const overTime = page.getByRole('region', { name: 'Over time' })
+    expect(await overTime.locator('figcaption').textContent()).toMatch(
+      /^1:00:\d\d long|59:\d\d long\. MPA (fell from [\d,]+ W to|stayed at) [\d,]+ W\./,
+    )
+    await overTime.getByText('As a table').focus()
+    await page.keyboard.press('Enter')
+    const rows = page.getByRole('table', { name: /equal steps/ }).getByRole('row')
+    expect(await rows.count()).toBeGreaterThan(10)
+  })
 
-  it('plots temperature, respiration and balance of the FIT file', async () => {
+  it('plots temperature, respiration and balance of the FIT file, and a further field on demand', async () => {
     await scene.rows(
       `with ride as (
          select activity_id, account_id, (select min(t) from training.samples s where s.activity_id = a.activity_id) as start
@@ -84,8 +84,7 @@ describeWithBrowser('the page of an activity', () => {
        insert into training.fit_records (file_id, position, t, temperature, respiration_rate, right_power_pct)
        select file_id, n + 1, start + n * interval '1 s', 20 + n / 300, 18.5, 51 from file, ride, generate_series(0, 1799) n`,
     )
-    const race = `/activities/${await keyOf('sameseason')}`
-    const page = await scene.visit(race)
+    const page = await scene.visit(`/activities/${await keyOf('sameseason')}`)
     for (const [name, colour] of [
       ['Temperature', 'best'],
       ['Respiration', 'low'],
@@ -96,14 +95,16 @@ describeWithBrowser('the page of an activity', () => {
       expect(pixels[2], name).toBeGreaterThan(5)
       expect(pixels[7], name).toBe(BLANK)
     }
-    const stage = chart(page, OVER_TIME)
-    await stage.press('Home')
+    await chart(page, OVER_TIME).press('Home')
     expect(await readout(page).textContent()).toMatch(
       /Temperature 20(\.0)? °C · Respiration 18\.5 \/min · Right leg 51 %/,
     )
-    const without = await scene.visit(path)
-    await lane(without, 'Power').waitFor()
-    expect(await lane(without, 'Temperature').count()).toBe(0)
+    await page.getByText('Further fields, as the service sends them').click()
+    const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
+    await button.click()
+    await lane(page, 'tws').waitFor()
+    await button.click()
+    await lane(page, 'tws').waitFor({ state: 'detached' })
   })
 
   it('is read, zoomed and reduced to some lines by keyboard, in the activity’s local time', async () => {
@@ -138,22 +139,6 @@ describeWithBrowser('the page of an activity', () => {
     await expect.poll(sum).toBeGreaterThan(100)
   })
 
-  it('fetches its samples once, while its script loads, and describes the plot in words and in a table', async () => {
-    const page = await scene.visit(path)
-    await chart(page, OVER_TIME).locator('canvas').first().waitFor()
-    const fetched = await page.evaluate(
-      `performance.getEntriesByType('resource').filter(({ name }) => /\\/samples\\b/.test(name)).map(({ initiatorType }) => initiatorType)`,
-    )
-    expect(fetched).toEqual(['link'])
-    expect(await page.getByRole('region', { name: 'Over time' }).locator('figcaption').textContent()).toMatch(
-      /^1:00:\d\d long|59:\d\d long\. MPA (fell from [\d,]+ W to|stayed at) [\d,]+ W\./,
-    )
-    await page.getByRole('region', { name: 'Over time' }).getByText('As a table').focus()
-    await page.keyboard.press('Enter')
-    const rows = page.getByRole('table', { name: /equal steps/ }).getByRole('row')
-    expect(await rows.count()).toBeGreaterThan(10)
-  })
-
   it('shows what SQL has: derived values, seconds in zones with the origin of their bounds, and the curve beside the best of the season', async () => {
     const page = await scene.visit(path)
     const value = (name: string) =>
@@ -184,16 +169,13 @@ describeWithBrowser('the page of an activity', () => {
     const canvas = chart(page, CURVE).locator('canvas')
     for (const colour of ['power', 'best'])
       for (const pixels of (await countAlong(canvas, colour)).slice(1, 8)) expect(pixels).toBeGreaterThan(5)
-    const [best] = await scene.rows(
-      `select round(max(c.watts))::int as watts from training.power_curves c join training.activities a using (activity_id)
+    const [watts] = await scene.rows(
+      `select round(max(c.watts))::int as best, round(max(c.watts) filter (where a.path = '${RIDE.path}'))::int as own
+       from training.power_curves c join training.activities a using (activity_id)
        where c.duration_s = 300 and extract(year from a.started_at_local) = 2026`,
     )
-    const [own] = await scene.rows(
-      `select round(c.watts)::int as watts from training.power_curves c join training.activities a using (activity_id)
-       where c.duration_s = 300 and a.path = '${RIDE.path}'`,
-    )
     const row = page.getByRole('row', { name: /^5 min/ })
-    expect(await row.textContent()).toContain(`${own?.watts} W${best?.watts} W`)
+    expect(await row.textContent()).toContain(`${watts?.own} W${watts?.best} W`)
   })
 
   it('follows an edit of its samples without a reload', async () => {
@@ -204,34 +186,37 @@ describeWithBrowser('the page of an activity', () => {
     await syncAccount(scene.app, { name: 'default' })
     await expect.poll(() => words.textContent(), { timeout: 15_000 }).not.toBe(before)
     await page.getByText(/The service has changed it (once|twice|\d+ times)/).waitFor()
+    await scene.rows(
+      `insert into training.activity_revisions (activity_id, observed_at, changes)
+       select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,
+    )
+    await page.reload()
+    const changes = page.getByRole('region', { name: 'What the service changed' })
+    expect(await changes.textContent()).toMatch(/XSS5061\.5/)
+    expect(await changes.textContent()).not.toContain('summary_hash')
   })
 
   it('says when the samples are missing, and shows them when they arrive', async () => {
-    await scene.rows(
-      `update training.activities set detail_state = 'awaiting_samples', sample_count = 0 where path = 'sameseason'`,
-    )
+    const set = (values: string) =>
+      scene.rows(`update training.activities set ${values} where path = 'sameseason'`)
+    await set(`detail_state = 'awaiting_samples', sample_count = 0`)
     const page = await scene.visit(`/activities/${await keyOf('sameseason')}`)
-    await page.getByText('The service has no samples of this activity yet').waitFor()
+    const missing = page.getByText('The service has no samples of this activity yet')
+    await missing.waitFor()
     await expect.poll(() => page.locator('#main canvas').count()).toBe(1)
-    await scene.rows(
-      `update training.activities set detail_state = 'mirrored', sample_count = 5400 where path = 'sameseason'`,
-    )
+    await set(`detail_state = 'mirrored', sample_count = 5400`)
     await chart(page, OVER_TIME).locator('canvas').first().waitFor()
-    await page.getByText('The service has no samples of this activity yet').waitFor({ state: 'detached' })
+    await missing.waitFor({ state: 'detached' })
   })
 
-  it('fits a telephone, including the chart', async () => {
-    const page = await scene.visit(path, PHONE)
-    await page.locator('summary', { hasText: 'Power curve' }).click()
-    await chart(page, CURVE).locator('canvas').waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    const box = await chart(page, OVER_TIME).locator('canvas').first().boundingBox()
-    expect(box?.width).toBeGreaterThan(250)
-    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThan(390)
-  })
-
-  it('sums up a stretch selected by its times, and then everything', async () => {
+  it('sums up a stretch selected by its times, with the pace of a run, and then everything', async () => {
+    await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
     const page = await scene.visit(path)
+    await chart(page, OVER_TIME).press('Home')
+    expect(await readout(page).textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
+    expect(await page.locator('dl').first().textContent()).toMatch(
+      /\d:\d\d \/km moving, highest \d:\d\d \/km/,
+    )
     const stretch = page.getByRole('region', { name: 'A stretch of it' })
     await stretch.getByLabel('From').fill('10:00')
     await stretch.getByLabel('To').fill('20:00')
@@ -241,11 +226,12 @@ describeWithBrowser('the page of an activity', () => {
          select coalesce(s.p_raw, s.power) as w, s.t - min(s.t) over () as at from ${ride}) x
        where at between interval '10 min' and interval '20 min'`,
     )
-    await expect
-      .poll(() => stretch.locator('dl').textContent())
-      .toMatch(new RegExp(`^Time10:00.*Power${mean?.watts} W`))
+    const summed = new RegExp(`^Time10:00.*Power${mean?.watts} W`)
+    await expect.poll(() => stretch.locator('dl').textContent()).toMatch(summed)
+    expect(await stretch.locator('dl').textContent()).toMatch(/Pace\d:\d\d \/km/)
     await page.getByRole('button', { name: 'Show all' }).first().click()
     await stretch.getByText('Drag across the charts').waitFor()
+    await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
   it('draws the route from its coordinates, with the place of the charts', async () => {
@@ -265,40 +251,29 @@ describeWithBrowser('the page of an activity', () => {
 
     const box = async () => (await picture.getAttribute('viewBox'))?.split(' ').map(Number) ?? []
     const [, , whole = 0] = await box()
-    await page.getByRole('button', { name: 'Zoom in' }).click()
-    await page.getByRole('button', { name: 'Zoom in' }).click()
+    for (const _ of [1, 2]) await page.getByRole('button', { name: 'Zoom in' }).click()
     const [x = 0, y = 0, width = 0, height = 0] = await box()
     expect(width).toBeCloseTo(whole / 4, 0)
     const [cx, cy] = [Number(await dot.getAttribute('cx')), Number(await dot.getAttribute('cy'))]
     expect(cx >= x && cx <= x + width && cy >= y && cy <= y + height).toBe(true)
-    const place = await picture.boundingBox()
-    const [left, top] = [
-      (place?.x ?? 0) + (place?.width ?? 0) / 2,
-      (place?.y ?? 0) + (place?.height ?? 0) / 2,
-    ]
+    const place = (await picture.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    const [left, top] = [place.x + place.width / 2, place.y + place.height / 2]
     await page.mouse.move(left, top)
     await page.mouse.down()
-    await page.mouse.move(left + 20, top + 20)
-    await page.mouse.move(left - 20, top - 20)
+    for (const by of [20, -20]) await page.mouse.move(left + by, top + by)
     await page.mouse.up()
     expect((await box()).slice(0, 2)).not.toEqual([x, y])
-    await page.getByRole('button', { name: 'Zoom out' }).click()
-    await page.getByRole('button', { name: 'Zoom out' }).click()
+    for (const _ of [1, 2]) await page.getByRole('button', { name: 'Zoom out' }).click()
     expect((await box())[2]).toBe(whole)
   })
 
   it('shows map tiles with their credit, and no broken ones', async () => {
     const page = await scene.visit(path, { pauses: true })
+    const tile = `${scene.url}/assets/shared/styles/icon.svg?of={z}-{x}-{y}`
     await page.route('**/api/activities/*', async (route) => {
-      const answer = await route.fetch()
-      if (answer.status() !== 200) return route.fulfill({ response: answer })
-      await route.fulfill({
-        response: answer,
-        json: {
-          ...(await answer.json()),
-          map_tiles: `${scene.url}/assets/shared/styles/icon.svg?of={z}-{x}-{y}`,
-        },
-      })
+      const response = await route.fetch()
+      const changed = response.status() === 200 && { json: { ...(await response.json()), map_tiles: tile } }
+      await route.fulfill({ response, ...changed })
     })
     await page.route(/icon\.svg\?of=\d+-\d*[02468]-/, (route) => route.abort())
     await page.reload()
@@ -307,31 +282,6 @@ describeWithBrowser('the page of an activity', () => {
     expect(await tiles.and(page.locator(':not([visibility])')).count()).toBeGreaterThan(0)
     await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
     scene.takeComplaints()
-  })
-
-  it('shows the pace of a run in numbers, chart and stretch', async () => {
-    await scene.rows(`update training.activities set activity_type = 'Running' where path = '${RIDE.path}'`)
-    const page = await scene.visit(path)
-    const stage = chart(page, OVER_TIME)
-    await stage.press('Home')
-    expect(await readout(page).textContent()).toMatch(/ · Pace (\d+:\d\d|–) \/km/)
-    expect(await page.locator('dl').first().textContent()).toMatch(
-      /\d:\d\d \/km moving, highest \d:\d\d \/km/,
-    )
-    await page.getByLabel('From').fill('10:00')
-    await page.getByRole('button', { name: 'Choose the stretch' }).click()
-    await expect.poll(() => page.locator('.stretch dl').textContent()).toMatch(/Pace\d:\d\d \/km/)
-    await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
-  })
-
-  it('shows and hides a further field on demand', async () => {
-    const page = await scene.visit(path)
-    await page.getByText('Further fields, as the service sends them').click()
-    const button = page.getByRole('group', { name: 'Further fields' }).getByRole('button', { name: 'tws' })
-    await button.click()
-    await lane(page, 'tws').waitFor()
-    await button.click()
-    await lane(page, 'tws').waitFor({ state: 'detached' })
   })
 
   it('compares the power curve with another activity, and with the signature', async () => {
@@ -346,53 +296,44 @@ describeWithBrowser('the page of an activity', () => {
     await page.getByRole('link', { name: '1 Apr 2026' }).first().waitFor()
   })
 
-  it('downloads every second as CSV, JSON and Parquet, and the original FIT file if it is kept', async () => {
+  it('links to every second as CSV, JSON and Parquet, to the original FIT file if it is kept, and to its neighbours', async () => {
     const page = await scene.visit(path)
+    const original = page.getByRole('link', { name: 'Original FIT' })
+    const download = async (name: string) => {
+      const href = await page.getByRole('link', { name, exact: true }).getAttribute('href')
+      const answer = await page.request.get(new URL(href ?? '', page.url()).href)
+      return [answer.headers()['content-disposition'], String(await answer.body())] as const
+    }
     for (const [name, begins] of [
       ['CSV', 'activity_id,path,t,'],
       ['JSON', '{"activity":{'],
       ['Parquet', 'PAR1'],
     ] as const) {
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('link', { name, exact: true }).click(),
-      ])
-      expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.${name.toLowerCase()}`)
-      const bytes = await readFile(await download.path())
-      expect(bytes.subarray(0, begins.length).toString()).toBe(begins)
+      const [disposition, text] = await download(name)
+      expect(disposition).toContain(`2026-03-10 ${RIDE.name}.${name.toLowerCase()}`)
+      expect(text.slice(0, begins.length)).toBe(begins)
     }
-    expect(await page.getByRole('link', { name: 'Original FIT' }).count()).toBe(0)
-    const of = `from training.activities where path = '${RIDE.path}'`
+    expect(await original.count()).toBe(0)
     await scene.rows(
-      `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, activity_path, seen_at)
-       select account_id, 'c1', 'a.fit', 8, 'mirrored', activity_id, path, now() ${of}`,
-    )
-    await scene.rows(
-      `insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
-       select account_id, 'c1', 8, 1, 0, '{}', now() ${of}`,
-    )
-    await scene.rows(
-      `insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'c1', 'gzip', $1 ${of}`,
+      `with of as (select * from training.activities where path = '${RIDE.path}'),
+       upload as (insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, activity_path, seen_at)
+         select account_id, 'c1', 'a.fit', 8, 'mirrored', activity_id, path, now() from of),
+       file as (insert into training.fit_files (account_id, content_id, size_bytes, parts, records, fields, read_at)
+         select account_id, 'c1', 8, 1, 0, '{}', now() from of)
+       insert into training.fit_originals (account_id, content_id, encoding, body) select account_id, 'c1', 'gzip', $1 from of`,
       [gzipSync('FITBYTES')],
     )
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Original FIT' }).click(),
-    ])
-    expect(download.suggestedFilename()).toBe(`2026-03-10 ${RIDE.name}.fit`)
-    expect((await readFile(await download.path())).toString()).toBe('FITBYTES')
-  })
-
-  it('lists what the service changed', async () => {
-    await scene.rows(
-      `insert into training.activity_revisions (activity_id, observed_at, changes)
-       select activity_id, now(), '{"xss": [50, 61.5], "summary_hash": ["a", "b"]}' from training.activities where path = '${RIDE.path}'`,
-    )
-    const page = await scene.visit(path)
-    const changes = page.getByRole('region', { name: 'What the service changed' })
-    await changes.waitFor()
-    expect(await changes.textContent()).toMatch(/XSS5061\.5/)
-    expect(await changes.textContent()).not.toContain('summary_hash')
+    await original.waitFor()
+    const [disposition, text] = await download('Original FIT')
+    expect([disposition, text]).toEqual([expect.stringContaining(`2026-03-10 ${RIDE.name}.fit`), 'FITBYTES'])
+    for (const [link, heading] of [
+      ['Newer', 'Race'],
+      ['Older', RIDE.name],
+      ['All activities', 'Activities'],
+    ] as const) {
+      await page.getByRole('link', { name: link }).click()
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+    }
   })
 
   it('shows an activity of one second without power or coordinates, with no missing value as zero', async () => {
@@ -410,16 +351,6 @@ describeWithBrowser('the page of an activity', () => {
     expect(await page.getByRole('heading', { name: 'Route' }).count()).toBe(0)
     expect(await page.locator('main').textContent()).not.toMatch(/\b0 W\b|0 kJ|NaN/)
     expect(await listViolations(page)).toEqual([])
-  })
-
-  it('links to the older and the newer activity, and to the list', async () => {
-    const page = await scene.visit(path)
-    await page.getByRole('link', { name: 'Newer' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()
-    await page.getByRole('link', { name: 'Older' }).click()
-    await page.getByRole('heading', { level: 1, name: RIDE.name }).waitFor()
-    await page.getByRole('link', { name: 'All activities' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Activities' }).waitFor()
   })
 
   it('names the account if there are several, also in the command to type', async () => {
@@ -443,5 +374,6 @@ describeWithBrowser('the page of an activity', () => {
     await first.locator('.notice', { hasText: 'The file cut.fit of account “second” was refused' }).waitFor()
     const failed = first.getByRole('region', { name: 'Failed activities' })
     expect(await failed.locator('p code').textContent()).toBe('musette resync --account second theirs')
+    expect(await failed.textContent()).toContain('it is cut')
   })
 })

@@ -23,107 +23,83 @@ describeWithBrowser('the drop zone', () => {
   })
   afterAll(() => rm(files, { recursive: true, force: true }))
 
-  const put = async (name: string, bytes: Uint8Array | string) => {
-    await writeFile(join(files, name), bytes)
-    return join(files, name)
-  }
   const makeFit = (hoursAgo: number) =>
     makeFitFile({ startedAt: new Date(Date.now() - hoursAgo * HOUR_MS), seconds: 600 })
-  const pageToken = async () =>
-    ((await (await fetch(`${scene.url}/api/drop`)).json()) as { token: string }).token
+  const findHeaders = async () => {
+    const { token } = (await (await fetch(`${scene.url}/api/drop`)).json()) as { token: string }
+    const site = { 'sec-fetch-site': 'same-origin', 'x-musette-page': token }
+    return { ...site, 'content-type': 'application/octet-stream' }
+  }
   const send = async (
     name: string,
     body: Uint8Array,
-    headers: Record<string, string> = {},
+    more: Record<string, string> = {},
     account = 'default',
   ) =>
     fetch(`${scene.url}/api/drop?account=${account}&name=${encodeURIComponent(name)}`, {
       method: 'POST',
-      headers: {
-        'content-type': 'application/octet-stream',
-        'sec-fetch-site': 'same-origin',
-        'x-musette-page': await pageToken(),
-        ...headers,
-      },
+      headers: { ...(await findHeaders()), ...more },
       body,
     })
   /** sends the head of a request, and leaves the rest to the test */
-  const begin = async (name: string, headers: string) => {
+  const begin = async (name: string, more: string) => {
     const { hostname, port, host } = new URL(scene.url)
-    const token = await pageToken()
     const socket = connect(Number(port), hostname)
-    socket.write(
-      `POST /api/drop?account=default&name=${name} HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\n` +
-        `x-musette-page: ${token}\r\ncontent-type: application/octet-stream\r\n${headers}\r\n\r\n`,
-    )
+    const headers = Object.entries({ host, ...(await findHeaders()) }).map((pair) => pair.join(': '))
+    const head = [`POST /api/drop?account=default&name=${name} HTTP/1.1`, ...headers, more, '', '']
+    socket.write(head.join('\r\n'))
     return socket
   }
+  const uploaded = (name: string) =>
+    eventually(async () => {
+      const rows = await scene.rows(`select state from training.uploads where file_name like $1`, [name])
+      return rows[0]?.state === 'mirrored'
+    })
   /** everything in the drop folder that is not done or failed, nor says whose folder it is */
   const listLeft = async () => {
     const names = await readdir(drop, { recursive: true })
     return names.filter((name) => !/^(?:done|failed|\.arriving$|\.musette-database\.json$)/.test(name))
   }
 
-  it('shows the first history and the result of a dropped file without a reload', async () => {
+  it('shows the first history, and follows files that are dropped and selected until they are activities or refused, without a reload', async () => {
     const page = await scene.visit('/')
     await page.evaluate('window.sameDocument = true')
     const activities = page.getByRole('region', { name: 'Recent activities' })
     await activities.getByRole('rowheader').nth(2).waitFor({ timeout: 30_000 })
-
     await mkdir(drop, { recursive: true })
-    await writeFile(join(drop, 'lunch.fit'), makeFit(1))
     await writeFile(join(drop, 'shopping.fit'), 'a list of bread')
+    await writeFile(join(files, '#1 lunch.fit'), makeFit(5))
+    await writeFile(join(files, 'notes.txt'), 'x')
+    const picked = ['#1 lunch.fit', 'notes.txt'].map((name) => join(files, name))
+    await page.getByLabel('Choose files').setInputFiles(picked)
+    const line = (name: string) => page.locator('.dropped > li', { hasText: name })
+    expect(await line('notes.txt').textContent()).toMatch(/only .fit, .fit.gz and .zip files/)
+    await line('#1 lunch.fit').getByText('mirrored').waitFor({ timeout: 60_000 })
     const uploads = page.getByRole('region', { name: 'Uploads' })
-    const [lunch, shopping] = ['lunch', 'shopping'].map((name) =>
-      uploads.getByRole('row', { name: new RegExp(`^${name}\\.fit`) }),
+    const [lunch, shopping] = [/^#1 lunch\.fit/, /^shopping\.fit/].map((name) =>
+      uploads.getByRole('row', { name }),
     )
     await lunch?.getByText('mirrored').waitFor({ timeout: 45_000 })
     await shopping?.getByText('refused').waitFor({ timeout: 30_000 })
     expect(await shopping?.textContent()).toContain('FIT header')
-
-    await lunch?.getByRole('link').click()
-    await page
-      .getByRole('application', { name: /^The activity over time/ })
-      .locator('canvas')
-      .first()
-      .waitFor()
-    expect(await page.getByText('It came from the file lunch.fit').isVisible()).toBe(true)
-    expect(scene.takeComplaints()).toEqual([])
-  })
-
-  it('follows a selected file until it is an activity, and shows why others are refused', async () => {
-    const page = await scene.visit('/')
-    const bytes = makeFit(5)
-    await page
-      .getByLabel('Choose files')
-      .setInputFiles([
-        await put('#1 lunch.fit', bytes),
-        await put('milk.fit', 'milk, bread'),
-        await put('notes.txt', 'x'),
-      ])
-    const line = (name: string) => page.locator('.dropped > li', { hasText: name })
-    await line('milk.fit').getByText('refused').waitFor({ timeout: 30_000 })
-    expect(await line('milk.fit').textContent()).toMatch(/FIT/)
-    expect(await line('notes.txt').textContent()).toMatch(/only .fit, .fit.gz and .zip files/)
-    await line('#1 lunch.fit').getByText('mirrored').waitFor({ timeout: 60_000 })
+    expect(await page.evaluate('window.sameDocument')).toBe(true)
     await line('#1 lunch.fit').getByRole('link').click()
-    await page.getByText('It came from the file').waitFor()
-    const [row] = await scene.rows(`select state from training.uploads where file_name = '#1 lunch.fit'`)
-    expect(row?.state).toBe('mirrored')
+    const stage = page.getByRole('application', { name: /^The activity over time/ })
+    await stage.locator('canvas').first().waitFor()
+    await page.getByText('It came from the file #1 lunch.fit').waitFor()
+    expect(scene.takeComplaints()).toEqual([])
     expect(await listLeft()).toEqual([])
   })
 
-  it('accepts a file dropped on any page, and calls a known one a duplicate', async () => {
+  it('accepts a file dropped on another page, and calls a known one a duplicate', async () => {
     const bytes = [...(await readFile(join(files, '#1 lunch.fit')))]
-    for (const path of ['/runs', '/activities', '/fitness']) {
-      const page = await scene.visit(path)
-      await page.evaluate(`{
-        const files = new DataTransfer()
-        files.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'again.fit'))
-        document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true, bubbles: true }))
-      }`)
-      await page.locator('.dropped > li', { hasText: 'again.fit' }).getByText('duplicate').waitFor()
-    }
+    const page = await scene.visit('/runs')
+    await page.evaluate(`{
+      const files = new DataTransfer()
+      files.items.add(new File([new Uint8Array(${JSON.stringify(bytes)})], 'again.fit'))
+      document.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true, bubbles: true }))
+    }`)
+    await page.locator('.dropped > li', { hasText: 'again.fit' }).getByText('duplicate').waitFor()
     await eventually(async () => (await listLeft()).length === 0)
   })
 
@@ -138,10 +114,7 @@ describeWithBrowser('the drop zone', () => {
     expect((await readFile(join(drop, kept[0] ?? ''))).equals(bytes)).toBe(true)
     await scene.rows(`update training.accounts set needs_login = false`)
     await scene.restart()
-    await eventually(async () => {
-      const rows = await scene.rows(`select state from training.uploads where file_name = 'evening.fit'`)
-      return rows[0]?.state === 'mirrored'
-    })
+    await uploaded('evening.fit')
   })
 
   it('accepts nothing without the token of the page or from another site', async () => {
@@ -194,19 +167,12 @@ describeWithBrowser('the drop zone', () => {
 
   it('names an unknown account, and stays in the folder whatever the name', async () => {
     const unknown = await send('a.fit', makeFit(4), {}, 'nobody')
-    expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
-      409,
-      expect.stringContaining('musette login nobody'),
-    ])
+    expect(unknown.status).toBe(409)
+    expect(await unknown.json()).toMatchObject({ error: expect.stringContaining('musette login nobody') })
     expect((await send('outside\u0000.FIT', makeFit(30))).status).toBe(400)
     const answer = await send('../../../~.outside\u0001.FIT', makeFit(30))
-    expect([answer.status, ((await answer.json()) as { fileName: string }).fileName]).toEqual([
-      202,
-      expect.stringMatching(/^[^/]*outside_\.fit$/),
-    ])
-    await eventually(async () => {
-      const rows = await scene.rows(`select state from training.uploads where file_name like '%outside%'`)
-      return rows[0]?.state === 'mirrored'
-    })
+    expect(answer.status).toBe(202)
+    expect(await answer.json()).toMatchObject({ fileName: expect.stringMatching(/^[^/]*outside_\.fit$/) })
+    await uploaded('%outside%')
   })
 })

@@ -16,65 +16,45 @@ const LOADED = [
 const MAX_SHIFT = 0.1
 const LONG = 'Zweihundertkilometerrundfahrt'.repeat(9)
 
-/** What a mirror may hold, each made of the one before. */
-const KINDS: ReadonlyArray<[name: string, make: (scene: Scene) => Promise<unknown>]> = [
-  ['nothing mirrored yet', async () => undefined],
+/** What a mirror may hold, each made of the one before by statements or steps. */
+const KINDS: ReadonlyArray<[name: string, ...make: Array<string | ((scene: Scene) => unknown)>]> = [
+  ['nothing mirrored yet'],
   [
     'three activities',
-    async ({ app, account }) => {
-      await syncAccount(app, { name: 'default' })
-      await syncTraining(app, { account })
-    },
+    ({ app }) => syncAccount(app, { name: 'default' }),
+    ({ app, account }) => syncTraining(app, { account }),
   ],
   [
     '150 activities',
-    ({ rows }) =>
-      rows(
-        `insert into training.activities (account_id, path, name, activity_type, started_at, started_at_local, detail_state,
-           elapsed_s, distance, avg_power, xss, breakthrough, listed_at, wanted_at)
-         select account_id, 'copy' || n, 'Round the lake ' || n, case when n % 5 = 0 then 'Running' else 'Cycling' end,
-           now() - n * interval '9 days', now() - n * interval '9 days', 'mirrored', n * 100, n, 200, n, n % 2, now(), now()
-         from training.accounts, generate_series(1, 147) n`,
-      ),
+    `insert into training.activities (account_id, path, name, activity_type, started_at, started_at_local, detail_state,
+       elapsed_s, distance, avg_power, xss, breakthrough, listed_at, wanted_at)
+     select account_id, 'copy' || n, 'Round the lake ' || n, case when n % 5 = 0 then 'Running' else 'Cycling' end,
+       now() - n * interval '9 days', now() - n * interval '9 days', 'mirrored', n * 100, n, 200, n, n % 2, now(), now()
+     from training.accounts, generate_series(1, 147) n`,
   ],
   [
     'long names, large numbers and problems of every kind',
-    async ({ rows }) => {
-      await rows(
-        `update training.activities set name = $1, activity_type = 'Cross-country skiing', description = $1, distance = 12345.6,
-           elapsed_s = 359999, xss = 98765, avg_power = 12345`,
-        [LONG],
-      )
-      await rows(
-        `update training.activities set detail_state = 'failed', fetch_error = 'an answer without a path; ' || $1
-         where path in ('copy3', 'copy4')`,
-        [LONG],
-      )
-      await rows(
-        `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
-         select account_id, state, $1 || state || '.fit', 1, state, case when state = 'refused' then $1 end, now()
-         from training.accounts, unnest(array['refused', 'mirrored', 'unconfirmed', 'duplicate']) state`,
-        [LONG],
-      )
-    },
+    `update training.activities set name = '${LONG}', activity_type = 'Cross-country skiing', description = '${LONG}',
+       distance = 12345.6, elapsed_s = 359999, xss = 98765, avg_power = 12345`,
+    `update training.activities set detail_state = 'failed', fetch_error = 'an answer without a path; ${LONG}'
+     where path in ('copy3', 'copy4')`,
+    `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
+     select account_id, state, '${LONG}' || state || '.fit', 1, state, case when state = 'refused' then '${LONG}' end, now()
+     from training.accounts, unnest(array['refused', 'mirrored', 'unconfirmed', 'duplicate']) state`,
   ],
   [
     'two accounts',
-    ({ rows }) =>
-      rows(
-        `insert into training.accounts (name, base_url) select 'a second account with quite a long name', base_url from training.accounts`,
-      ),
+    `insert into training.accounts (name, base_url) select 'a second account with quite a long name', base_url from training.accounts`,
   ],
   [
     'a history that is being fetched',
-    ({ rows }) => rows(`update training.activities set detail_state = 'wanted' where path like 'copy1%'`),
+    `update training.activities set detail_state = 'wanted' where path like 'copy1%'`,
   ],
   [
     'a login that is lost',
-    ({ rows }) =>
-      rows(`update training.accounts set needs_login = true, last_error = 'the refresh token was rejected'`),
+    `update training.accounts set needs_login = true, last_error = 'the refresh token was rejected'`,
   ],
-  ['a database that is away', async ({ line }) => line.become('cut')],
+  ['a database that is away', ({ line }) => line.become('cut')],
 ]
 
 describeWithBrowser('every page, as wide as its window', () => {
@@ -82,8 +62,8 @@ describeWithBrowser('every page, as wide as its window', () => {
 
   it.each(KINDS)(
     'clips no text, does not move while it loads and breaks no rule of axe with %s',
-    async (kind, make) => {
-      await make(scene)
+    async (kind, ...make) => {
+      for (const step of make) await (typeof step === 'string' ? scene.rows(step) : step(scene))
       const page = await scene.visit('/nowhere', { viewport: { width: 390, height: HEIGHT }, pauses: true })
       scene.takeComplaints()
       await page.addInitScript(WATCH)

@@ -83,6 +83,11 @@ export const LIST_FAULTS = `(async () => {
   for (const canvas of document.querySelectorAll('canvas'))
     if (canvas.getBoundingClientRect().right > canvas.closest('.stage').getBoundingClientRect().right + 1)
       faults.push('a chart is wider than its place')
+  for (const bar of document.querySelectorAll('.bar, .zone-bar'))
+    if (bar.getBoundingClientRect().width > bar.parentElement.getBoundingClientRect().width + 1)
+      faults.push('a bar is wider than its place: ' + nameOf(bar))
+  const [choice, below] = ['nav.choice', '.day'].map((name) => document.querySelector(name)?.getBoundingClientRect())
+  if (choice && below && below.top - choice.bottom < 8) faults.push('the choice of accounts touches the cards')
   seen.sort((a, b) => a.top - b.top)
   seen.forEach((one, index) => {
     for (let next = index + 1; seen[next] && seen[next].top < one.bottom; next++) {

@@ -34,6 +34,7 @@ describeWithBrowser('a dashboard with a token, below a path', () => {
       await page.getByText('Looking it up').waitFor({ state: 'detached', timeout: 60_000 })
       await page.getByRole('heading', { level: 1, name: title }).waitFor()
       expect(new URL(page.url()).pathname).toMatch(/^\/musette\//)
+      expect(await page.locator('[aria-current="page"]').textContent()).toBe(title)
     }
     const recent = page.getByRole('region', { name: 'Recent activities' })
     await recent.getByRole('rowheader').first().getByRole('link').click()

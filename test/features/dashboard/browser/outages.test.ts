@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Page, Request } from 'playwright-core'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { describeWithBrowser } from '../../../kit/chromium.ts'
 import { listViolations } from './axe.ts'
@@ -59,133 +58,114 @@ describeWithBrowser('a page', () => {
     await notice.waitFor({ state: 'detached' })
   })
 
+  it.each([
+    ['/activities', `update training.activities set name = 'Brandnew'`, 'Brandnew'],
+    ['/fitness', `update training.training_info set status = 'Brandnew'`, 'Brandnew'],
+    ['/runs', `update training.sync_runs set error = 'Brandnew', outcome = 'failed'`, 'Brandnew'],
+  ])('shows at %s what is new without a reload', async (path, change, text) => {
+    const page = await scene.visit(path)
+    await page.evaluate('window.sameDocument = true')
+    await scene.rows(change)
+    await page.getByText(text).first().waitFor()
+    expect(await page.evaluate('window.sameDocument')).toBe(true)
+  })
+
   describe('that polls the daemon', () => {
     /** Opens a page whose clock the test advances, and counts its requests. */
-    const watch = async () => {
+    const watch = async (address = '/', path = '/api/today') => {
       const page = await scene.visit('/', { pauses: true })
       await page.clock.install()
-      await page.reload()
-      await page.locator('main h1').waitFor()
       const seen = { sent: 0, open: 0, most: 0 }
-      const isRequest = (request: Request) => request.url().endsWith('/api/today')
+      const isMeant = (request: Request) => request.url().includes(path)
       page.on('request', (request) => {
-        if (!isRequest(request)) return
+        if (!isMeant(request)) return
         seen.sent++
         seen.open++
         seen.most = Math.max(seen.most, seen.open)
       })
       for (const end of ['requestfinished', 'requestfailed'] as const)
-        page.on(end as 'requestfailed', (request) => void (isRequest(request) && seen.open--))
+        page.on(end as 'requestfailed', (request) => void (isMeant(request) && seen.open--))
+      await page.goto(`${scene.url}${address}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
       return { page, seen }
     }
     const setHidden = (page: Page, hidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'))`)
 
-    it('makes one request at a time, with growing pauses while no answer comes', async () => {
-      const { page, seen } = await watch()
-      await page.route('**/api/today', () => undefined)
-      await page.clock.runFor(LONG_MS)
-      expect(seen.most).toBe(1)
-      // Each request times out after 20 s, and 15 s pass before the next; one every 3 s would be a hundred.
-      expect(seen.sent).toBeGreaterThan(3)
-      expect(seen.sent).toBeLessThan(15)
-    })
-
-    it('sends no request while hidden, and one at once when shown', async () => {
+    it('sends no request while hidden, one at once when shown, and one at a time with growing pauses while no answer comes', async () => {
       const { page, seen } = await watch()
       await setHidden(page, true)
       // Answers that were under way when the page was hidden have come.
       await page.clock.runFor(LONG_MS)
-      const before = seen.sent
+      const hidden = seen.sent
       await page.clock.runFor(LONG_MS)
-      expect(seen.sent).toBe(before)
+      expect(seen.sent).toBe(hidden)
       const next = page.waitForRequest('**/api/today')
       await setHidden(page, false)
       await next
+      await page.route('**/api/today', () => undefined)
+      const before = seen.sent
+      await page.clock.runFor(LONG_MS)
+      expect(seen.most).toBe(1)
+      // Each request times out after 20 s, and 15 s pass before the next; one every 3 s would be a hundred.
+      expect(seen.sent - before).toBeGreaterThan(3)
+      expect(seen.sent - before).toBeLessThan(15)
     })
 
     it.each([
-      ['/fitness?account=999999', /api\/fitness/],
-      ['/activities?day=2026-02-31', /api\/activities\/list/],
+      ['/fitness?account=999999', '/api/fitness'],
+      ['/activities?day=2026-02-31', '/api/activities/list'],
     ])('does not repeat the refused request of %s, and says what to do', async (address, request) => {
-      const page = await scene.visit('/', { pauses: true })
-      await page.clock.install()
-      let sent = 0
-      page.on('request', (one) => void (request.test(one.url()) && sent++))
-      await page.goto(`${scene.url}${address}`)
-      await page.getByRole('heading', { level: 1 }).waitFor()
+      const { page, seen } = await watch(address, request)
       await page.clock.runFor(LONG_MS)
-      expect(sent).toBe(1)
+      expect(seen.sent).toBe(1)
       expect(await page.getByText('Looking it up').count()).toBe(0)
       await page.getByRole('link', { name: 'Open the page without it' }).click()
       await page.locator('main h1').waitFor()
-      expect(sent).toBe(2)
+      expect(seen.sent).toBe(2)
     })
 
-    it.each([
-      ['links to the login page when the session has ended', 401, 'no', '[href="/login?next=%2F"]'],
-      [
-        'shows the daemon’s message when it could not answer',
-        500,
-        'see the log',
-        ':text("answer (see the log)")',
-      ],
-    ])('%s', async (_title, status, error, way) => {
+    it('links to the login page when the session has ended, and shows the daemon’s message when it could not answer', async () => {
       const { page } = await watch()
-      await page.route('**/api/today', (route) => route.fulfill({ status, json: { error } }))
-      await page.clock.runFor(LONG_MS)
-      await page.locator(`[role=alert] ${way}`).waitFor()
-    })
-  })
-
-  it('says that an activity does not exist', async () => {
-    scene.takeComplaints()
-    for (const id of ['999', '0', 'abc', '99999999999', '%3Cscript%3E']) {
-      const page = await scene.visit(`/activities/${id}`)
-      expect(await page.locator('main').textContent()).toContain('There is no activity of that number')
-      expect(scene.takeComplaints().join()).toContain('404')
-    }
-  })
-
-  describe('without data', () => {
-    beforeAll(async () => {
-      await scene.rows('delete from training.activities')
-      await scene.rows('delete from training.training_info')
-      // For a second a new page may get the cached answer of another one.
-      await delay(1_500)
-    })
-
-    it.each([
-      ['/', { 'Nothing is mirrored yet': 'musette sync', 'No file has been': 'musette upload FILE' }],
-      ['/fitness', { 'Nothing of this account': 'musette sync' }],
-      ['/activities', { 'Nothing is mirrored yet': 'musette sync' }],
-    ])('names at %s the commands to type when an account has no activity yet', async (path, commands) => {
-      const page = await scene.visit(path)
-      for (const [sentence, command] of Object.entries(commands))
-        expect(await page.getByText(sentence).locator('code').textContent()).toBe(command)
-      expect(await listViolations(page)).toEqual([])
-      expect(scene.takeComplaints()).toEqual([])
-    })
-
-    it('names the commands to type when there is no account', async () => {
-      await scene.rows('delete from training.accounts')
-      await delay(1_500)
-      const page = await scene.visit('/')
-      for (const path of ['/', '/activities', '/fitness', '/runs']) {
-        await page.goto(`${scene.url}${path}`)
-        await page.locator('main h1').waitFor()
-        expect([path, await page.locator('main code').allTextContents()]).toEqual([
-          path,
-          [
-            'export MUSETTE_BASE_URL=https://the-address-of-the-service',
-            'musette login --username you@example.com',
-            'npm run demo',
-          ],
-        ])
-        expect(await page.locator('main table').count()).toBe(0)
+      for (const [status, error, way] of [
+        [401, 'no', '[href="/login?next=%2F"]'],
+        [500, 'see the log', ':text("answer (see the log)")'],
+      ] as const) {
+        await page.route('**/api/today', (route) => route.fulfill({ status, json: { error } }))
+        await page.clock.runFor(LONG_MS)
+        await page.locator(`[role=alert] ${way}`).waitFor()
       }
-      expect(scene.takeComplaints()).toEqual([])
     })
+  })
+
+  it('names the commands to type when there is no activity yet, and when there is no account', async () => {
+    scene.takeComplaints()
+    await scene.rows('delete from training.activities; delete from training.training_info')
+    const page = await scene.visit('/')
+    // For a second a new page may get the cached answer of another one.
+    for (const [path, sentence, command] of [
+      ['/', 'Nothing is mirrored yet', 'musette sync'],
+      ['/', 'No file has been', 'musette upload FILE'],
+      ['/fitness', 'Nothing of this account', 'musette sync'],
+      ['/activities', 'Nothing is mirrored yet', 'musette sync'],
+    ] as const) {
+      await page.goto(`${scene.url}${path}`)
+      await expect.poll(() => page.getByText(sentence).locator('code').textContent()).toBe(command)
+    }
+    expect(await listViolations(page)).toEqual([])
+    await scene.rows('delete from training.accounts')
+    for (const path of ['/', '/activities', '/fitness', '/runs']) {
+      await page.goto(`${scene.url}${path}`)
+      await expect
+        .poll(() => page.locator('main code').allTextContents(), { message: path })
+        .toEqual([
+          'export MUSETTE_BASE_URL=https://the-address-of-the-service',
+          'musette login --username you@example.com',
+          'npm run demo',
+        ])
+      expect(await page.locator('main table').count()).toBe(0)
+    }
+    expect(scene.takeComplaints()).toEqual([])
   })
 })

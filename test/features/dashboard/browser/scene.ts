@@ -1,17 +1,16 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
+import { makeReleaseStack, type ReleaseStack } from '../../../../src/kit/release-stack.ts'
 import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
 import { openRig, type Rig } from '../../../core/mirror/rig.ts'
 import { openBrowser } from '../../../kit/chromium.ts'
 import { type Line, openLine } from '../../../kit/postgres-line.ts'
 import { distPath, type Running, startNode } from '../../../kit/processes.ts'
 
-export const WIDE = { width: 1_200, height: 900 }
-export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 }, hasTouch: true }
+const WIDE = { width: 1_200, height: 900 }
 
 export type Scene = Rig &
-  Visitor & {
+  Omit<Visitor, 'close'> & {
     /** the dashboard's address */
     url: string
     /** the daemon's own line to the database */
@@ -34,16 +33,21 @@ type SceneOptions = {
   isMirrored?: true
 }
 
-/** Opens a scene for the tests of a file, and closes it after them; the members of what it returns are there in tests and hooks. */
+/**
+ * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in front of it,
+ * for the tests of a file; the members of what it returns are there in tests and hooks. Without other `roles` the daemon mirrors
+ * nothing; tests do, by syncAccount.
+ */
 export function useScene(options: SceneOptions): Scene {
+  const release = makeReleaseStack()
   let opened: Scene | undefined
   beforeAll(async () => {
-    opened = await openScene(options)
+    opened = await openScene(options, release)
     if (!options.isMirrored) return
     await syncAccount(opened.app, { name: 'default' })
     await syncTraining(opened.app, { account: opened.account })
   })
-  afterAll(() => opened?.close())
+  afterAll(() => release.release())
   return new Proxy({} as Scene, {
     get(_target, name) {
       if (!opened) throw new Error('a scene is there in tests and hooks only')
@@ -52,54 +56,41 @@ export function useScene(options: SceneOptions): Scene {
   })
 }
 
-/**
- * Opens a sandbox, a database, a signed-in account, a daemon in a process of its own with its web server, and a browser in
- * front of it. Without other `roles` the daemon mirrors nothing; tests do, by syncAccount.
- */
-async function openScene(options: SceneOptions): Promise<Scene> {
-  const release = makeReleaseStack()
-  try {
-    const rig = await openRig({ activities: options.activities })
-    release.defer('rig', () => rig.close())
-    const line = await openLine(rig.databaseUrl)
-    release.defer('line', () => line.close())
-    const start = async (http: string) => {
-      const process = startNode([distPath('main.js'), 'start', '--roles', options.roles ?? 'web'], {
-        env: {
-          DATABASE_URL: line.url,
-          MUSETTE_DATA_DIR: rig.dataDir,
-          MUSETTE_HTTP: http,
-          MUSETTE_REQUESTS_PER_MINUTE: '100000',
-          ...options.env,
-        },
-      })
-      const { url } = JSON.parse(await process.waitForLine(/"msg":"started"/, STARTED_WITHIN_MS))
-      return { process, url: String(url) }
+async function openScene(options: SceneOptions, release: ReleaseStack): Promise<Scene> {
+  const rig = await openRig({ activities: options.activities })
+  release.defer('rig', () => rig.close())
+  const line = await openLine(rig.databaseUrl)
+  release.defer('line', () => line.close())
+  const start = async (http: string) => {
+    const settings = {
+      MUSETTE_DATA_DIR: rig.dataDir,
+      MUSETTE_HTTP: http,
+      MUSETTE_REQUESTS_PER_MINUTE: '100000',
     }
-    let { process: daemon, url } = await start('127.0.0.1:0')
-    release.defer('daemon', () => daemon.kill('SIGKILL'))
-    const { close, ...visitor } = makeVisitor(url)
-    release.defer('page', close)
-    return {
-      ...rig,
-      ...visitor,
-      url,
-      line,
-      get daemon() {
-        return daemon
-      },
-      async restart() {
-        daemon = (await start(new URL(url).host)).process
-      },
-      async activityId(rule = 'true') {
-        const text = `select activity_id from training.activities where ${rule} order by started_at desc limit 1`
-        return Number((await rig.rows(text))[0]?.activity_id)
-      },
-      close: () => release.release(),
-    }
-  } catch (error) {
-    await release.release()
-    throw error
+    const env = { DATABASE_URL: line.url, ...settings, ...options.env }
+    const process = startNode([distPath('main.js'), 'start', '--roles', options.roles ?? 'web'], { env })
+    const { url } = JSON.parse(await process.waitForLine(/"msg":"started"/, STARTED_WITHIN_MS))
+    return { process, url: String(url) }
+  }
+  let { process: daemon, url } = await start('127.0.0.1:0')
+  release.defer('daemon', () => daemon.kill('SIGKILL'))
+  const { close, ...visitor } = makeVisitor(url)
+  release.defer('page', close)
+  return {
+    ...rig,
+    ...visitor,
+    url,
+    line,
+    get daemon() {
+      return daemon
+    },
+    async restart() {
+      daemon = (await start(new URL(url).host)).process
+    },
+    async activityId(rule = 'true') {
+      const text = `select activity_id from training.activities where ${rule} order by started_at desc limit 1`
+      return Number((await rig.rows(text))[0]?.activity_id)
+    },
   }
 }
 
@@ -111,6 +102,7 @@ type Visitor = {
   visit(path: string, options?: Visit): Promise<Page>
   /** returns and forgets the errors on the console, and the requests to other hosts */
   takeComplaints(): string[]
+  close(): Promise<void>
 }
 
 /** Runs in a page before its scripts: ends its pauses as a network that is back does, so that no test waits for a poll. */
@@ -119,7 +111,7 @@ const POLL_OFTEN = `setInterval(() => dispatchEvent(new Event('online')), 400)`
 /** The browser of all files of a worker, which ends with it. */
 let browser: Promise<Browser> | undefined
 
-function makeVisitor(url: string): Visitor & { close(): Promise<void> } {
+function makeVisitor(url: string): Visitor {
   let complaints: string[] = []
   const openPage = async ({ pauses, ...options }: Visit) => {
     browser ??= openBrowser()
