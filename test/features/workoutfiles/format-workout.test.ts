@@ -6,6 +6,7 @@ import {
   WORKOUT_FORMATS,
   type WorkoutFileFormat,
 } from '../../../src/features/workoutfiles/workout-formats.ts'
+import { whole } from '../../kit/sampling.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
 
 type WorkoutSet = SavedWorkout['sets'][number]
@@ -60,76 +61,70 @@ function readBack(workout: SavedWorkout, format: 'zwo' | 'erg' | 'mrc' | 'fit') 
 /** Half of the last digit that each format has, W. */
 const EXACT = { zwo: 0.001, erg: 0.005, mrc: 0.001, fit: 0.5 }
 
+const FORMATS = ['zwo', 'erg', 'mrc', 'fit'] as const
+/** Each run writes and reads thousands of seconds. */
+const RUNS = whole ? 60 : 20
+const int = (min: number, max: number) => fc.integer({ min, max })
+const rest = fc.record({ power_rest: int(0, 900), duration_rest: int(1, 90) })
+const set = fc.record({
+  name: fc.option(fc.string({ unit: 'grapheme', maxLength: 40 })),
+  power: int(0, 2_400).map((half) => half / 2),
+  duration: int(1, 200),
+  interval_count: fc.option(int(1, 6)),
+  rest: fc.option(rest, { nil: { power_rest: null, duration_rest: null } }),
+})
 const sets = fc.array(
-  fc
-    .record({
-      name: fc.option(fc.string({ unit: 'grapheme', maxLength: 40 })),
-      power: fc.integer({ min: 0, max: 2_400 }).map((half) => half / 2),
-      duration: fc.integer({ min: 1, max: 400 }),
-      interval_count: fc.option(fc.integer({ min: 1, max: 6 })),
-      rest: fc.option(
-        fc.record({
-          power_rest: fc.integer({ max: 900, min: 0 }),
-          duration_rest: fc.integer({ min: 1, max: 90 }),
-        }),
-      ),
-    })
-    .map(({ rest, ...set }) => ({ ...set, ...(rest ?? { power_rest: null, duration_rest: null }) })),
+  set.map(({ rest, ...others }) => ({ ...others, ...rest })),
   { minLength: 1, maxLength: 12 },
 )
 
 describe('a workout as a file', () => {
-  it.each(['zwo', 'erg', 'mrc', 'fit'] as const)('has the watts of every second as .%s', (format) => {
+  it.each(FORMATS)('has the watts of every second as .%s', (format) => {
     const property = fc.property(sets, fc.double({ min: 40, max: 500, noNaN: true }), (some, ftp) => {
       const workout = { ...WORKOUT, sets: some, ftp }
       const expected = wattsOf(workout)
       const { watts } = readBack(workout, format)
       expect(watts).toHaveLength(expected.length)
-      expect(
-        Math.max(...watts.map((power, i) => Math.abs(power - (expected[i] ?? Number.NaN)))),
-      ).toBeLessThanOrEqual(EXACT[format] + 1e-9)
+      const errors = watts.map((power, i) => Math.abs(power - (expected[i] ?? Number.NaN)))
+      expect(Math.max(...errors)).toBeLessThanOrEqual(EXACT[format] + 1e-9)
     })
-    fc.assert(property, { numRuns: 60 })
+    fc.assert(property, { numRuns: RUNS })
   })
 
   // Less than half a second is no step.
-  const quarters = fc.integer({ min: 2, max: 400 }).map((count) => count / 4)
+  const quarters = int(2, 400).map((count) => count / 4)
+  const odd = fc.record({
+    duration: quarters,
+    duration_rest: fc.option(quarters),
+    interval_count: int(1, 9),
+  })
   const fractions = fc.array(
-    fc
-      .record({
-        duration: quarters,
-        duration_rest: fc.option(quarters),
-        interval_count: fc.integer({ min: 1, max: 9 }),
-      })
-      .map((set) => ({ ...steady('x', 200, 1), ...set, power_rest: 100 })),
+    odd.map((some) => ({ ...steady('x', 200, 1), ...some, power_rest: 100 })),
     { minLength: 1, maxLength: 8 },
   )
 
   it('keeps its length in whole seconds, and each moment within half a second, in every format', () => {
     const eight = { ...WORKOUT, sets: [steady('x', 200, 10.5, 8)] }
-    for (const format of ['zwo', 'erg', 'mrc', 'fit'] as const)
-      expect(readBack(eight, format).watts, format).toHaveLength(84)
+    for (const format of FORMATS) expect(readBack(eight, format).watts, format).toHaveLength(84)
     const property = fc.property(fractions, (some) => {
       const workout = { ...WORKOUT, sets: some }
-      const exactly = wattsOf({
-        ...workout,
-        sets: some.map((set) => ({
-          ...{ ...set, duration: set.duration * 4 },
-          duration_rest: set.duration_rest === null ? null : set.duration_rest * 4,
-        })),
+      const longer = ({ duration, duration_rest: rest, ...set }: (typeof some)[number]) => ({
+        ...{ ...set, duration: duration * 4, duration_rest: rest === null ? null : rest * 4 },
       })
-      const files = (['zwo', 'erg', 'mrc', 'fit'] as const).map((format) => readBack(workout, format).watts)
+      const exactly = wattsOf({ ...workout, sets: some.map(longer) })
+      const files = FORMATS.map((format) => readBack(workout, format).watts)
       for (const watts of files) {
         expect(watts).toHaveLength(Math.round(exactly.length / 4))
-        for (const [second, power] of watts.entries()) {
-          const near = exactly.slice(Math.max(0, second * 4 - 2), second * 4 + 6)
-          expect(near.some((exact) => Math.abs(exact - power) < 1)).toBe(true)
-        }
+        const isNear = (power: number, second: number) =>
+          exactly
+            .slice(Math.max(0, second * 4 - 2), second * 4 + 6)
+            .some((exact) => Math.abs(exact - power) < 1)
+        expect(watts.every(isNear)).toBe(true)
       }
       const { seconds } = JSON.parse(contentOf(workout, 'json'))
       expect(seconds).toBe(files[0]?.length)
     })
-    fc.assert(property, { numRuns: 60 })
+    fc.assert(property, { numRuns: RUNS })
   })
 
   it('keeps name, description and the names of its sets', () => {
@@ -176,12 +171,11 @@ describe('a workout as a file', () => {
     fc.assert(
       fc.property(name, name, (text, description) => {
         const workout = { ...WORKOUT, name: text, description, sets: [steady(text, 100, 10)] }
-        for (const format of ['zwo', 'erg', 'mrc', 'fit'] as const)
-          expect(readBack(workout, format).watts).toHaveLength(10)
+        for (const format of FORMATS) expect(readBack(workout, format).watts).toHaveLength(10)
         for (const format of WORKOUT_FORMATS)
           expect(formatWorkout(workout, format)).toEqual(formatWorkout(workout, format))
       }),
-      { numRuns: 200 },
+      { numRuns: RUNS * 4 },
     )
   })
 

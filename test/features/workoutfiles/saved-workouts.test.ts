@@ -1,81 +1,69 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { readCourse, readZwo } from './readers.ts'
 
 const MANIFEST = '.musette-workouts.json'
+const OWN = ['30-15 -hard- & short -3', 'Lunch Tempo', 'own0untitled0003']
+const filesOf = (...stems: string[]) => stems.flatMap((stem) => [`${stem}.erg`, `${stem}.zwo`]).sort()
 
 describe('the workout folder with every workout', () => {
   let scene: Scene
   let temp: TempDir
   let dir: string
+  beforeAll(async () => {
+    temp = await openTempDir('every-workout')
+    dir = join(temp.path, 'workouts')
+    scene = await openScene({ MUSETTE_WORKOUT_DIR: dir, MUSETTE_WORKOUTS: 'all' })
+  })
+  afterAll(async () => {
+    await scene?.close()
+    await temp?.close()
+  })
+  // Each test begins with the own list in an empty folder, and no workout of the day.
+  beforeEach(async () => {
+    await rm(dir, { recursive: true, force: true })
+    await settings({ wotd_type: 'None' })
+    await scene.pollInfo()
+    await scene.pollWorkouts()
+    scene.log.lines.length = 0
+  })
   const names = async () =>
     (await readdir(dir)).filter((name) => name !== MANIFEST && name !== OWNER_FILE).sort()
   const text = (name: string) => readFile(join(dir, name), 'utf8')
   const settings = (change: Record<string, unknown>) => scene.steer('PATCH', 'settings', change)
-  /** replaces the rider's own list */
-  const list = (workouts: unknown[]) => scene.answer('^/oauth/workouts$', { success: true, workouts })
-  beforeEach(async () => {
-    temp = await openTempDir('every-workout')
-    dir = join(temp.path, 'workouts')
-    scene = await openScene({ MUSETTE_WORKOUT_DIR: dir, MUSETTE_WORKOUTS: 'all' })
-    await settings({ wotd_type: 'None' })
-  })
-  afterEach(async () => {
-    await scene.close()
-    await temp.close()
-  })
 
-  it('holds the own list and the workout of the day, each workout once', async () => {
-    await scene.pollInfo()
-    await scene.pollWorkouts()
-    const own = ['30-15 -hard- & short -3', 'Lunch Tempo', 'own0untitled0003']
-    const files = own.flatMap((stem) => [`${stem}.erg`, `${stem}.zwo`]).sort()
-    expect(await names()).toEqual(files)
+  it('holds the own list and the workout of the day, each workout once, also while the service has no files of its own one', async () => {
+    expect(await names()).toEqual(filesOf(...OWN))
     await settings({ wotd_type: 'Forecast' })
     await scene.pollInfo()
-    const [info] = await scene.rows(
-      'select wotd_name from training.training_info order by observed_at desc limit 1',
-    )
-    expect(await names()).toEqual([...files, `${info?.wotd_name}.erg`, `${info?.wotd_name}.zwo`].sort())
+    const [info] =
+      await scene.sql`select wotd_name from training.training_info order by observed_at desc limit 1`
+    expect(await names()).toEqual(filesOf(...OWN, String(info?.wotd_name)))
     await settings({ wotd_type: 'Scheduled' })
     await scene.pollInfo()
-    expect(await names()).toEqual(files)
-  })
-
-  it('holds the own workout of the day as its own while the service has no files of it', async () => {
-    await scene.pollInfo()
+    expect(await names()).toEqual(filesOf(...OWN))
+    await scene.sql`delete from training.workout_files`
     await scene.pollWorkouts()
-    const before = await names()
-    await settings({ wotd_type: 'Scheduled' })
-    await scene.pollInfo()
-    await scene.rows('delete from training.workout_files returning 1')
-    await scene.pollWorkouts()
-    expect(await names()).toEqual(before)
+    expect(await names()).toEqual(filesOf(...OWN))
   })
 
   it('equals the files of the service second by second', async () => {
-    await scene.pollInfo()
-    await scene.pollWorkouts()
-    const [signature] = await scene.rows('select ftp::float8 as ftp from training.training_info')
+    const [signature] = await scene.sql`select ftp::float8 as ftp from training.training_info`
     const ftp = Number(signature?.ftp)
-    const paths = await scene.rows('select path from training.workouts where account_id is not null')
-    expect(paths).toHaveLength(3)
     const service = scene.deps.serviceOf(scene.account)
-    const stems: Record<string, string> = {
-      own0vo2max000002: '30-15 -hard- & short -3',
-      own0tempo0000001: 'Lunch Tempo',
-    }
-    for (const path of paths.map((row) => String(row.path))) {
-      const stem = stems[path] ?? path
+    for (const [path, stem] of [
+      ['own0vo2max000002', OWN[0]],
+      ['own0tempo0000001', OWN[1]],
+      ['own0untitled0003', OWN[2]],
+    ]) {
       const at = `${scene.sandboxUrl}/oauth/workout-download/${path}`
       const erg = readCourse((await service.downloadWorkout(`${at}.erg`)).value)
       const ours = readCourse(await text(`${stem}.erg`))
-      expect(ours.name).toBe(erg.name)
-      expect(ours.watts.map(Math.round)).toEqual(erg.watts)
+      expect([ours.name, ours.watts.map(Math.round)]).toEqual([erg.name, erg.watts])
       const zwo = readZwo((await service.downloadWorkout(`${at}.zwo`)).value, ftp)
       const oursZwo = readZwo(await text(`${stem}.zwo`), ftp)
       expect(oursZwo).toMatchObject({ name: zwo.name, description: zwo.description })
@@ -85,10 +73,30 @@ describe('the workout folder with every workout', () => {
     }
   })
 
-  it('writes nothing without a change, and keeps files that a person changed or made', async () => {
+  it('puts the path before a name that several workouts have, in any order', async () => {
+    const before = await scene.sql`select path, name from training.workout_definitions`
+    await scene.sql`update training.workout_definitions set name = case path when 'own0tempo0000001' then 'Tempo' else 'tempo' end
+      where path in ('own0tempo0000001', 'own0vo2max000002')`
     await scene.pollWorkouts()
+    const found = ['own0tempo0000001 Tempo', 'own0untitled0003', 'own0vo2max000002 tempo']
+    expect(await names()).toEqual(filesOf(...found))
+    for (const { path, name } of before)
+      await scene.sql`update training.workout_definitions set name = ${name} where path = ${path}`
+  })
+
+  it('is counted and logged once when the folder cannot be written, and is whole again afterwards', async () => {
+    await rm(dir, { recursive: true })
+    await writeFile(dir, 'a file in its place')
+    for (const _ of [1, 2]) expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
+    const complaints = scene.log.lines.filter((line) => line.level === 'error')
+    expect(complaints).toMatchObject([{ msg: expect.stringContaining('MUSETTE_WORKOUT_DIR') }])
+    await rm(dir)
+    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
+    expect(await names()).toHaveLength(6)
+  })
+
+  it('writes nothing without a change, and keeps files that a person changed or made', async () => {
     const before = await Promise.all((await names()).map(text))
-    scene.log.lines.length = 0
     await scene.pollWorkouts()
     expect(scene.log.lines.filter(({ msg }) => msg === 'workout folder updated')).toEqual([])
     expect(await Promise.all((await names()).map(text))).toEqual(before)
@@ -97,51 +105,25 @@ describe('the workout folder with every workout', () => {
     await scene.pollWorkouts()
     expect(await text('Lunch Tempo.erg')).toBe('easier')
     expect(before).toContain(await text('Lunch Tempo (2).erg'))
-    await list([{ path: 'own0untitled0003', name: null }])
+    const workouts = [{ path: 'own0untitled0003', name: null }]
+    await scene.answer('^/oauth/workouts$', { success: true, workouts })
     await scene.pollWorkouts()
     const left = ['Lunch Tempo.erg', 'Mine.zwo', 'own0untitled0003.erg', 'own0untitled0003.zwo']
     // Two of three workouts are gone: such a list is not accepted at once.
     expect(await names()).toEqual(expect.arrayContaining(left))
-    await scene.rows(
-      `update training.workouts set absent_since = now() where path like 'own0%' and path <> 'own0untitled0003'`,
-    )
+    await scene.sql`update training.workouts set absent_since = now() where path like 'own0%' and path <> 'own0untitled0003'`
     await scene.pollWorkouts()
     expect(await names()).toEqual(left)
     expect(await text('Lunch Tempo.erg')).toBe('easier')
-  })
-
-  it('puts the path before a name that several workouts have, in any order', async () => {
-    await scene.pollWorkouts()
-    await scene.rows(`update training.workout_definitions set name = 'Tempo' where path = 'own0tempo0000001'`)
-    await scene.rows(`update training.workout_definitions set name = 'tempo' where path = 'own0vo2max000002'`)
-    await scene.pollWorkouts()
-    expect((await names()).filter((name) => name.endsWith('.zwo'))).toEqual([
-      'own0tempo0000001 Tempo.zwo',
-      'own0untitled0003.zwo',
-      'own0vo2max000002 tempo.zwo',
-    ])
+    await scene.heal()
   })
 
   it('keeps the older file of a workout that can no longer be written, and says so once', async () => {
-    await scene.pollWorkouts()
     const before = await text('Lunch Tempo.zwo')
-    await scene.rows(`update training.workout_sets set power = null where path = 'own0tempo0000001'`)
-    await scene.pollWorkouts()
-    await scene.pollWorkouts()
+    await scene.sql`update training.workout_sets set power = null where path = 'own0tempo0000001'`
+    for (const _ of [1, 2]) await scene.pollWorkouts()
     expect(await text('Lunch Tempo.zwo')).toBe(before)
     const told = scene.log.lines.filter(({ msg }) => msg === 'workout cannot be written as a file')
     expect(told).toMatchObject([{ level: 'warn', problem: expect.stringContaining('own0tempo0000001') }])
-  })
-
-  it('is counted and logged once when the folder cannot be written, and is whole again afterwards', async () => {
-    await writeFile(dir, 'a file in its place')
-    expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
-    expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
-    const complaints = scene.log.lines.filter((line) => line.level === 'error')
-    expect(complaints).toHaveLength(1)
-    expect(complaints[0]?.msg).toContain('MUSETTE_WORKOUT_DIR')
-    await rm(dir)
-    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
-    expect(await names()).toHaveLength(6)
   })
 })

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openHold } from '../../kit/postgres.ts'
 import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
@@ -10,9 +10,7 @@ describe('musette workout', () => {
   beforeAll(async () => {
     rig = await openCliRig({ activities: 1 })
   })
-  afterAll(async () => {
-    await rig.close()
-  })
+  afterAll(() => rig.close())
 
   it('lists mirrored workouts, and names the command before the first', async () => {
     expect((await rig.musette(['workout', 'list'])).stderr).toContain('musette login')
@@ -32,14 +30,17 @@ describe('musette workout', () => {
 
   it('writes one workout by name or path, in every format', async () => {
     const write = async (format: string, name = 'lunch tempo') =>
-      rig.musette(['workout', 'export', name, '--format', format])
+      (await rig.musette(['workout', 'export', name, '--format', format])).stdout
     const erg = await write('erg')
-    expect(readCourse(erg.stdout).watts).toHaveLength(3_180)
-    expect((await write('erg', 'own0tempo0000001')).stdout).toBe(erg.stdout)
-    const { ftp, steps } = JSON.parse((await write('json')).stdout)
+    expect(await write('erg', 'own0tempo0000001')).toBe(erg)
+    const { ftp, steps } = JSON.parse(await write('json'))
     expect(steps).toHaveLength(6)
-    expect(readZwo((await write('zwo')).stdout, ftp).watts).toHaveLength(3_180)
-    expect(readCourse((await write('mrc')).stdout).watts).toHaveLength(3_180)
+    for (const { watts } of [
+      readCourse(erg),
+      readCourse(await write('mrc')),
+      readZwo(await write('zwo'), ftp),
+    ])
+      expect(watts).toHaveLength(3_180)
     const folder = join(rig.dataDir, 'one')
     await rig.musette(['workout', 'export', 'Easy Spin', '--format', 'fit', '--to', folder])
     expect(readFitWorkout(await readFile(join(folder, 'Easy Spin.fit'))).watts).toHaveLength(2_700)
@@ -70,41 +71,27 @@ describe('musette workout', () => {
   })
 
   it('does not wait while the daemon writes into its own folder', async () => {
-    const hold = await openHold(
-      rig.databaseUrl,
-      `INSERT INTO musette.locks (name) VALUES ('workout folder ') ON CONFLICT (name) DO UPDATE SET name = excluded.name`,
-    )
-    try {
-      const folder = join(rig.dataDir, 'beside')
-      const { code } = await rig.musette(['workout', 'export', '--all', '--format', 'erg', '--to', folder])
-      expect(code).toBe(0)
-    } finally {
-      await hold.close()
-    }
+    const lock = `INSERT INTO musette.locks (name) VALUES ('workout folder ') ON CONFLICT (name) DO UPDATE SET name = excluded.name`
+    const hold = await openHold(rig.databaseUrl, lock)
+    onTestFinished(() => hold.close())
+    const line = ['workout', 'export', '--all', '--format', 'erg', '--to', join(rig.dataDir, 'beside')]
+    expect(await rig.musette(line)).toMatchObject({ code: 0 })
   })
 
   it('says in one sentence what is wrong and what to type', async () => {
-    const refused = async (args: string[], env?: Record<string, string>) => {
-      const { code, stdout, stderr } = await rig.musette(['workout', 'export', ...args], {
-        ...(env && { env }),
-      })
-      expect(stdout).toBe('')
-      return [code, stderr.trim()] as const
+    const [file, kept] = [join(rig.dataDir, 'file'), join(rig.dataDir, 'kept')]
+    await writeFile(file, '')
+    for (const [line, sentence] of [
+      ['nosuch --format zwo', 'there is no workout "nosuch"; run: musette workout list'],
+      ['--format zwo', 'musette workout export --all'],
+      ['--all --format zwo', '--to DIR'],
+      ['x --format tcx', 'zwo, erg, mrc, fit, json'],
+      [`--all --format zwo --to ${file}`, 'cannot be written'],
+      [`--all --format zwo --to ${kept}`, 'MUSETTE_WORKOUTS=all'],
+    ] as const) {
+      const env = { MUSETTE_WORKOUT_DIR: kept }
+      const { code, stdout, stderr } = await rig.musette(['workout', 'export', ...line.split(' ')], { env })
+      expect([line, code, stdout, stderr]).toEqual([line, 2, '', expect.stringContaining(sentence)])
     }
-    expect(await refused(['nosuch', '--format', 'zwo'])).toEqual([
-      2,
-      expect.stringContaining('there is no workout "nosuch"; run: musette workout list'),
-    ])
-    expect((await refused(['--format', 'zwo']))[1]).toContain('musette workout export --all')
-    expect((await refused(['--all', '--format', 'zwo']))[1]).toContain('--to DIR')
-    expect((await refused(['x', '--format', 'tcx']))[1]).toContain('zwo, erg, mrc, fit, json')
-    await writeFile(join(rig.dataDir, 'file'), '')
-    const [code, sentence] = await refused(['--all', '--format', 'zwo', '--to', join(rig.dataDir, 'file')])
-    expect(code).toBe(2)
-    expect(sentence).toContain('cannot be written')
-    const kept = join(rig.dataDir, 'kept')
-    expect(
-      (await refused(['--all', '--format', 'zwo', '--to', kept], { MUSETTE_WORKOUT_DIR: kept }))[1],
-    ).toContain('MUSETTE_WORKOUTS=all')
   })
 })
