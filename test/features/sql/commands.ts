@@ -1,16 +1,13 @@
 /**
  * Each command of Postgres (the tags of src/include/tcop/cmdtaglist.h), a statement of it, and what comes of it: `ok` or the SQLSTATE.
  * Columns: the owner in `musette sql`, a reading login that has set its transaction to write, the same held to an account, an assistant,
- * the same held to an account; the last one stands for those that are left out. A tag without a statement has none of its own.
+ * the same held to an account; the last one stands for those that are left out.
  * Postgres answers `ok` with a warning, and does nothing, where a login has no right to ANALYZE, VACUUM, GRANT or REVOKE, and a login that
  * owns nothing has nothing to DROP OWNED or REASSIGN OWNED.
  */
 const COMMANDS = `
-ALTER ACCESS METHOD|
 ALTER AGGREGATE|alter aggregate pg_catalog.sum(int) rename to x|25006 42501 42501 25006
-ALTER CAST|
 ALTER COLLATION|alter collation pg_catalog."C" rename to x|25006 42501 42501 25006
-ALTER CONSTRAINT|
 ALTER CONVERSION|alter conversion pg_catalog.ascii_to_mic rename to x|25006 42704 42704 25006
 ALTER DATABASE|alter database DB set work_mem = '1MB'|25006 42501 42501 25006
 ALTER DEFAULT PRIVILEGES|alter default privileges grant select on tables to public|25006 ok ok 25006
@@ -45,7 +42,6 @@ ALTER TEXT SEARCH CONFIGURATION|alter text search configuration pg_catalog.simpl
 ALTER TEXT SEARCH DICTIONARY|alter text search dictionary pg_catalog.simple rename to x|25006 42501 42501 25006
 ALTER TEXT SEARCH PARSER|alter text search parser pg_catalog."default" rename to x|25006 42501 42501 25006
 ALTER TEXT SEARCH TEMPLATE|alter text search template pg_catalog.simple rename to x|25006 42501 42501 25006
-ALTER TRANSFORM|
 ALTER TRIGGER|alter trigger record_change on training.accounts rename to x|25006 42501 42501 25006
 ALTER TYPE|alter type information_schema.yes_or_no rename to x|25006 42501 42501 25006
 ALTER USER MAPPING|alter user mapping for current_user server x options (a 'b')|25006 42704 42704 25006
@@ -67,7 +63,6 @@ CREATE ACCESS METHOD|create access method x type index handler bthandler|25006 4
 CREATE AGGREGATE|create aggregate training.x (int) (sfunc = int4pl, stype = int)|25006 42501 42501 25006
 CREATE CAST|create cast (int as xid8) without function|25006 42501 42501 25006
 CREATE COLLATION|create collation training.x from "C"|25006 42501 42501 25006
-CREATE CONSTRAINT|
 CREATE CONVERSION|create conversion training.x for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8|25006 42501 42501 25006
 CREATE DATABASE|create database x|25006 42501 42501 25006
 CREATE DOMAIN|create domain training.x as int|25006 42501 42501 25006
@@ -86,7 +81,6 @@ CREATE POLICY|create policy x on training.accounts using (true)|25006 42501 4250
 CREATE PROCEDURE|create procedure training.x() language sql as 'select 1'|25006 42501 42501 25006
 CREATE PUBLICATION|create publication x for table training.accounts|25006 42501 42501 25006
 CREATE ROLE|create role musette_command_x|25006 42501 42501 25006
-CREATE ROUTINE|
 CREATE RULE|create rule x as on insert to training.accounts do nothing|25006 42501 42501 25006
 CREATE SCHEMA|create schema x|25006 42501 42501 25006
 CREATE SEQUENCE|create sequence training.x|25006 42501 42501 25006
@@ -119,7 +113,6 @@ DROP ACCESS METHOD|drop access method btree|25006 42501 42501 25006
 DROP AGGREGATE|drop aggregate pg_catalog.sum(int)|25006 42501 42501 25006
 DROP CAST|drop cast (int as bigint)|25006 42501 42501 25006
 DROP COLLATION|drop collation pg_catalog."C"|25006 42501 42501 25006
-DROP CONSTRAINT|
 DROP CONVERSION|drop conversion pg_catalog.ascii_to_mic|25006 42704 42704 25006
 DROP DATABASE|drop database template1|25006 42501 42501 25006
 DROP DOMAIN|drop domain information_schema.yes_or_no|25006 42501 42501 25006
@@ -167,7 +160,6 @@ INSERT|insert into training.accounts (name, base_url) values ('x', 'x')|25006 42
 LISTEN|listen x|ok
 LOAD|load 'plperlu'|58P01 42501
 LOCK TABLE|lock table training.accounts in row share mode|ok 42501
-LOGIN|
 MERGE|merge into training.accounts using (select 1) x on true when matched then delete|25006 42501 42501 25006
 MOVE|move x|34000
 NOTIFY|notify x|ok
@@ -199,6 +191,18 @@ UNLISTEN|unlisten *|ok
 UPDATE|update training.accounts set name = name|25006 42501 42501 25006
 VACUUM|vacuum training.accounts|25001 ok ok 25001
 `
+
+/** Tags that no statement has. */
+export const WITHOUT_STATEMENT = [
+  'ALTER ACCESS METHOD',
+  'ALTER CAST',
+  'ALTER CONSTRAINT',
+  'ALTER TRANSFORM',
+  'CREATE CONSTRAINT',
+  'CREATE ROUTINE',
+  'DROP CONSTRAINT',
+  'LOGIN',
+]
 
 /** Reads the table; `got` has what comes of a statement for each of the five. */
 export function readCommands() {

@@ -15,7 +15,7 @@ import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
-import { openTestReceiver, SECRET } from './receiver.ts'
+import { openTestReceiver, SECRET, WHSEC } from './receiver.ts'
 
 const ACTIVITIES = 12
 const OFTEN = { everyMs: 200 }
@@ -32,16 +32,10 @@ describe('a daemon with webhooks', () => {
     file = join(folder.path, 'webhooks.json')
     receiver = await openReceiver()
     phone = await openReceiver((response) => response.writeHead(200).end('{"id":"1"}'))
-    const secret = `whsec_${SECRET.toString('base64')}`
-    const home = { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret }
-    const ntfy = {
-      name: 'phone',
-      style: 'ntfy',
-      url: `${phone.url}/topic`,
-      token: 'tk_hidden',
-      events: ['login.lost'],
-    }
-    await writeFile(file, JSON.stringify([home, ntfy]), { mode: 0o600 })
+    const home = { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret: WHSEC }
+    const ntfy = { name: 'phone', style: 'ntfy', url: `${phone.url}/topic`, token: 'tk_hidden' }
+    const list = [home, { ...ntfy, events: ['login.lost'] }]
+    await writeFile(file, JSON.stringify(list), { mode: 0o600 })
     const env = { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s', MUSETTE_WEBHOOKS: file }
     rig = await openRig({ activities: ACTIVITIES, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
     const { config, log } = rig.app
@@ -121,7 +115,7 @@ it('musette webhook test prints the answer, and its exit code says whether it wa
   const good = await openTestReceiver((response) => response.writeHead(200).end('thanks'))
   const bad = await openTestReceiver((response) => response.writeHead(403).end('who are you'))
   const file = join(folder.path, 'webhooks.json')
-  const common = { style: 'standard', secret: `whsec_${SECRET.toString('base64')}` }
+  const common = { style: 'standard', secret: WHSEC }
   const list = [
     { ...common, name: 'good', url: good.url },
     { ...common, name: 'bad', url: bad.url, events: ['login.lost'] },

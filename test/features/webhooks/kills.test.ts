@@ -11,7 +11,7 @@ import { distPath, startNode } from '../../kit/processes.ts'
 import type { Received } from '../../kit/receiver.ts'
 import { whole } from '../../kit/sampling.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { openTestReceiver, SECRET } from './receiver.ts'
+import { openTestReceiver, WHSEC } from './receiver.ts'
 import { fetchAll, list } from './scene.ts'
 
 /** WEBHOOK_KILLS=1000 makes a long run of it. */
@@ -36,12 +36,7 @@ it('every message arrives, in order for each account, however often the daemon i
     setTimeout(() => response.writeHead(status).end(), Math.random() * 100)
   })
   const file = join(folder.path, 'webhooks.json')
-  const webhook = {
-    name: 'home',
-    style: 'standard',
-    url: receiver.url,
-    secret: `whsec_${SECRET.toString('base64')}`,
-  }
+  const webhook = { name: 'home', style: 'standard', url: receiver.url, secret: WHSEC }
   await writeFile(file, JSON.stringify([webhook]), { mode: 0o600 })
   const start = () =>
     startNode([distPath('main.js'), 'start', '--roles', 'worker'], {
@@ -110,8 +105,8 @@ async function untilDelivered(store: Store): Promise<void> {
 async function produce(
   store: Store,
   accounts: readonly number[],
-  made: { lost: number; activities: number },
-): Promise<void> {
+  made: Record<'lost' | 'activities', number>,
+) {
   const accountId = accounts[Math.floor(Math.random() * accounts.length)] as number
   made.lost += 1
   for (const reason of [null, String(made.lost)])

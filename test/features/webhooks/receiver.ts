@@ -10,15 +10,11 @@ export async function openTestReceiver(answer?: Answering): Promise<Receiver> {
 }
 
 export const SECRET = Buffer.alloc(32, 7)
+/** The same as a file of webhooks has it. */
+export const WHSEC = `whsec_${SECRET.toString('base64')}`
 
 /** Makes a webhook of style `standard` for all events. */
 export function makeWebhook(url: string, change: Partial<Webhook> = {}): Webhook {
-  return {
-    name: 'home',
-    style: 'standard',
-    url,
-    secret: SECRET,
-    events: WEBHOOK_EVENTS,
-    ...change,
-  } as Webhook
+  const common = { name: 'home', style: 'standard', secret: SECRET, events: WEBHOOK_EVENTS }
+  return { ...common, url, ...change } as Webhook
 }

@@ -7,15 +7,14 @@ import { readTop } from '../../container/dockerfile.ts'
 import { readSettings } from '../../kit/config.ts'
 import { readWords } from '../../kit/table.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { SECRET, WHSEC } from './receiver.ts'
 
-const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const HOME = {
   name: 'home',
   style: 'standard',
   url: 'http://192.168.1.5:8123/api/webhook/abc',
-  secret: SECRET,
+  secret: WHSEC,
 }
-
 const FIRST_EVENTS =
   readWords(`activity.new breakthrough history.mirrored history.recalculated upload.refused login.lost
   mirror.stale mirror.recovered mirror.restored backup.failed backup.recovered`)
@@ -43,16 +42,11 @@ describe('the file of the webhooks', () => {
   }
 
   it('has receivers of both styles; without a choice they get the events of the first release only', async () => {
-    const phone = {
-      name: 'phone',
-      style: 'ntfy',
-      url: 'https://ntfy.sh/topic',
-      token: 'tk_1',
-      events: ['login.lost'],
-    }
+    const ntfy = { name: 'phone', style: 'ntfy', url: 'https://ntfy.sh/topic', token: 'tk_1' }
+    const phone = { ...ntfy, events: ['login.lost'] }
     const { config, problems } = await read([HOME, phone])
     expect(problems).toEqual([])
-    const webhooks = [{ ...HOME, secret: Buffer.alloc(32, 7), events: FIRST_EVENTS }, phone]
+    const webhooks = [{ ...HOME, secret: SECRET, events: FIRST_EVENTS }, phone]
     expect(webhooksSettings.of(config)).toMatchObject({ webhooks, isReadableByOthers: false })
     const readable = (await read([HOME], 0o644)).config
     expect(webhooksSettings.of(readable)?.isReadableByOthers).toBe(true)

@@ -8,7 +8,7 @@ import { sample, whole } from '../../../kit/sampling.ts'
 import { dropAssistantLogins, openTestReader } from './rig.ts'
 import { CHANNEL, ENDLESS, generateHostile, SECRET } from './statements.ts'
 
-const STATEMENTS = whole ? 10_000 : 600
+const STATEMENTS = whole ? 10_000 : 300
 const SEED = Number(process.env.HOSTILE_SEED ?? 20_250_701)
 const LIMIT_MS = 900_000
 /** The roles that are there before an assistant, also for other tests. */

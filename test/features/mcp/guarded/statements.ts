@@ -13,7 +13,7 @@ const SECRETS =
 
 /** Each command of Postgres, and others that change, lock or tell something of a table T. */
 const WRITES = [
-  ...readCommands().flatMap(({ statement }) => statement || []),
+  ...readCommands().map(({ statement }) => statement),
   'insert into T select * from T',
   'update T set account_id = account_id',
   'delete from T',
