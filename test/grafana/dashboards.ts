@@ -3,36 +3,26 @@ import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../../config/grafana/dashboards/', import.meta.url))
 
-export type DataSource = { type: string; uid: string }
-export type Target = {
-  refId: string
-  datasource: DataSource
-  rawQuery: boolean
-  format: string
-  rawSql: string
+type Sourced = { datasource: { type: string; uid: string } }
+type Target = Sourced & { refId: string; rawQuery: boolean; format: string; rawSql: string }
+type Override = {
+  matcher: { id: string; options: string }
+  properties: ReadonlyArray<{ id: string; value: unknown }>
 }
-export type Property = { id: string; value: unknown }
-type Override = { matcher: { id: string; options: string }; properties: Property[] }
-export type Panel = {
+export type Panel = Sourced & {
   id: number
   type: string
   title: string
   description: string
-  gridPos: { x: number; y: number; w: number; h: number }
-  datasource: DataSource
+  gridPos: Record<'x' | 'y' | 'w' | 'h', number>
   fieldConfig: { defaults: { unit?: string }; overrides: Override[] }
   options: { xField?: string; series?: { x: { matcher: { options: string } } }[] }
   targets: Target[]
 }
-type Variable = { type: string; name: string; datasource: DataSource; query: string; refresh: number }
-export type Dashboard = {
-  file: string
-  text: string
-  uid: string
-  title: string
+export type Dashboard = Record<'file' | 'text' | 'uid' | 'title', string> & {
   schemaVersion: number
   time: { from: string; to: string }
-  templating: { list: Variable[] }
+  templating: { list: Array<Sourced & { name: string; query: string }> }
   panels: Panel[]
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { NOW, setClock } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
+import { readTable } from '../kit/table.ts'
 import { type Dashboard, readDashboards, unitOf } from './dashboards.ts'
 import { expandQuery, parseStart } from './expand.ts'
 
@@ -75,72 +76,57 @@ describe('the panel', () => {
 })
 
 describe('a ride of today, on a Monday that begins a month,', () => {
-  // `midnight`: when that day began there.
-  it.each([
-    {
-      ridden: 'this morning in Pacific/Auckland, where UTC still has yesterday',
-      zone: 'Pacific/Auckland',
-      midnight: new Date('2025-08-31T12:00:00Z'),
-      from: new Date('2025-08-01T00:00:00Z'),
-      now: new Date('2025-08-31T20:00:00Z'),
-    },
-    {
-      ridden:
-        'this evening in America/Los_Angeles, where UTC has tomorrow, with no day of UTC but that one shown',
-      zone: 'America/Los_Angeles',
-      midnight: new Date('2025-09-01T07:00:00Z'),
-      from: new Date('2025-09-02T00:00:00Z'),
-      now: new Date('2025-09-02T03:00:00Z'),
-    },
-  ])('is on each graph over time: $ridden', async ({ zone, midnight, from, now }) => {
+  // The rider's zone, when that day began there, the range that is shown, and now.
+  it.each(
+    readTable(`
+this morning, where UTC still has yesterday | Pacific/Auckland | 2025-08-31T12:00Z | 2025-08-01T00:00Z | 2025-08-31T20:00Z
+this evening, where UTC has tomorrow, the only day of UTC shown | America/Los_Angeles | 2025-09-01T07:00Z | 2025-09-02T00:00Z | 2025-09-02T03:00Z`),
+  )('is on each graph over time: %s', async (_when, zone, ...moments) => {
+    const [midnight, from, now] = moments.map((moment) => new Date(moment)) as [Date, Date, Date]
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
-    const range = { from, to: now }
-    const drawn = panels.filter(
-      ({ board, panel }) => panel.type === 'timeseries' && board.time.from !== 'now-7d',
-    )
+    onTestFinished(() => client.end())
+    const isDrawn = ({ board, panel }: (typeof panels)[number]) =>
+      panel.type === 'timeseries' && board.time.from !== 'now-7d'
+    const drawn = panels.filter(isDrawn)
     expect(drawn.length).toBeGreaterThan(10)
     const askAll = async () => {
       const answers: Record<string, { time: Date }[]> = {}
       for (const { board, panel, name } of drawn) {
         const values = { ...(await chosenBefore(board, undefined)), sport: 'all sports' }
+        const range = { from, to: now }
         const sql = expandQuery(panel.targets[0]?.rawSql ?? '', { variables: values, range })
         answers[name] = (await client.query<{ time: Date }>(sql)).rows
       }
       return answers
     }
-    try {
-      await client.query('begin')
-      await setClock(client, now)
-      await client.query('update training.accounts set timezone = $1', [zone])
-      const { rows } = await client.query(
-        `update training.activities set started_at = $1::timestamptz - interval '90 minutes', timezone = $2,
-           started_at_local = ($1::timestamptz - interval '90 minutes') at time zone $2
-         where activity_id = (select activity_id from training.activities join training.ride_measures using (activity_id)
-           where elapsed_s >= 7200 and avg_power > 0 and mean_hr > 0 and tl_ftp is not null and total_grams_carbs is not null
-           order by activities.started_at desc limit 1) returning activity_id`,
-        [now, zone],
+    await client.query('begin')
+    await setClock(client, now)
+    await client.query('update training.accounts set timezone = $1', [zone])
+    const { rows } = await client.query(
+      `update training.activities set started_at = $1::timestamptz - interval '90 minutes', timezone = $2,
+         started_at_local = ($1::timestamptz - interval '90 minutes') at time zone $2
+       where activity_id = (select activity_id from training.activities join training.ride_measures using (activity_id)
+         where elapsed_s >= 7200 and avg_power > 0 and mean_hr > 0 and tl_ftp is not null and total_grams_carbs is not null
+         order by activities.started_at desc limit 1) returning activity_id`,
+      [now, zone],
+    )
+    await client.query(
+      `update training.training_info set observed_at = $1::timestamptz - interval '2 hours', last_seen_at = $1::timestamptz - interval '2 hours'
+       where observed_at = (select max(observed_at) from training.training_info)`,
+      [now],
+    )
+    const shown = await askAll()
+    const gone = 'update training.activities set absent_since = now() where activity_id = $1'
+    await client.query(gone, [rows[0]?.activity_id])
+    const without = await askAll()
+    for (const { name } of drawn) {
+      expect(shown[name], name).not.toEqual(without[name])
+      const last = shown[name]?.at(-1)?.time.getTime() ?? 0
+      expect(last, name).toBeGreaterThanOrEqual(midnight.getTime())
+      expect(last, `${name} is not drawn: it lies after the end of the range`).toBeLessThanOrEqual(
+        now.getTime(),
       )
-      await client.query(
-        `update training.training_info set observed_at = $1, last_seen_at = $1
-         where observed_at = (select max(observed_at) from training.training_info)`,
-        [new Date(now.getTime() - 7_200_000)],
-      )
-      const shown = await askAll()
-      await client.query('update training.activities set absent_since = now() where activity_id = $1', [
-        rows[0]?.activity_id,
-      ])
-      const without = await askAll()
-      for (const { name } of drawn) {
-        expect(shown[name], name).not.toEqual(without[name])
-        const last = shown[name]?.at(-1)?.time.getTime() ?? 0
-        expect(last, name).toBeGreaterThanOrEqual(midnight.getTime())
-        expect(last, `${name} is not drawn: it lies after the end of the range`).toBeLessThanOrEqual(
-          now.getTime(),
-        )
-      }
-    } finally {
-      await client.end()
     }
   })
 })
