@@ -98,11 +98,25 @@ describe('musette mcp', () => {
   })
 })
 
-it('musette mcp reads as the login that MUSETTE_READER_URL names', async () => {
-  const login = await openReaderLogin()
-  const reader = await login.make()
-  const client = await connectStdio({ DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url })
-  expect(await rowsOf(client, 'select current_user::text')).toEqual([[login.name]])
+describe('musette mcp reads as a login that may only read', () => {
+  const currentUser = async (options: Parameters<typeof connectStdio>[0]) =>
+    rowsOf(await connectStdio(options), 'select current_user::text')
+
+  it('that MUSETTE_READER_URL names', async () => {
+    const login = await openReaderLogin()
+    const reader = await login.make()
+    const env = { DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url }
+    expect(await currentUser(env)).toEqual([[login.name]])
+  })
+
+  it('that it makes in the embedded Postgres', async () => {
+    const folder = await openTempDir('mcp-embedded')
+    onTestFinished(() => folder.close())
+    const env = { MUSETTE_DATA_DIR: folder.path }
+    const migrated = await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })
+    expect(migrated).toMatchObject({ code: 0 })
+    expect(await currentUser(env)).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
+  })
 })
 
 describe('/mcp', () => {

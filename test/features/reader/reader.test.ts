@@ -10,7 +10,6 @@ import { listProcessesNaming } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { type, typeVerb } from '../../program/doctor/rig.ts'
-import { callTool, connectStdio } from '../mcp/rig.ts'
 import { openReaderLogin } from './reader-login.ts'
 
 describe('musette reader', () => {
@@ -56,11 +55,6 @@ describe('musette reader', () => {
     expect(lost.code).toBe(4)
     expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')
     expect(await typeVerb('musette db-url', made.stderr, { env })).toMatchObject({ code: 0 })
-    // The login of an assistant is another one, which musette makes by itself.
-    const assistant = await connectStdio(env)
-    const { data } = await callTool(assistant, 'run_query', { sql: 'select current_user::text' })
-    expect(data.rows).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
-    await assistant.close()
     await server.close()
     expect(await eventually(() => read().catch(() => undefined))).toEqual([{ name: 'analyst', n: 0 }])
   })
