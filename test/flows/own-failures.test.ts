@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fetchWanted } from '../../src/core/mirror/sync-activities.ts'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { findListed } from '../core/mirror/truth.ts'
 
@@ -40,14 +39,6 @@ it('an activity refused with 401 fails alone: others are mirrored and the login 
   expect(await rig.rows('select needs_login, last_error from training.accounts')).toEqual([login])
   const { tokens } = await rig.steer('GET', 'counts')
   expect(tokens).toMatchObject({ refresh_token: 1 })
-})
-
-it('activities that fail while the list fails too are an outage', async () => {
-  expect(await rig.sync()).toMatchObject({ fetched: 8 })
-  await rig.rows(`update training.activities set detail_state = 'wanted', summary_hash = null`)
-  await rig.fault('^/oauth/activity', { kind: 'status', status: 500 })
-  const fetched = fetchWanted(rig.app.mirror, { account: rig.account, concurrency: 4 })
-  await expect(fetched).rejects.toMatchObject({ code: 'server_error' })
 })
 
 it('a pause made while the clock was ahead ends', async () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordWaitingFiles, type WaitingReport } from '../../src/core/store/uploads/waiting-files.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { coreGauges } from '../../src/features/metrics/core-gauges.ts'
-import { makeReadiness } from '../../src/program/daemon/probes.ts'
 import { findListed } from '../../src/program/doctor/check-listed.ts'
 import { makeFacts } from '../../src/program/frame/findings/facts.ts'
 import { findStatus } from '../../src/program/frame/findings/status-report.ts'
@@ -22,13 +21,11 @@ const cut = {
   sizeBytes: 500,
   sinceMs: Date.parse('2026-05-03T08:00:00Z'),
 }
-const gone = { ...cut, code: 'vanished', reason: 'drop folder: it is gone', account: null, sizeBytes: null }
 
 async function show(...waiting: WaitingReport['waiting']): Promise<void> {
   const report = { folder: '/drop', waiting, lookedAt: new Date() }
   await rig.app.store.transaction((tx) => recordWaitingFiles(tx, report))
 }
-const jobs = { counts: async () => ({ polls: {}, fetches: {} }), paused: async () => [] }
 const diagnose = () => {
   const { config, store } = rig.app
   return findListed({ config, mirror: async () => ({ store, url: rig.databaseUrl }) }, 'waiting files')
@@ -65,16 +62,4 @@ it('a replaced folder is forgotten when the watcher of the new one starts; folde
   await rig.app.store.transaction((tx) => recordWaitingFiles(tx, at('/other', false)))
   expect(await folders()).toEqual(['/new', '/other'])
   expect(await diagnose()).toHaveLength(2)
-})
-
-it('a missing folder makes its watcher unready; a waiting file does not', async () => {
-  const folderOf = async (role: 'watcher' | 'web') => {
-    const { parts } = await makeReadiness({ app: rig.app, jobs }, [role])()
-    return parts.drop_folder
-  }
-  await show(cut)
-  expect(await folderOf('watcher')).toBe('ok')
-  await show(gone, cut)
-  expect(await folderOf('watcher')).toContain('musette doctor')
-  expect(await folderOf('web')).toBeUndefined()
 })
