@@ -22,19 +22,6 @@ export async function contentOf(url: string, like?: Content): Promise<Content> {
   return { tables, rows }
 }
 
-/** Reads every column, index, view and comment of both schemas. */
-export async function schemaOf(url: string): Promise<unknown[]> {
-  return queryOnce(
-    url,
-    `select n.nspname || '.' || c.relname as name, c.relkind, obj_description(c.oid, 'pg_class') as comment,
-       case c.relkind when 'v' then pg_get_viewdef(c.oid) when 'i' then pg_get_indexdef(c.oid) end as definition,
-       array(select concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attidentity, col_description(c.oid, attnum))
-         from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns
-     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('training', 'musette') order by 1`,
-  )
-}
-
 async function findTables(url: string): Promise<Table[]> {
   const rows = await queryOnce(
     url,

@@ -1,9 +1,8 @@
 import { cp, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { writeLaterMigrations } from '../../kit/later-migrations.ts'
-import { distPath, type Finished, type Running, runNode, startNode } from '../../kit/processes.ts'
+import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 const HOOK = fileURLToPath(new URL('stop-at-query.mjs', import.meta.url))
@@ -36,46 +35,33 @@ export type Stop = {
   how: 'killed' | 'terminated'
 }
 
-export type NextVersion = {
-  /** runs a verb of the next version to its end; a stopped one names the query on stderr */
-  musette(args: readonly string[], env: Record<string, string>, stop?: Stop): Promise<Finished>
-  /** starts a verb of the next version; whoever starts it ends it */
-  start(args: readonly string[], env: Record<string, string>): Running
-  close(): Promise<void>
-}
+export type NextVersion = Awaited<ReturnType<typeof openNextVersion>>
 
 /** Opens the version after this one: the same program in a folder of its own, with two more migrations or those of a test. */
-export async function openNextVersion(
-  migrations: Readonly<Record<string, readonly string[]>> = MIGRATIONS,
-): Promise<NextVersion> {
-  const release = makeReleaseStack()
+export async function openNextVersion(migrations: Readonly<Record<string, readonly string[]>> = MIGRATIONS) {
   const folder = await openTempDir('next')
-  release.defer('folder', () => folder.close())
   try {
     await cp(distPath(''), join(folder.path, 'dist'), { recursive: true })
     await cp('package.json', join(folder.path, 'package.json'))
     await writeLaterMigrations(join(folder.path, 'drizzle'), migrations)
     await symlink(join(process.cwd(), 'node_modules'), join(folder.path, 'node_modules'))
   } catch (error) {
-    await release.release()
+    await folder.close()
     throw error
   }
   const main = join(folder.path, 'dist/main.js')
-  return {
-    start: (args, env) => startNode([main, ...args], { cwd: folder.path, env }),
-    musette: (args, env, stop) =>
-      runNode([main, ...args], {
-        cwd: folder.path,
-        env: { ...env, ...(stop && hookOf(stop)) },
-      }),
-    close: () => release.release(),
-  }
-}
-
-function hookOf({ query, how }: Stop): Record<string, string> {
-  return {
+  const hookOf = ({ query, how }: Stop) => ({
     NODE_OPTIONS: `--import=${HOOK}`,
     STOP_AT: String(query),
     STOP_HOW: how,
+  })
+  return {
+    /** starts a verb of the next version; whoever starts it ends it */
+    start: (args: readonly string[], env: Record<string, string>) =>
+      startNode([main, ...args], { cwd: folder.path, env }),
+    /** runs a verb of the next version to its end; a stopped one names the query on stderr */
+    musette: (args: readonly string[], env: Record<string, string>, stop?: Stop) =>
+      runNode([main, ...args], { cwd: folder.path, env: { ...env, ...(stop && hookOf(stop)) } }),
+    close: () => folder.close(),
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import type { Finished } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -14,7 +14,7 @@ import { type NextVersion, openNextVersion } from './next-version.ts'
 /** What each release left here: a backup of a database that its tarball made, and what it answered from that. See make-database.ts. */
 const made = fileURLToPath(new URL('made-by/', import.meta.url))
 const VERSIONS = readdirSync(made).flatMap((name) => /^(.*)\.backup$/.exec(name)?.[1] ?? [])
-const SLOW = 240_000
+vi.setConfig({ testTimeout: 240_000 })
 /** While a command reads, the database may be older or newer than its version: then it must say so, with the command. */
 const OTHER_VERSION = /made by a newer musette|older than this version of musette; run: musette migrate/
 /** What this version finds from more than before, so that it may change: the clock of an activity, by the first position of its FIT file. */
@@ -41,48 +41,41 @@ describe.each(VERSIONS)('a database that musette %s made', (version) => {
   })
   afterAll(() => next.close())
 
-  it(
-    'is upgraded without a change of its content, while commands read it',
-    async () => {
-      const { env, url } = await openEmpty()
-      await restoreAsItWas(join(made, `${version}.backup`), url)
-      const all = await contentOf(url)
-      const tables = all.tables.map(({ name, columns }) => ({
-        name,
-        columns: columns.filter((column) => !DERIVED_ANEW[name]?.includes(column)),
-      }))
-      const before = await contentOf(url, { ...all, tables })
-      const curves = await queryOnce(url, CURVES)
-      const [feed] = await queryOnce(url, 'select max(change_id) as last from training.changes')
-      let upgraded = false
-      const reading = readMeanwhile(env, () => upgraded)
-      const migrated = await next.musette(['migrate'], env)
-      upgraded = true
-      expect(migrated.code, migrated.stderr).toBe(0)
-      for (const { code, stdout, stderr } of await reading)
-        if (code === 0) expect(stdout).not.toBe('')
-        else expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(OTHER_VERSION) })
-      const found = `delete from training.changes where change_id > $1 returning kind, array(select jsonb_object_keys(detail) order by 1) as columns`
-      for (const change of await queryOnce(url, found, [feed?.last]))
-        expect(change).toEqual({ kind: 'activity.changed', columns: CLOCK })
-      expect((await contentOf(url, before)).rows).toEqual(before.rows)
-      expect(await queryOnce(url, CURVES)).toEqual(curves)
-      await expectAnswers(version, next.musette, env)
-    },
-    SLOW,
-  )
+  it('is upgraded without a change of its content, while commands read it', async () => {
+    const { env, url } = await openEmpty()
+    await restoreAsItWas(join(made, `${version}.backup`), url)
+    const all = await contentOf(url)
+    const tables = all.tables.map(({ name, columns }) => ({
+      name,
+      columns: columns.filter((column) => !DERIVED_ANEW[name]?.includes(column)),
+    }))
+    const before = await contentOf(url, { ...all, tables })
+    const curves = await queryOnce(url, CURVES)
+    const [feed] = await queryOnce(url, 'select max(change_id) as last from training.changes')
+    let upgraded = false
+    const reading = readMeanwhile(env, () => upgraded)
+    const migrated = await next.musette(['migrate'], env)
+    upgraded = true
+    expect(migrated.code, migrated.stderr).toBe(0)
+    for (const { code, stdout, stderr } of await reading)
+      if (code === 0) expect(stdout).not.toBe('')
+      else expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(OTHER_VERSION) })
+    const found = `delete from training.changes where change_id > $1
+        returning kind, array(select jsonb_object_keys(detail) order by 1) as columns`
+    for (const change of await queryOnce(url, found, [feed?.last]))
+      expect(change).toEqual({ kind: 'activity.changed', columns: CLOCK })
+    expect((await contentOf(url, before)).rows).toEqual(before.rows)
+    expect(await queryOnce(url, CURVES)).toEqual(curves)
+    await expectAnswers(version, next.musette, env)
+  })
 
-  it(
-    'is restored from its backup by this version, and answers the same',
-    async () => {
-      const { env } = await openEmpty()
-      const musette: Run = (args, more) => runVerb(args, { env: more })
-      const restored = await musette(['restore', join(made, `${version}.backup`)], env)
-      expect(restored.code, restored.stderr).toBe(0)
-      await expectAnswers(version, musette, env)
-    },
-    SLOW,
-  )
+  it('is restored from its backup by this version, and answers the same', async () => {
+    const { env } = await openEmpty()
+    const musette: Run = (args, more) => runVerb(args, { env: more })
+    const restored = await musette(['restore', join(made, `${version}.backup`)], env)
+    expect(restored.code, restored.stderr).toBe(0)
+    await expectAnswers(version, musette, env)
+  })
 })
 
 async function openEmpty() {
