@@ -1,21 +1,53 @@
 import { Redis } from 'ioredis'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { describeWithRedis } from '../../kit/redis.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { type Fleet, openFleet } from './fleet.ts'
 
-let fleet: Fleet | undefined
-afterEach(async () => {
-  await fleet?.close()
-  fleet = undefined
+const WITHOUT_REDIS = 'redis-server is not installed; run: apt-get install redis-server'
+
+describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %s', (queue) => {
+  it('lose and double nothing when killed and when Postgres is away', async ({ skip }) => {
+    if (queue === 'redis' && !inject('redisUrl') && !process.env.CI) skip(WITHOUT_REDIS)
+    const fleet = await openFleet({ size: 2, queue, activities: 16 })
+    onTestFinished(() => fleet.close())
+    const life = makeLife(fleet)
+    await planBadDay(fleet)
+    // Each is killed while it works, and another takes its place; one of them waits for the answer of the first upload.
+    for (const place of fleet.members.keys()) {
+      await life.stir()
+      await busy(fleet, place % 2 === 0 ? 'upload' : 'fetch')
+      const isAccepted = async () => (await uploadsOf(fleet)).accepted > 0
+      await eventually(isAccepted, { everyMs: 10, what: 'a file accepted' })
+      await fleet.replace(place)
+    }
+    if (fleet.redis) {
+      await life.stir()
+      const redis = new Redis(fleet.redis.url)
+      await redis.flushall()
+      redis.disconnect()
+      await life.stir()
+      await fleet.redis.kill()
+      await life.stir()
+      await fleet.redis.start()
+    }
+    await fleet.steer('POST', 'recalculate')
+    await busy(fleet, 'fetch')
+    fleet.line.become('cut')
+    await life.stir()
+    // Long enough that each has noticed it; no clock is asked.
+    for (const member of fleet.members) await member.waitForLine(/"level":40.*database/)
+    fleet.line.become('good')
+    await expectWhole(fleet, life)
+  }, 480_000)
 })
 
 /** Expects that nothing is lost and nothing doubled, as soon as the fleet has caught up; and that nobody had to be started again. */
 async function expectWhole(own: Fleet, life: Life): Promise<void> {
-  await endBadDay(own)
+  await own.steer('DELETE', 'faults')
+  await own.steer('PATCH', 'settings', { latency_ms: 0 })
   const states = () => own.rows('select state, count(*)::int as n from training.uploads group by state')
   await eventually(
     async () => {
@@ -23,7 +55,7 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
       expect(await states()).toEqual([{ state: 'mirrored', n: life.dropped() }])
       return true
     },
-    { timeoutMs: 90_000, everyMs: 5_000, what: 'every file in SQL' },
+    { timeoutMs: 90_000, everyMs: 2_000, what: 'every file in SQL' },
   )
   await eventually(() => expectMirrored(own).then(() => true), { everyMs: 500 })
   const left = async () => (await own.files('')).filter((name) => name !== OWNER_FILE)
@@ -33,11 +65,8 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
   // One that is killed between two steps of a move leaves a second name of the moved file behind.
   const done = (await own.files('done')).filter((name) => !name.startsWith('.moving-'))
   expect(done).toHaveLength(life.dropped())
-  expect(
-    await own.rows(
-      'select activity_id, t from training.samples group by activity_id, t having count(*) > 1 limit 1',
-    ),
-  ).toEqual([])
+  const doubled = 'select from training.samples group by activity_id, t having count(*) > 1 limit 1'
+  expect(await own.rows(doubled)).toEqual([])
   for (const member of own.members) expect(await member.kill('SIGTERM')).toMatchObject({ code: 0 })
 }
 
@@ -45,70 +74,11 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
 async function busy(own: Fleet, work: 'upload' | 'fetch'): Promise<void> {
   const query =
     work === 'upload'
-      ? `select from training.uploads where state = 'sending'`
-      : `select from training.activities where detail_state = 'wanted'`
-  await eventually(async () => (await own.rows(`${query} limit 1`)).length > 0, {
-    everyMs: 10,
-    what: `${work} under way`,
-  })
+      ? `select from training.uploads where state = 'sending' limit 1`
+      : `select from training.activities where detail_state = 'wanted' limit 1`
+  const isBusy = async () => (await own.rows(query)).length > 0
+  await eventually(isBusy, { everyMs: 10, what: `${work} under way` })
 }
-
-/** Kills each daemon while it works, and starts another one in its place; one of them waits for the answer of the first upload. */
-async function replaceEach(own: Fleet, life: Life): Promise<void> {
-  for (const place of own.members.keys()) {
-    await life.stir()
-    await busy(own, place % 2 === 0 ? 'upload' : 'fetch')
-    await eventually(async () => (await uploadsOf(own)).accepted > 0, {
-      everyMs: 10,
-      what: 'a file accepted',
-    })
-    await own.replace(place)
-  }
-}
-
-describeWithRedis('four daemons on one Redis, one database and one folder', () => {
-  it('lose and double nothing when each is killed, Redis is flushed and restarted, and Postgres is away', async () => {
-    fleet = await openFleet({ size: 4, queue: 'redis', activities: 40 })
-    const life = makeLife(fleet)
-    await planBadDay(fleet)
-    await replaceEach(fleet, life)
-
-    await life.stir()
-    const redis = new Redis(fleet.redis?.url ?? '')
-    await redis.flushall()
-    redis.disconnect()
-    await life.stir()
-    await fleet.redis?.kill()
-    await life.stir()
-    await fleet.redis?.start()
-    await fleet.steer('POST', 'recalculate')
-
-    await busy(fleet, 'fetch')
-    fleet.line.become('cut')
-    await life.stir()
-    // Long enough that each has noticed it; no clock is asked.
-    for (const member of fleet.members) await member.waitForLine(/"level":40.*database/)
-    fleet.line.become('good')
-    await life.stir()
-    await expectWhole(fleet, life)
-  }, 240_000)
-})
-
-describe('two daemons with their queue in Postgres', () => {
-  it('lose and double nothing when killed and when Postgres is away', async () => {
-    fleet = await openFleet({ size: 2, queue: 'postgres', activities: 30 })
-    const life = makeLife(fleet)
-    await planBadDay(fleet)
-    await replaceEach(fleet, life)
-    await life.stir()
-    await busy(fleet, 'fetch')
-    fleet.line.become('cut')
-    await life.stir()
-    for (const member of fleet.members) await member.waitForLine(/"level":40.*database/)
-    fleet.line.become('good')
-    await expectWhole(fleet, life)
-  }, 240_000)
-})
 
 /** What goes on at the service and in the drop folder while the fleet is troubled. */
 type Life = {
@@ -147,40 +117,20 @@ function makeLife(fleet: Fleet): Life {
 /** Plans the failures that a bad day of the service has, and makes every answer slow, so that something is always under way. */
 async function planBadDay(fleet: Fleet): Promise<void> {
   await fleet.steer('PATCH', 'settings', { latency_ms: 100 })
-  // Whoever sends the first file is killed before the answer.
-  await fleet.steer('POST', 'faults', { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 })
-  const always = { times: 'always' }
-  await fleet.steer('POST', 'faults', {
-    ...always,
-    path: '^/oauth/activity',
-    kind: 'status',
-    status: 500,
-    probability: 0.05,
-  })
-  await fleet.steer('POST', 'faults', {
-    ...always,
-    path: '^/oauth/activity/',
-    kind: 'reset',
-    probability: 0.05,
-  })
-  await fleet.steer('POST', 'faults', {
-    ...always,
-    path: '^/oauth/upload$',
-    kind: 'lost-answer',
-    probability: 0.2,
-  })
+  const faults = [
+    // Whoever sends the first file is killed before the answer.
+    { path: '^/oauth/upload$', kind: 'slow', duration_ms: 600_000 },
+    { path: '^/oauth/activity', kind: 'status', status: 500, probability: 0.05, times: 'always' },
+    { path: '^/oauth/activity/', kind: 'reset', probability: 0.05, times: 'always' },
+    { path: '^/oauth/upload$', kind: 'lost-answer', probability: 0.2, times: 'always' },
+  ]
+  for (const fault of faults) await fleet.steer('POST', 'faults', fault)
 }
 
 /** Counts the files that reached the service. */
 async function uploadsOf(fleet: Fleet) {
   const { uploads } = await fleet.steer('GET', 'counts')
   return uploads as { accepted: number; refused: number }
-}
-
-/** Ends the bad day. */
-async function endBadDay(fleet: Fleet): Promise<void> {
-  await fleet.steer('DELETE', 'faults')
-  await fleet.steer('PATCH', 'settings', { latency_ms: 0 })
 }
 
 /**

@@ -1,49 +1,28 @@
 import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { type Line, openLine } from '../../kit/postgres-line.ts'
+import { openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
-import type { RedisServer } from '../../kit/redis-server.ts'
+import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 /** Several daemons on one database, one queue and one drop folder, and the stand-in service. */
-export type Fleet = {
-  sandboxUrl: string
-  /** the database itself, past the line that can be cut */
-  databaseUrl: string
-  line: Line
-  /** undefined when the queue is in Postgres */
-  redis: RedisServer | undefined
-  /** the daemon in each place now */
-  members: Running[]
-  /** kills the daemon in a place as a power cut would, and starts another there */
-  replace(place: number): Promise<void>
-  steer(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
-  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  drop(name: string, bytes: Uint8Array): Promise<void>
-  /** names of the files in a folder of the drop folder: '' for those that wait */
-  files(folder: '' | 'done' | 'failed'): Promise<string[]>
-  /** gives every waiting file another time, as a person does who wants it looked at now */
-  touch(): Promise<void>
-  close(): Promise<void>
-}
+export type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 /** Starts `size` daemons with all roles but the web server, signed in as the rider, and waits until each has started. */
-export async function openFleet(input: {
-  size: number
-  queue: 'redis' | 'postgres'
-  activities: number
-}): Promise<Fleet> {
+export async function openFleet(input: { size: number; queue: 'redis' | 'postgres'; activities: number }) {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
-    const history = ['--activities', String(input.activities), '--sample-delay-ms', '0']
-    const sandbox = startNode([main, 'sandbox', '--port', '0', ...history])
-    release.defer('sandbox', () => sandbox.kill('SIGKILL'))
-    const sandboxUrl = (await sandbox.waitForLine(/^listening /)).replace('listening ', '').trim()
+    const { activities } = input
+    const history = { activities, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS, sampleDelayMs: 0 }
+    const sandbox = await startSandbox(history)
+    release.defer('sandbox', () => sandbox.close())
+    const sandboxUrl = sandbox.url
     const database = await openTestDatabase()
     release.defer('database', () => database.close())
     const line = await openLine(database.url)
@@ -78,7 +57,7 @@ export async function openFleet(input: {
     }
     for (let place = 0; place < input.size; place++) await start(place)
     const dropDir = join(folder.path, 'drop')
-    const files = async (name: string) => {
+    const files = async (name: '' | 'done' | 'failed') => {
       // Finished files lie in a folder a month; those that wait, in none.
       const all = { withFileTypes: true, recursive: name !== '' } as const
       const entries = await readdir(join(dropDir, name), all).catch(() => [])
@@ -86,22 +65,27 @@ export async function openFleet(input: {
     }
     return {
       sandboxUrl,
+      /** the database itself, past the line that can be cut */
       databaseUrl: database.url,
       line,
       redis,
+      /** the daemon in each place now */
       members,
-      async replace(place) {
+      /** kills the daemon in a place as a power cut would, and starts another there */
+      async replace(place: number) {
         await members[place]?.kill('SIGKILL')
         await start(place)
       },
-      steer: (method, path, body) => steer(sandboxUrl, method, path, body),
-      rows: (text, values) => queryOnce(database.url, text, values),
-      async drop(name, bytes) {
+      steer: (method: string, path: string, body?: unknown) => steer(sandboxUrl, method, path, body),
+      rows: (text: string) => queryOnce(database.url, text),
+      async drop(name: string, bytes: Uint8Array) {
         await mkdir(dropDir, { recursive: true })
         await writeFile(join(dropDir, `${name}.part`), bytes)
         await rename(join(dropDir, `${name}.part`), join(dropDir, name))
       },
+      /** names of the files in a folder of the drop folder: '' for those that wait */
       files,
+      /** gives every waiting file another time, as a person does who wants it looked at now */
       async touch() {
         const now = new Date()
         for (const name of await files('')) await utimes(join(dropDir, name), now, now).catch(() => undefined)
