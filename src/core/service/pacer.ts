@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { RateLimitedError } from '../../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../../kit/time.ts'
 
@@ -42,7 +43,13 @@ export type SharedPace = {
  * delay others.
  */
 export function makePacer(
-  deps: { now: Clock; sleep: Sleep; onPause?: OnPause | undefined; shared?: SharedPace | undefined },
+  deps: {
+    now: Clock
+    sleep: Sleep
+    log?: Logger
+    onPause?: OnPause | undefined
+    shared?: SharedPace | undefined
+  },
   options: Limits & { longestPauseMs?: number | undefined },
 ) {
   /** in the order of the calls */
@@ -76,12 +83,8 @@ export function makePacer(
   const startNextIn = (ms: number): void => {
     const own = new AbortController()
     timer = own
-    deps.sleep(ms, own.signal).then(
-      () => {
-        if (timer === own) startNext()
-      },
-      () => undefined,
-    )
+    const start = () => timer === own && startNext()
+    deps.sleep(ms, own.signal).then(start, () => undefined)
   }
 
   const startNext = (): void => {
@@ -125,7 +128,9 @@ export function makePacer(
       return { running, ready: ready.length, queues: new Set(ready.map(({ call }) => call.queue)).size }
     },
     onReserved: (pausesMs) => {
-      for (const [origin, ms] of Object.entries(pausesMs)) pauseHere(origin, ms, SECOND)
+      for (const [origin, ms] of Object.entries(pausesMs))
+        if (pauseHere(origin, ms, SECOND))
+          deps.log?.warn({ waitMs: ms }, 'the service asked another process to wait')
       if (!closed) startNext()
     },
   })

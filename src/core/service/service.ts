@@ -90,7 +90,10 @@ export function openService(
   const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const connections = openConnections(timeouts, options.proxies, deps.dispatcher)
-  const pacer = makePacer({ now, sleep, onPause: deps.observer?.onPause, shared: deps.sharedPace }, options)
+  const pacer = makePacer(
+    { now, sleep, log, onPause: deps.observer?.onPause, shared: deps.sharedPace },
+    options,
+  )
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   const transport = {
     dispatchers: connections,

@@ -51,15 +51,19 @@ type Group = { name: string; description: string }
 type Opened = { nothing: { close(): Promise<void> }; database: LocalApp; app: App }
 type Needs = keyof Opened
 
-/** How each verb opens what it needs: `app` requests of the service, too. A person waits for it, so that it keeps no pause. */
-const OPEN: { [D in Needs]: (context: Context) => Promise<Opened[D]> } = {
+/** A person waits no longer for a service that has asked to wait; a pass does. */
+export const LONGEST_PAUSE_MS = 60_000
+
+/** How each verb opens what it needs: `app` requests of the service, too. A person waits for it, so that it keeps no pause after a failure. */
+const OPEN: { [D in Needs]: (context: Context, isPass: boolean) => Promise<Opened[D]> } = {
   nothing: async () => ({ close: async () => undefined }),
   database: async ({ config, log, signal }) =>
     (await import('../app/local-app.ts')).openLocalApp(config, log, signal),
-  app: async ({ config, log, signal, features }) =>
+  app: async ({ config, log, signal, features }, isPass) =>
     (await import('../app/app.ts')).openApp(config, log, {
       signal,
       byHand: true,
+      ...(!isPass && { longestPauseMs: LONGEST_PAUSE_MS }),
       preparation: 'check',
       features,
     }),
@@ -152,7 +156,7 @@ export function defineVerb<
       const took = () => Math.round(performance.now() - startedAt)
       const prepared = (await verb.before?.(context, typed)) as B
       if (verb.isPass) await (await import('./tune-for-pass.ts')).tuneForPass()
-      return closeAfter(await OPEN[needs](context), async (app) => {
+      return closeAfter(await OPEN[needs](context, verb.isPass ?? false), async (app) => {
         const chosen = isOfAccount && { account: await chooseAccount(app as LocalApp, words, typed) }
         const lines: ProgressLine[] = []
         const beginProgress = (what: string) => {

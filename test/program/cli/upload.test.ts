@@ -52,6 +52,9 @@ describe('musette upload', () => {
     await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
     await fault({ kind: 'status', status: 429, retry_after: 3600 })
     expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 4 })
+    const { code, stderr } = await rig.musette(['upload', 'third.fit'])
+    expect([code, stderr]).toEqual([4, expect.stringContaining('the service asked to wait')])
+    await queryOnce(rig.databaseUrl, 'delete from musette.service_pauses')
     expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 0 })
   })
 

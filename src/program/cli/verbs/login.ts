@@ -9,7 +9,7 @@ import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
 import { ASKS, KEYED, SERVICE, SIGNED_IN, WHOSE } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
 import { promptForSecret, promptForText, readInput } from '../../frame/prompt.ts'
-import { defineVerb, flag, option } from '../../frame/verb.ts'
+import { defineVerb, flag, LONGEST_PAUSE_MS, option } from '../../frame/verb.ts'
 
 const TIMEZONE = 'the time zone of your home, such as Europe/Berlin, for activities without a known zone'
 
@@ -52,21 +52,24 @@ export const loginVerb = defineVerb({
     const { loginInBrowser } = await import('../browser-login.ts')
     const credentials = browser ? undefined : await readCredentials(context, options)
     const { config, log, signal, features, print, note } = context
-    return closeAfter(await openApp(config, log, { signal, byHand: true, features }), async (app) => {
-      const plain = await findPlainAddress(app, name)
-      const secrets = browser ? 'tokens' : 'your password and tokens'
-      if (plain !== undefined)
-        note(
-          `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
-        )
-      const { sameRider } = options
-      const account = credentials
-        ? await signInWithPassword(app, { name, ...credentials, keepPassword, sameRider, signal })
-        : await loginInBrowser(context, app, { name, ...options })
-      print(`signed in to ${account.baseUrl} as account "${account.name}"`)
-      await setHome(context, app, { account, timezone })
-      return undefined
-    })
+    return closeAfter(
+      await openApp(config, log, { signal, byHand: true, longestPauseMs: LONGEST_PAUSE_MS, features }),
+      async (app) => {
+        const plain = await findPlainAddress(app, name)
+        const secrets = browser ? 'tokens' : 'your password and tokens'
+        if (plain !== undefined)
+          note(
+            `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
+          )
+        const { sameRider } = options
+        const account = credentials
+          ? await signInWithPassword(app, { name, ...credentials, keepPassword, sameRider, signal })
+          : await loginInBrowser(context, app, { name, ...options })
+        print(`signed in to ${account.baseUrl} as account "${account.name}"`)
+        await setHome(context, app, { account, timezone })
+        return undefined
+      },
+    )
   },
 })
 
