@@ -69,7 +69,8 @@ describe('the pacer', () => {
     for (let index = 0; index < 10; index += 1) void ask()
     await agenda.runUntil(begin + 10 * 60_000)
     const everyMs = 61_000 / requestsPerMinute
-    expect(starts).toEqual(starts.map((_, index) => begin + Math.floor(index * everyMs)))
+    for (const [index, at] of starts.entries())
+      expect(Math.abs(at - begin - index * everyMs)).toBeLessThanOrEqual(1)
     expect(starts.length).toBe(Math.min(10, Math.ceil((10 * 60_000) / everyMs)))
   })
 
@@ -185,11 +186,11 @@ describe('the pacer', () => {
     pacer.pause(ORIGIN, 30_000)
     agenda.jump(-3_600_000)
     expect(pacer.pausedMs(ORIGIN)).toBe(0)
-    for (let index = 0; index < 6; index += 1) await ask()
+    await ask()
     agenda.jump(-3_600_000)
     void ask()
     await agenda.runUntil(agenda.time() + 10_000)
-    expect(starts).toHaveLength(7)
+    expect(starts).toHaveLength(2)
   })
 
   it('removes a waiting call whose signal aborts, and leaves no timer', async () => {
@@ -211,15 +212,6 @@ describe('the pacer', () => {
     const failed = errorOf(pacer.run({ queue: '1', origin: ORIGIN }, () => Promise.reject(new Error('no'))))
     await Promise.all([failed, ask()])
     expect(starts).toHaveLength(1)
-  })
-
-  it('does not stop for long when the clock is set back', async () => {
-    const { agenda, ask, starts } = openPacer({ requestsPerMinute: 60 })
-    await ask()
-    agenda.jump(-3_600_000)
-    void ask()
-    await agenda.runUntil(agenda.time() + 10_000)
-    expect(starts).toHaveLength(2)
   })
 
   it('rejects waiting and later calls once it is closed', async () => {
