@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -9,10 +9,10 @@ const ACTIVITIES = 16
 
 describe('a daemon', () => {
   let rig: Rig
-  let daemon: Daemon | undefined
+  let daemon: Daemon
   const stop = new AbortController()
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     rig = await openRig({
       activities: ACTIVITIES,
       env: {
@@ -25,17 +25,16 @@ describe('a daemon', () => {
         MUSETTE_HTTP: 'off',
       },
     })
+    await rig.sync()
+    const { config, log } = rig.app
+    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
   })
-  afterEach(async () => {
+  beforeEach(() => eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES))
+  afterAll(async () => {
     await daemon?.close()
     await rig.close()
   })
 
-  const start = async () => {
-    const { config, log } = rig.app
-    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
-    return daemon
-  }
   const count = async (rule: string) => {
     const [row] = await rig.rows(`select count(*)::int as n from training.activities where ${rule}`)
     return Number(row?.n)
@@ -44,40 +43,31 @@ describe('a daemon', () => {
   // A poll that reaches back by the lag makes an activity wanted again for a moment.
   const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 200 })
 
-  it('notices deletions', async () => {
-    await rig.sync()
-    const [row] = await rig.sql`select path from training.activities limit 1`
-    await rig.steer('DELETE', `activities/${row?.path}`)
-    await start()
-    await eventually(async () => (await count('absent_since is not null')) === 1)
-    await expectMirroredSoon()
-  })
-
   it('fetches a wanted activity whose job was lost', async () => {
-    await rig.sync()
-    await start()
-    await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
     // The list has no change that would make a job of them again.
     await rig.sql`update training.activities set detail_state = 'wanted', summary_hash = null where activity_id <= 3`
     await eventually(async () => (await count(`detail_state = 'mirrored'`)) === ACTIVITIES)
+    const [path] = await rig.paths()
+    await rig.steer('DELETE', `activities/${path}`)
+    await eventually(async () => (await count('absent_since is not null')) === 1)
+    await rig.steer('POST', `activities/${path}/revive`)
+    await eventually(async () => (await count('absent_since is not null')) === 0)
     await expectMirroredSoon()
   })
 
   it('fetches a new ride first during a recalculation of everything, and shows the remaining time', async () => {
-    await rig.sync()
     // What started in these days counts as new; the history is older here.
     await rig.sql`update training.activities set started_at = started_at - interval '60 days'`
     await rig.steer('PATCH', 'settings', { latency_ms: 250 })
     const [begun] = await rig.sql`select now() as at`
     await rig.steer('POST', 'recalculate')
-    const { app } = await start()
     await eventually(async () => (await count(`detail_state = 'wanted'`)) > 0)
     await rig.add({ name: 'New', seconds: 300 })
     await eventually(async () => (await count(`name = 'New' and detail_state = 'mirrored'`)) === 1)
     // A poll may make those that were fetched wanted again, so that their state does not tell which came first.
     const left = await rig.sql`select from training.activities where fetched_at < ${begun?.at}`
     expect(left.length).toBeGreaterThan(ACTIVITIES / 2)
-    const { accounts } = await findStatus(app)
+    const { accounts } = await findStatus(daemon.app)
     expect(accounts[0]?.fetched_per_minute).toBeGreaterThan(0)
     expect(accounts[0]?.seconds_to_go).toBeGreaterThan(0)
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })

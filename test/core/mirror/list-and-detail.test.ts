@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
-import { openRig, type Rig } from './rig.ts'
+import { useRig } from './rig.ts'
 
 const TORONTO = { date: '2024-05-01 22:00:00.000000', timezone_type: 3, timezone: 'America/Toronto' }
 const UTC = { date: '2024-05-02 02:00:00.000000', timezone_type: 3, timezone: 'UTC' }
@@ -12,17 +12,11 @@ const DETAIL = {
 }
 
 describe('an activity whose list entry and detail differ', () => {
-  let rig: Rig
   const sync = (full = false) => rig.sync({ full })
-  const answer = async (path: string, body: unknown) => {
-    await rig.steer('POST', 'faults', {
-      ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body },
-    })
-  }
   const say = async ({ entry, detail }: { entry?: object; detail?: object }) => {
     await rig.heal()
-    await answer('^/oauth/activity$', { success: true, activities: [{ ...ENTRY, ...entry }] })
-    await answer('^/oauth/activity/', { ...DETAIL, ...detail })
+    await rig.answer('^/oauth/activity$', { success: true, activities: [{ ...ENTRY, ...entry }] })
+    await rig.answer('^/oauth/activity/', { ...DETAIL, ...detail })
   }
   const row = async () =>
     (
@@ -43,13 +37,12 @@ describe('an activity whose list entry and detail differ', () => {
     ...{ timezone: 'America/Toronto', local: '2024-05-01 22:00:00' },
   }
 
+  const rig = useRig({ activities: 0 }, 'training.activities, training.sync_cursors')
   beforeEach(async () => {
-    rig = await openRig({ activities: 0 })
     await say({})
     await sync()
     await asked()
   })
-  afterEach(() => rig.close())
 
   it('keeps the day and the type of the detail, and is not a change, however often lists are compared', async () => {
     expect(await row()).toEqual(AS_DETAIL)

@@ -1,27 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openRig, type Rig } from './rig.ts'
+import { describe, expect, it } from 'vitest'
+import { useRig } from './rig.ts'
 
 const START = Date.parse('2024-10-27T01:30:00Z')
 
 describe('values that are not what they should be', () => {
-  let rig: Rig
   const sync = () => rig.sync()
   /** Lets the service answer every activity with this text. */
   const answer = async (body: unknown) => {
-    await rig.steer('POST', 'faults', {
-      ...{ method: 'GET', path: '^/oauth/activity/', kind: 'status', status: 200, times: 'always' },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    })
+    await rig.answer('^/oauth/activity/', typeof body === 'string' ? body : JSON.stringify(body))
   }
   const drift = async () =>
     (await rig.sql`select field, kind from training.drift order by 1, 2`).map(
       ({ field, kind }) => `${field} ${kind}`,
     )
 
-  beforeEach(async () => {
-    rig = await openRig({ activities: 1 })
-  })
-  afterEach(() => rig.close())
+  const rig = useRig({ activities: 1 }, 'training.activities, training.sync_cursors, training.drift')
 
   it('are null, drift and one log line in samples and summary; the activity is mirrored', async () => {
     const second = (index: number, power: string, hr: string) =>
@@ -116,9 +109,9 @@ describe('values that are not what they should be', () => {
 
   it('are drift when a start cannot be read, in the list and in the detail', async () => {
     const start_date = { date: '2024-05-01 08:00:00.000000', timezone_type: 3, timezone: 'Nowhere/Town' }
-    await rig.steer('POST', 'faults', {
-      ...{ method: 'GET', path: '^/oauth/activity$', kind: 'status', status: 200, times: 'always' },
-      body: { success: true, activities: [{ path: 'p1', name: 'One', start_date }] },
+    await rig.answer('^/oauth/activity$', {
+      success: true,
+      activities: [{ path: 'p1', name: 'One', start_date }],
     })
     await answer({ success: true, name: 'One', summary: { start_date } })
     await sync()

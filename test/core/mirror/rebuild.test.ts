@@ -1,34 +1,28 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { rebuildActivities } from '../../../src/core/mirror/rebuild-activities.ts'
 import { findRebuildProgress } from '../../../src/core/store/activities/raw-documents.ts'
 import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
-import { openRig, type Rig } from './rig.ts'
+import { useRig } from './rig.ts'
 import { DAMAGE, readTables } from './tables.ts'
 
 const ACTIVITIES = 13
 
 describe('rebuild', () => {
-  let rig: Rig
   const rebuild = (paths?: string[]) => rebuildAccount(rig.app, { name: 'default', paths })
   const tables = () => readTables(rig.databaseUrl)
-  const requests = async () => {
-    const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
-    return requests
-  }
   const pathOf = async (activityId: number) =>
     String((await rig.sql`select path from training.activities where activity_id = ${activityId}`)[0]?.path)
 
-  beforeEach(async () => {
-    rig = await openRig({ activities: ACTIVITIES - 1, longestActivitySeconds: 900 })
+  const rig = useRig({ activities: ACTIVITIES - 1, longestActivitySeconds: 300 })
+  beforeAll(async () => {
     // Texts as well as numbers, in fields that have no column.
     const sample = { mm: 0.25, label: 'climb' }
     await rig.add({ seconds: 400, name: 'Fields beyond the document', sample })
     await rig.sync()
   })
-  afterEach(() => rig.close())
 
   it('leaves a right mirror as it is, row for row, and sends no request', async () => {
     const edited = await pathOf(2)
@@ -63,9 +57,10 @@ describe('rebuild', () => {
     })
     expect(await tables()).toEqual(before)
     expect(await feed()).toEqual(changes)
-    expect(await requests()).toEqual({})
+    expect(await rig.requests()).toEqual({})
     const runs =
-      await rig.sql`select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'`
+      await rig.sql`select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'
+        order by run_id desc limit 1`
     expect(runs).toEqual([
       { kind: 'by_hand', outcome: 'done', listed: ACTIVITIES, changed: ACTIVITIES, failed: 0 },
     ])
@@ -139,7 +134,8 @@ describe('rebuild', () => {
       expect(rig.log.lines.find((line) => line.path === path)).toMatchObject({ level: 'error' })
     }
     expect(await rig.sql`select distinct activity_id from training.samples where power = -1`).toHaveLength(4)
-    const [run] = await rig.sql`select outcome, failed from training.sync_runs where resource = 'rebuild'`
+    const [run] =
+      await rig.sql`select outcome, failed from training.sync_runs where resource = 'rebuild' order by run_id desc limit 1`
     expect(run).toEqual({ outcome: 'partial', failed: 4 })
 
     const paths = failures.map(({ path }) => path)
@@ -153,8 +149,7 @@ describe('rebuild', () => {
     const { detail } = await rig.steer<{ detail: { summary: object } }>('GET', `activities/${path}`)
     const summary = { ...detail.summary, xss: 4711 }
     const body = { success: true, name: 'No samples now', summary, session_data: null }
-    const fault = { method: 'GET', path: `/oauth/activity/${path}`, kind: 'status', status: 200, body }
-    await rig.steer('POST', 'faults', { ...fault, times: 'always' })
+    await rig.answer(`/oauth/activity/${path}`, body)
     await rig.resync({ paths: [path] })
     const before = await tables()
     expect(await rig.sql`select name from training.activities where xss = 4711`).toHaveLength(1)

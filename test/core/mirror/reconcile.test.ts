@@ -1,17 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { scrubActivities } from '../../../src/core/mirror/compare-activities.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
 import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { verifyAccount } from '../../../src/program/app/sync-account.ts'
-import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
-import { openRig, type Rig } from './rig.ts'
+import { useRig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
 
 const ACTIVITIES = 12
 
 describe('reconcile', () => {
-  let rig: Rig
   const full = () => rig.sync({ full: true })
   const rowOf = async (path: string | undefined) =>
     (
@@ -22,18 +20,22 @@ describe('reconcile', () => {
       await rig.sql`select outcome, error_code, error, absent from training.sync_runs where kind = 'reconcile' order by
         run_id desc limit 1`
     )[0]
-  const remove = (path: string | undefined) => rig.steer('DELETE', `activities/${path}`)
+  const removed: Array<string | undefined> = []
+  const remove = async (path: string | undefined) => {
+    removed.push(path)
+    await rig.steer('DELETE', `activities/${path}`)
+  }
   const errors = () => rig.log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 
-  beforeEach(async () => {
-    rig = await openRig({
-      activities: ACTIVITIES,
-      longestActivitySeconds: LONGEST_ACTIVITY_SECONDS,
-      env: { MUSETTE_HISTORY_START: '2022-01-01' },
-    })
-    await rig.sync()
+  const rig = useRig({
+    activities: ACTIVITIES,
+    longestActivitySeconds: 60,
+    env: { MUSETTE_HISTORY_START: '2022-01-01' },
   })
-  afterEach(() => rig.close())
+  beforeEach(async () => {
+    for (const path of removed.splice(0)) await rig.steer('POST', `activities/${path}/revive`)
+    await rig.sync({ full: true })
+  })
 
   it('marks activities that are no longer listed, and keeps and counts their rows', async () => {
     const [path] = await rig.paths()
@@ -67,17 +69,13 @@ describe('reconcile', () => {
     await expectMirrored(rig)
   })
 
-  it('fetches activities that are missing or listed differently', async () => {
+  it('fetches activities that are missing or listed differently, and none when nothing differs', async () => {
     const [lost, renamed] = await rig.paths()
     await rig.sql`delete from training.samples where activity_id = (select activity_id from training.activities where path = ${lost})`
     await rig.sql`delete from training.activities where path = ${lost}`
     await rig.sql`update training.activities set name = 'Missed' where path = ${renamed}`
-    await rig.requests()
     expect(await full()).toMatchObject({ listed: ACTIVITIES, fetched: 1, unchanged: 1, absent: 0 })
     await expectMirrored(rig)
-  })
-
-  it('fetches no activity when nothing differs', async () => {
     await rig.requests()
     expect(await full()).toMatchObject({ listed: ACTIVITIES, fetched: 0, unchanged: 0 })
     expect(Object.keys(await rig.requests())).toEqual(['GET /oauth/activity'])
@@ -175,7 +173,7 @@ describe('reconcile', () => {
 
   it('ignores activities outside of the list, and new uploads that are not listed yet', async () => {
     const [old] = (await rig.paths()).slice(-1)
-    await rig.steer('DELETE', `activities/${old}`)
+    await remove(old)
     await rig.sql`update training.activities set started_at = '2001-01-01Z' where path = ${old}`
     await rig.sql`insert into training.activities (account_id, path, listed_at, wanted_at, detail_state, next_fetch_at)
        select 1, path, at, at, state, now() + interval '1 hour'
@@ -186,5 +184,6 @@ describe('reconcile', () => {
       await rig.sql`select path from training.activities where absent_since is not null order by path`
     expect(absent).toEqual([{ path: 'never listed' }, { path: 'unknown there' }])
     expect(await rowOf(old)).toMatchObject({ absent: false })
+    await rig.sql`delete from training.activities where path = any(${['uploaded', 'never listed', 'unknown there']})`
   })
 })
