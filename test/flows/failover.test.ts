@@ -75,12 +75,9 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
     'is followed to the new primary within seconds, with the queue in $queue, while the old one is $old',
     async ({ queue, database, of }) => {
       const [old, next] = of()
-      const [oldUrl, nextUrl] = [old, next].map(({ url }) => new URL(`/${database}`, url).href) as [
-        string,
-        string,
-      ]
+      const urlOf = ({ url }: Cluster) => new URL(`/${database}`, url).href
       // Without a proxy, whose address somebody moves, the URL has both hosts.
-      const line = queue === 'Postgres' ? await openLine(oldUrl) : undefined
+      const line = queue === 'Postgres' ? await openLine(urlOf(old)) : undefined
       onTestFinished(() => line?.close())
       const hosts = [old, next].map(({ port }) => `127.0.0.1:${port}`).join()
       const redis = queue === 'Redis' ? await openTestRedis() : undefined
@@ -101,7 +98,7 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
       onTestFinished(() => daemon.close())
       const ready = async () => JSON.parse(await (await fetch(`${daemon.url}/readyz`)).text())
       const isEqual = (databaseUrl: string) => () => expectMirrored({ ...rig, databaseUrl }).then(() => true)
-      await eventually(isEqual(oldUrl), SOON)
+      await eventually(isEqual(urlOf(old)), SOON)
       expect((await ready()).server).toBe(`127.0.0.1:${old.port}`)
       await eventually(async () => (await old.query(CAUGHT_UP)).length > 0, SOON)
       await next.query('select pg_promote()')
@@ -126,9 +123,9 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
         const seconds = (performance.now() - begunAt) / 1_000
         expect(rig.log.text().split('is a standby').length).toBeLessThan(5 + seconds)
       }
-      line?.moveTo(nextUrl)
+      line?.moveTo(urlOf(next))
       await rig.add({ name: 'New', seconds: 300 })
-      await eventually(isEqual(nextUrl), SOON)
+      await eventually(isEqual(urlOf(next)), SOON)
       await eventually(async () => (await old.query(OURS)).length === 0, SOON)
       await eventually(async () => (await ready()).ready, SOON)
       expect((await ready()).server).toBe(`127.0.0.1:${next.port}`)

@@ -18,13 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-const type = (args: string[], env: Record<string, string> = {}) =>
-  startOnTerminal([distPath('main.js'), ...args], { cwd: rig.dataDir, env: { ...rig.env, ...env } }).finished
-const fault = (path: string, body: object) =>
-  rig.steer('POST', 'faults', {
-    ...{ method: 'GET', path, kind: 'status', status: 200, times: 'always', body: JSON.stringify(body) },
-  })
-
 function expectHarmless(text: string): void {
   expect(text).toMatch(/\\x1B|\\u009B/)
   for (const steer of STEERS) expect(text).not.toContain(steer)
@@ -33,42 +26,40 @@ function expectHarmless(text: string): void {
 describe('names with terminal control characters are written as psql does', () => {
   it('in the lines of the log', async () => {
     const activities = [{ path: `${ODD}${'x'.repeat(1_000)}` }, { name: ODD }]
-    await fault('^/oauth/activity$', { success: true, activities })
-    const { screen } = await type(['sync'])
+    const body = JSON.stringify({ success: true, activities })
+    const answer = { path: '^/oauth/activity$', kind: 'status', status: 200, times: 'always', body }
+    await rig.steer('POST', 'faults', { method: 'GET', ...answer })
+    const sync = [distPath('main.js'), 'sync']
+    const { screen } = await startOnTerminal(sync, { cwd: rig.dataDir, env: rig.env }).finished
     expect(screen).toContain('list entries that cannot be read')
     expectHarmless(screen)
-  }, 60_000)
+  })
 
-  it('in the output of upload, resync, export and login, and in errors', async () => {
+  it('in the output of upload, resync, export, doctor, status and accounts, and in errors; escaped in JSON', async () => {
     const file = join(rig.dataDir, `${ODD}.fit`)
     await writeFile(file, 'no FIT file')
-    for (const args of [
+    const ofNames = [
       ['upload', file],
       ['upload', `${file}.not-there`],
       ['resync', ODD],
       ['export', ODD],
-      ['export', '--account', ODD, 'x'],
-    ]) {
+    ]
+    const ofState = [['doctor'], ['status'], ['accounts']]
+    const type = async (args: string[]) => {
       const { stdout, stderr } = await rig.musette(args)
       expectHarmless(stdout + stderr)
     }
-  }, 120_000)
-
-  it('in the output of doctor, status and accounts, and escaped in their JSON', async () => {
-    await queryOnce(
-      rig.databaseUrl,
-      `update training.accounts set name = $1, needs_login = true, last_error = $1`,
-      [ODD],
-    )
-    for (const args of [['doctor'], ['status'], ['accounts']]) {
-      const { stdout, stderr } = await rig.musette(args)
-      expectHarmless(stdout + stderr)
+    for (const args of [...ofNames, ['export', '--account', ODD, 'x']]) await type(args)
+    const odd = 'update training.accounts set name = $1, needs_login = true, last_error = $1'
+    await queryOnce(rig.databaseUrl, odd, [ODD])
+    for (const args of ofState) {
+      await type(args)
       const json = await rig.musette([...args, '--json'])
       for (const steer of STEERS) expect(json.stdout).not.toContain(steer)
       expect(json.stdout).toContain(String.raw`odd\u001b]0;owned\u0007\r\u009b2Jname`)
       expect(JSON.stringify(JSON.parse(json.stdout))).toContain(JSON.stringify(ODD).slice(1, -1))
     }
-  }, 120_000)
+  })
 
   it('in the last sentence of the progress', () => {
     const written: string[] = []

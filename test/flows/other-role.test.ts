@@ -23,57 +23,25 @@ import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
+import { readWords } from '../kit/table.ts'
 
 /** The message of all that the other role has made. It is the message of an error, so nothing that runs it succeeds. */
 const RAN = 'code of another role ran'
 const PLANTED_BY = `neighbour_${process.pid}`
 const READER = `analyst_${process.pid}`
 
-const TYPES = [
-  ...[
-    'text',
-    'integer',
-    'bigint',
-    'real',
-    'double precision',
-    'numeric',
-    'boolean',
-    'date',
-    'timestamp',
-    'timestamptz',
-  ],
-  ...['interval', 'jsonb', 'record', 'text[]', 'integer[]', 'double precision[]'],
-]
-const OPERATORS = [
-  '||',
-  '=',
-  '<>',
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '+',
-  '-',
-  '*',
-  '/',
-  '->',
-  '->>',
-  '@>',
-  '?',
-  '?|',
-  '~',
-]
+const TYPES =
+  'text,integer,bigint,real,double precision,numeric,boolean,date,timestamp,timestamptz,interval,jsonb,record,text[],integer[],double precision[]'
+const OPERATORS = '||,=,<>,<,<=,>,>=,+,-,*,/,->,->>,@>,?,?|,~'
 
 /** Every name that stands before a bracket in our sources: functions of SQL, among others. */
-function calledNames(): string[] {
-  const files = [...filesIn('src', /\.ts$/), ...filesIn('drizzle', /\.sql$/)]
-  const names = files.flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/\b([a-z_]\w*)\s*\(/gi)])
-  return [...new Set(names.map(([, name = '']) => name.toLowerCase()))]
-}
-
-function filesIn(dir: string, pattern: RegExp): string[] {
-  const found = readdirSync(dir, { recursive: true, encoding: 'utf8' })
-  return found.filter((path) => pattern.test(path)).map((path) => join(dir, path))
+function calledNames(): string {
+  const names = ['src', 'drizzle'].flatMap((dir) =>
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(ts|sql)$/.test(path))
+      .flatMap((path) => [...readFileSync(join(dir, path), 'utf8').matchAll(/\b([a-z_]\w*)\s*\(/gi)]),
+  )
+  return [...new Set(names.map(([, name = '']) => name.toLowerCase()))].join()
 }
 
 /**
@@ -94,11 +62,11 @@ BEGIN
       SELECT p.oid, p.proname, u.place::int, u.type, format_type(u.type, NULL) AS declared
       FROM pg_proc p, unnest(CASE WHEN p.provariadic = 0 THEN p.proargtypes::oid[]
         ELSE p.proargtypes[0 : p.pronargs - 2] || array_fill(p.proargtypes[p.pronargs - 1], ARRAY[2]) END) WITH ORDINALITY AS u (type, place)
-      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (current_setting('test.names')::text[])
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = ANY (string_to_array(current_setting('test.names'), ','))
         AND EXISTS (SELECT FROM unnest(p.proargtypes::oid[]) a JOIN pg_type t ON t.oid = a WHERE t.typname LIKE 'any%')
     ), choices AS (
       SELECT oid, proname, place, c.type FROM polymorphic LEFT JOIN LATERAL (
-        SELECT unnest(current_setting('test.types')::text[]) AS type WHERE declared LIKE '%any%'
+        SELECT unnest(string_to_array(current_setting('test.types'), ',')) AS type WHERE declared LIKE '%any%'
         UNION ALL SELECT declared WHERE declared NOT LIKE '%any%') c ON true
     )
     SELECT a.proname, concat_ws(', ', a.type, b.type, c.type) AS arguments
@@ -114,8 +82,8 @@ BEGIN
   END LOOP;
   FOR wanted IN
     SELECT l.type AS l, r.type AS r, s.symbol
-    FROM unnest(current_setting('test.types')::text[]) l (type), unnest(current_setting('test.types')::text[]) r (type),
-      unnest(current_setting('test.operators')::text[]) s (symbol)
+    FROM unnest(string_to_array(current_setting('test.types'), ',')) l (type), unnest(string_to_array(current_setting('test.types'), ',')) r (type),
+      unnest(string_to_array(current_setting('test.operators'), ',')) s (symbol)
     WHERE NOT EXISTS (SELECT FROM pg_operator o WHERE oprname = s.symbol AND oprleft = l.type::regtype AND oprright = r.type::regtype)
   LOOP
     BEGIN
@@ -144,8 +112,7 @@ beforeAll(async () => {
   }
   await migrate({ connectionString: database.url, log: makeSilentLog() })
   rig = await openRig({
-    activities: 12,
-    longestActivitySeconds: 600,
+    activities: 4,
     databaseUrl: database.url,
     env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN },
   })
@@ -174,9 +141,7 @@ async function plant(url: string): Promise<void> {
       CREATE SCHEMA ${pg.escapeIdentifier(owner?.name ?? '')}`)
     await client.query(
       `SELECT set_config('test.names', $1, false), set_config('test.types', $2, false), set_config('test.operators', $3, false)`,
-      [calledNames(), TYPES, OPERATORS].map(
-        (list) => `{${list.map((item) => JSON.stringify(item)).join(',')}}`,
-      ),
+      [calledNames(), TYPES, OPERATORS],
     )
     for (const schema of ['public', owner?.name ?? '']) {
       await client.query(`SELECT set_config('test.schema', $1, false)`, [schema])
@@ -195,18 +160,12 @@ it('would run for each caller with the default path', async () => {
 
 it('runs under no verb', async () => {
   const { app } = rig
-  const signal = new AbortController().signal
+  const { signal } = new AbortController()
   expect(await syncAccount(app, { name: 'default', training: true })).toMatchObject({ failed: 0 })
   expect(await syncAccount(app, { name: 'default', full: true, training: true })).toMatchObject({ failed: 0 })
-  const upload = {
-    account: 'default',
-    path: 'ride.fit',
-    bytes: makeRide(),
-    force: false,
-    signal,
-    onWait: () => undefined,
-  }
-  expect(await uploadByHand(app, upload)).toMatchObject([{ upload: { state: 'accepted' } }])
+  const file = { account: 'default', path: 'ride.fit', bytes: makeRide() }
+  const uploaded = await uploadByHand(app, { ...file, force: false, signal, onWait: () => undefined })
+  expect(uploaded).toMatchObject([{ upload: { state: 'accepted' } }])
   expect(await rebuildAccount(app, { name: 'default' })).toMatchObject({ failures: [] })
   // A transaction of another test, in a database of the same server, holds the feed back for as long as it lasts.
   const hasNew = async () => {
@@ -239,18 +198,11 @@ it('runs neither in the daemon, for its pages nor for an assistant', async () =>
     const headers = { authorization: `Bearer ${TOKEN}` }
     const ask = async (path: string) => (await fetch(`${daemon.url}${path}`, { headers })).status
     await eventually(async () => (await ask('/readyz')) === 200, { what: 'a good poll' })
-    const [ride] = await rig.rows(
-      `select activity_id as id, path from training.activities where sample_count > 0 limit 1`,
-    )
-    const pages = [
-      '/metrics',
-      '/api/today',
-      '/api/runs',
-      '/api/fitness',
-      '/api/activities/list?q=a',
-      '/api/activities/calendar?year=2025',
-    ]
-    for (const path of [...pages, `/api/activities/${ride?.id}`, `/api/activities/${ride?.id}/samples`])
+    const [ride] = await rig.sql`
+      select activity_id as id, path from training.activities where sample_count > 0 limit 1`
+    const pages = 'today runs fitness activities/list?q=a activities/calendar?year=2025'
+    const ofRide = [`/api/activities/${ride?.id}`, `/api/activities/${ride?.id}/samples`]
+    for (const path of ['/metrics', ...readWords(pages).map((page) => `/api/${page}`), ...ofRide])
       expect([path, await ask(path)]).toEqual([path, 200])
     const client = await connectHttp(String(daemon.url))
     const { tools } = await client.listTools()

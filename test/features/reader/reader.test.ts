@@ -32,7 +32,7 @@ describe('musette reader', () => {
     expect(await queryOnce(again.stdout.trim(), settings)).toEqual([{ name, timeout: '5min' }])
   })
 
-  it('works on the embedded Postgres', async () => {
+  it('works on the embedded Postgres, and enters none of its other databases', async () => {
     const folder = await openTempDir('reader')
     const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
     onTestFinished(async () => {
@@ -51,6 +51,8 @@ describe('musette reader', () => {
     const read = () =>
       queryOnce(made.stdout.trim(), 'select current_user as name, count(*)::int as n from activities')
     expect(await read()).toEqual([{ name: 'analyst', n: 0 }])
+    const other = Object.assign(new URL(made.stdout.trim()), { pathname: '/postgres' })
+    await expect(queryOnce(other.href, 'select 1')).rejects.toMatchObject({ code: '42501' })
     const lost = await runVerb(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
     expect(lost.code).toBe(4)
     expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')

@@ -30,7 +30,7 @@ function textOf(settings: Settings): string {
 /** A server or a process as others have it, each of which has to come to the same tables, or to a sentence that names the cause. */
 export const TABLE: readonly Surroundings[] = [
   // What changes texts.
-  always(inDatabase({ datestyle: 'German, DMY' })),
+  always(inDatabase({ datestyle: 'German, DMY', extra_float_digits: '0' })),
   ofRole({ datestyle: 'SQL, DMY' }),
   inDatabase({ datestyle: 'Postgres, MDY' }),
   inDatabase({ intervalstyle: 'iso_8601' }),
@@ -46,7 +46,6 @@ export const TABLE: readonly Surroundings[] = [
   inDatabase({ lc_monetary: 'C.utf8', lc_numeric: 'C.utf8', lc_time: 'C.utf8' }),
   inDatabase({ timezone_abbreviations: 'Australia' }),
   // What changes numbers and conditions.
-  always(inDatabase({ extra_float_digits: '0' })),
   ofRole({ extra_float_digits: '-15' }),
   inDatabase({ array_nulls: 'off' }),
   inDatabase({ transform_null_equals: 'on' }),
