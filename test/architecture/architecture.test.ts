@@ -5,60 +5,47 @@ import { listLyingVerbs, listRetiredNames, listTwinNames } from './names.ts'
 import { findCycle, listPageViolations, listViolations, parseSource, readSources } from './rooms.ts'
 
 const sources = readSources()
+/** Files by their paths, each with its whole text. */
+const plant = (...files: ReadonlyArray<[path: string, text: string]>) =>
+  files.map(([path, text]) => parseSource(path, text))
+const pathsOf = (files: typeof sources) => files.map(({ path }) => path)
 
 describe('the rooms of src', () => {
-  it('import only what the table allows', () => {
+  it('import only what the table of ARCHITECTURE.md allows, types from the rooms below, and no type from a room above', () => {
     expect(listViolations(sources)).toEqual([])
-  })
-
-  it('fail the check with a planted violation', () => {
-    const planted = [
-      parseSource('core/service/planted.ts', `import { openStore } from '../store/store.ts'\n`),
-      parseSource('core/normalize/planted.ts', `import { openService } from '../service/service.ts'\n`),
-      parseSource('core/mirror/planted.ts', `import { Queue } from 'bullmq'\n`),
-      parseSource('program/daemon/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`),
-      parseSource(
-        'program/daemon/planted.ts',
-        `import { openPublisher } from '../../features/mqtt/publisher.ts'\n`,
-      ),
-      parseSource('core/fit/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`),
-      parseSource('features/mqtt/planted.ts', `import type { Copy } from '../backup/state.ts'\n`),
-      parseSource('features/mqtt/planted.ts', `import { openBroker } from './broker.ts'\n`),
-    ]
+    const planted = plant(
+      ['core/service/planted.ts', `import { openStore } from '../store/store.ts'\n`],
+      ['core/normalize/planted.ts', `import { openService } from '../service/service.ts'\n`],
+      ['core/mirror/planted.ts', `import { Queue } from 'bullmq'\n`],
+      ['program/daemon/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`],
+      ['program/daemon/other.ts', `import { openPublisher } from '../../features/mqtt/publisher.ts'\n`],
+      ['core/fit/planted.ts', `import { FEATURES } from '../../features/index.ts'\n`],
+      ['features/mqtt/planted.ts', `import type { Copy } from '../backup/state.ts'\n`],
+      ['features/mqtt/other.ts', `import { openBroker } from './broker.ts'\n`],
+      [
+        'program/web/planted.ts',
+        `import type { Samples } from '../../core/store/samples/encode-samples.ts'\n`,
+      ],
+      ['core/store/planted.ts', `import type { Read } from '../mirror/mirror.ts'\n`],
+    )
     expect(listViolations(planted)).toEqual([
       'core/service/planted.ts imports core/store/store.ts',
       'core/normalize/planted.ts imports core/service/service.ts',
       'core/mirror/planted.ts imports the package bullmq',
-      'program/daemon/planted.ts imports features/mqtt/publisher.ts',
+      'program/daemon/other.ts imports features/mqtt/publisher.ts',
       'core/fit/planted.ts imports features/index.ts',
       'features/mqtt/planted.ts imports features/backup/state.ts',
+      'core/store/planted.ts imports core/mirror/mirror.ts',
     ])
-  })
-
-  it('take types from the rooms below, and from no room above', () => {
-    const planted = [
-      parseSource(
-        'program/web/planted.ts',
-        `import type { Samples } from '../../core/store/samples/encode-samples.ts'\n`,
-      ),
-      parseSource('core/store/planted.ts', `import type { Read } from '../mirror/mirror.ts'\n`),
-    ]
-    expect(listViolations(planted)).toEqual(['core/store/planted.ts imports core/mirror/mirror.ts'])
   })
 
   it('keep each page to its folder, and Node out of the browser', () => {
     expect(listPageViolations(sources)).toEqual([])
-    const planted = [
-      parseSource(
-        'features/dashboard/pages/runs/planted.tsx',
-        `import type { View } from '../today/page.tsx'\n`,
-      ),
-      parseSource(
-        'features/dashboard/shared/planted.ts',
-        `import { openStore } from '../../../core/store/store.ts'\n`,
-      ),
-      parseSource('features/dashboard/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`),
-    ]
+    const planted = plant(
+      ['features/dashboard/pages/runs/planted.tsx', `import type { View } from '../today/page.tsx'\n`],
+      ['features/dashboard/shared/planted.ts', `import { openStore } from '../../../core/store/store.ts'\n`],
+      ['features/dashboard/pages/runs/page.tsx', `import { findRuns } from './queries.ts'\n`],
+    )
     expect(listPageViolations(planted)).toEqual([
       'features/dashboard/pages/runs/planted.tsx imports features/dashboard/pages/today/page.tsx',
       'features/dashboard/shared/planted.ts imports core/store/store.ts',
@@ -68,54 +55,32 @@ describe('the rooms of src', () => {
 
   it('import each other without a cycle, of types neither', () => {
     expect(findCycle(sources)).toBeUndefined()
-  })
-
-  it('fail the check with a planted cycle', () => {
-    const planted = [
-      parseSource('kit/a.ts', `import type { B } from './b.ts'\n`),
-      parseSource('kit/b.ts', `export { a } from './a.ts'\n`),
-    ]
+    const planted = plant(
+      ['kit/a.ts', `import type { B } from './b.ts'\n`],
+      ['kit/b.ts', `export { a } from './a.ts'\n`],
+    )
     expect(findCycle(planted)).toEqual(['kit/a.ts', 'kit/b.ts', 'kit/a.ts'])
   })
 
-  it('leave the environment to config', () => {
-    const readers = sources.filter(
-      (file) => !file.path.startsWith('program/config/') && file.text.includes('process.env'),
-    )
-    expect(readers.map((file) => file.path)).toEqual([])
-  })
-
-  it('make connections, queues and watchers in one factory each', () => {
-    const factories: Array<[RegExp, string]> = [
-      [/new (?:pg\.)?Pool\(/, 'kit'],
-      [/new Queue\(|new Worker\(|new IORedis\(|new Redis\(/, 'core/jobs'],
-      [/new (?:Agent|EnvHttpProxyAgent)\(/, 'kit'],
-      [/chokidar\.watch\(/, 'core/dropfolder'],
-    ]
-    const strays = factories.flatMap(([made, room]) =>
-      sources
-        .filter((file) => made.test(file.text) && !file.path.startsWith(`${room}/`))
-        .map((file) => file.path),
-    )
-    expect(strays).toEqual([])
-  })
-
-  it('connect to Postgres by the client that hides the password', () => {
-    const strays = sources.filter(
-      ({ text }) =>
-        /new (?:pg\.)?Client\(/.test(text) || /new pg\.Pool\((?!.*Client: PostgresClient)/.test(text),
-    )
-    expect(strays.map((file) => file.path)).toEqual([])
-  })
-
-  it('combine signals and timeouts only with joinSignals, because Node 20 collects those of AbortSignal', () => {
-    const forgets = /AbortSignal\.(?:any|timeout)\(/
-    // In a browser nothing is forgotten.
-    const strays = sources.filter(
-      ({ path, text }) => forgets.test(text) && !path.startsWith('features/dashboard/shared/'),
-    )
-    expect(strays.map((file) => file.path)).toEqual([])
-    expect(forgets.test('const over = AbortSignal.any([signal, AbortSignal.timeout(ms)])')).toBe(true)
+  it.each<[what: string, said: RegExp, where: RegExp]>([
+    ['read the environment in config', /process\.env/, /^program\/config\//],
+    ['make pools of connections in kit', /new (?:pg\.)?Pool\(/, /^kit\//],
+    ['make queues in core/jobs', /new (?:Queue|Worker|IORedis|Redis)\(/, /^core\/jobs\//],
+    ['make agents in kit', /new (?:Agent|EnvHttpProxyAgent)\(/, /^kit\//],
+    ['make watchers in core/dropfolder', /chokidar\.watch\(/, /^core\/dropfolder\//],
+    [
+      'connect to Postgres by the client that hides the password',
+      /new (?:pg\.)?Client\(|new pg\.Pool\((?!.*Client: PostgresClient)/,
+      /^$/,
+    ],
+    [
+      // Node 20 collects those of AbortSignal; in a browser nothing is forgotten.
+      'combine signals and timeouts with joinSignals',
+      /AbortSignal\.(?:any|timeout)\(/,
+      /^features\/dashboard\/shared\//,
+    ],
+  ])('%s alone', (_what, said, where) => {
+    expect(pathsOf(sources.filter(({ path, text }) => said.test(text) && !where.test(path)))).toEqual([])
   })
 
   it('use only the parts of undici that the built program has', () => {
@@ -150,30 +115,18 @@ describe('the rooms of src', () => {
 })
 
 describe('the names in src', () => {
-  it('are common words', () => {
+  it('are common words, show the cost of a function by its verb, and stand for one file each', () => {
     expect(listRetiredNames(sources)).toEqual([])
-  })
-
-  it('show the cost of a function by its verb', () => {
     expect(listLyingVerbs(sources)).toEqual([])
-  })
-
-  it('stand for one file each', () => {
     expect(listTwinNames(sources)).toEqual([])
-  })
-
-  it('fail the check with planted names', () => {
-    const planted = [
-      parseSource('core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`),
-      parseSource(
-        'core/upload/utils.ts',
-        `export function findName(text: string) {\n  return text.trim()\n}\n`,
-      ),
-      parseSource(
+    const planted = plant(
+      ['core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`],
+      ['core/upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`],
+      [
         'core/fit/lap.ts',
         `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
-      ),
-    ]
+      ],
+    )
     expect(listRetiredNames(planted)).toEqual([
       'core/store/utils.ts: utils; say a word for what it does',
       'core/store/utils.ts: makeHouse; say App',

@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
-import type { SourceFile } from './rooms.ts'
-import { roomOf } from './rooms.ts'
+import { roomOf, type SourceFile } from './rooms.ts'
 
 /** Words that a newcomer would have to learn here, or that mean several things, each with the word to write in its place. */
-export const RETIRED: Readonly<Record<string, string>> = {
+const RETIRED: Readonly<Record<string, string>> = {
   house: 'App',
   patient: 'DoctorContext',
   patiently: 'retryWhenRateLimited, or within for a time-out',
@@ -42,16 +41,8 @@ const RETIRED_VERBS: Readonly<Record<string, string>> = {
   manage: 'the verb of what it does',
 }
 /** Names that others chose: methods that the library pg calls, a field of Home Assistant, and a setting in words for riders. */
-const NAMED_BY_OTHERS: readonly string[] = [
-  'handleRowDescription',
-  'handleDataRow',
-  'handleCopyData',
-  'handleCommandComplete',
-  'handleError',
-  'handleReadyForQuery',
-  'entity_category',
-  'MUSETTE_KNOWN_RIDES',
-]
+const NAMED_BY_OTHERS =
+  /^(?:handle(?:RowDescription|DataRow|CopyData|CommandComplete|Error|ReadyForQuery)|entity_category|MUSETTE_KNOWN_RIDES)$/
 /** A rider rides: the sandbox has an athlete. Everywhere else it is an activity, which may be a swim. */
 const RIDING_ROOMS = ['sandbox']
 
@@ -77,7 +68,7 @@ export function listRetiredNames(files: readonly SourceFile[]): string[] {
   for (const { path, text } of files) {
     const names = [basename(path).replace(/\.tsx?$/, ''), ...(codeOf(text).match(/[A-Za-z_$][\w$]*/g) ?? [])]
     for (const name of names) {
-      if (NAMED_BY_OTHERS.includes(name)) continue
+      if (NAMED_BY_OTHERS.test(name)) continue
       if (/^(?:MOST|LEAST)_[A-Z]/.test(name)) found.add(`${path}: ${name}; say MAX_ or MIN_`)
       const words = wordsOf(name)
       for (const word of words) {
@@ -107,18 +98,8 @@ function functionsOf({ path, text }: SourceFile): Declared[] {
   return declared
 }
 
-const NETWORK_ROOMS = [
-  'core/service',
-  'core/mirror',
-  'core/upload',
-  'core/jobs',
-  'program/doctor',
-  'features',
-  'program/web',
-  'program/cli',
-  'program/frame',
-  'sandbox',
-]
+const NETWORK_ROOM =
+  /^(?:core\/(?:service|mirror|upload|jobs)|program\/(?:doctor|web|cli|frame)|features|sandbox)$/
 /** The handles of the database, of the queue, and of the ledger in it. */
 const DATABASE =
   /\b(?:tx|store|Tx|Store|client|queries|database|vault|cluster|pool|queue)\b|\b(?:find|upsert|record)[A-Z]/
@@ -143,7 +124,7 @@ const VERBS: ReadonlyArray<{ verbs: RegExp; says: string; breaks(declared: Decla
     verbs: /^(?:fetch|list)(?=[A-Z])/,
     says: 'uses the network',
     breaks: ({ path, head, isAsync }) =>
-      !NETWORK_ROOMS.includes(roomOf(path)) || !(isAsync || /Promise<|AsyncGenerator/.test(head)),
+      !NETWORK_ROOM.test(roomOf(path)) || !(isAsync || /Promise<|AsyncGenerator/.test(head)),
   },
   {
     verbs: /^open(?=[A-Z])/,

@@ -1,93 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readTop } from '../container/dockerfile.ts'
 
 /** What a file imports: `target` is a path from where that of the file begins, or a package's name. `late`: by import(). */
 type Import = { target: string; typeOnly: boolean; late: boolean }
 /** A source file and what it imports. */
 export type SourceFile = { path: string; text: string; imports: Import[] }
 
-/** The rooms from the top down: a type may come from any room below, so that no shape is typed twice. */
-export const ROOMS = [
-  'main',
-  'program/cli',
-  'program/daemon',
-  'program/doctor',
-  'features',
-  'program/web',
-  'program/frame',
-  'program/app',
-  'core/jobs',
-  'program/query',
-  'core/mirror',
-  'core/upload',
-  'core/normalize',
-  'core/dropfolder',
-  'core/fit',
-  'core/vault',
-  'core/store',
-  'core/service',
-  'embedded',
-  'sandbox',
-  'program/config',
-  'log',
-  'core/fields',
-  'kit',
-] as const
-type Room = (typeof ROOMS)[number]
+const [, TABLE = ''] = /\n## Rooms\n([\s\S]*?)\n## /.exec(readTop('ARCHITECTURE.md')) ?? []
+const ROWS = [...TABLE.matchAll(/^\| `([\w/]+)` \| .+? \| ?(.*?) ?\|$/gm)]
 
-const BELOW_APP: readonly Room[] = ROOMS.slice(ROOMS.indexOf('program/app') + 1)
+/** The rooms of ARCHITECTURE.md from the top down: a type may come from any room below, so that no shape is typed twice. */
+const ROOMS = ROWS.map(([, room = '']) => room)
+const BELOW_APP = ROOMS.slice(ROOMS.indexOf('program/app') + 1)
 
-/** The rooms whose code each room may run, besides itself and kit. */
-export const ALLOWED: Readonly<Record<Room, readonly Room[]>> = {
-  main: ['program/cli', 'program/frame'],
-  'program/cli': [
-    'features',
-    'program/frame',
-    'program/app',
-    'program/daemon',
-    'program/doctor',
-    'program/config',
-    'log',
-    'sandbox',
-  ],
-  'program/daemon': ['features', 'program/web', 'program/frame', 'program/app', ...BELOW_APP],
-  'program/doctor': [
-    'features',
-    'program/frame',
-    'program/app',
-    'core/jobs',
-    'core/vault',
-    'core/store',
-    'core/service',
-    'embedded',
-    'core/dropfolder',
-    'program/config',
-  ],
-  features: ['program/web', 'program/frame', 'program/app', ...BELOW_APP],
-  'program/web': ['program/frame'],
-  'program/frame': ['program/app', ...BELOW_APP],
-  'program/app': BELOW_APP,
-  'core/jobs': ['core/mirror', 'core/upload'],
-  'program/query': ['core/store'],
-  'core/mirror': ['core/service', 'core/normalize', 'core/store', 'core/fields'],
-  'core/upload': ['core/service', 'core/dropfolder', 'core/fit', 'core/store'],
-  'core/normalize': ['core/fields'],
-  'core/dropfolder': [],
-  'core/fit': [],
-  'core/vault': ['core/store'],
-  'core/store': ['core/fields'],
-  'core/service': ['core/fields'],
-  embedded: [],
-  sandbox: ['core/fit'],
-  'program/config': [],
-  log: [],
-  'core/fields': [],
-  kit: [],
-}
+/** The rooms whose code each room may run, besides itself and kit, as that table says. */
+const ALLOWED: ReadonlyMap<string, readonly string[]> = new Map(
+  ROWS.map(([, room = '', cell = '']) => {
+    const named = cell.replace(/every room below(?: it| program.app)$/, BELOW_APP.join(', '))
+    return [room, named.split(/, (?:and )?| and /)]
+  }),
+)
 
 /** Packages that only one room may know, or none. */
-export const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['core/jobs'],
   mqtt: ['features'],
   ioredis: ['core/jobs'],
@@ -156,7 +93,7 @@ function featureOf(path: string): string | undefined {
 export function listViolations(files: readonly SourceFile[]): string[] {
   const violations: string[] = []
   for (const file of files) {
-    const room = roomOf(file.path) as Room
+    const room = roomOf(file.path)
     if (!ROOMS.includes(room)) violations.push(`${file.path} stands in no known room`)
     for (const { target, typeOnly } of file.imports) {
       if (!/\.tsx?$/.test(target)) {
@@ -164,8 +101,8 @@ export function listViolations(files: readonly SourceFile[]): string[] {
         if (owners && !owners.includes(room)) violations.push(`${file.path} imports the package ${target}`)
         continue
       }
-      const other = roomOf(target) as Room
-      const runs = other === room || other === 'kit' || ALLOWED[room]?.includes(other)
+      const other = roomOf(target)
+      const runs = other === room || other === 'kit' || ALLOWED.get(room)?.includes(other)
       const readsType = typeOnly && ROOMS.indexOf(other) > ROOMS.indexOf(room)
       const feature = featureOf(target)
       // Only the list of features names the folders of others.

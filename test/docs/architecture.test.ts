@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ALLOWED, ROOMS } from '../architecture/rooms.ts'
 import { readTop } from '../container/dockerfile.ts'
 import { findWrongNames } from './named-code.ts'
-
-const page = readTop('ARCHITECTURE.md')
 
 describe('the pages for a contributor', () => {
   it.each([
@@ -27,17 +24,5 @@ describe('the pages for a contributor', () => {
       'gone() is not in src/kit/time.ts',
       'sleep() follows no file',
     ])
-  })
-
-  it('has the table of the rooms that test/architecture enforces', () => {
-    const [, section = ''] = /\n## Rooms\n([\s\S]*?)\n## /.exec(page) ?? []
-    const rows = [...section.matchAll(/^\| `([\w/]+)` \| .+? \| ?(.*?) ?\|$/gm)]
-    expect(rows.map(([, room]) => room)).toEqual(ROOMS)
-    const below = ROOMS.slice(ROOMS.indexOf('program/app') + 1)
-    for (const [, room, cell = ''] of rows) {
-      const text = cell.replace(/^(.*)every room below(?: it| program.app)$/, `$1${below.join(', ')}`)
-      const named = text.split(/, (?:and )?| and /).filter((each) => each !== '')
-      expect(named.sort(), room).toEqual([...ALLOWED[room as keyof typeof ALLOWED]].sort())
-    }
   })
 })

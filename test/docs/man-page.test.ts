@@ -1,20 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { VERBS } from '../../src/program/cli/cli.ts'
-import { KNOWN } from '../kit/config.ts'
 import { dateOf, makeManPage } from './man-page.ts'
 
 const page = await readFile('docs/musette.1', 'utf8')
 
 it('docs/musette.1 equals the help of verbs and settings', () => {
   expect(page, 'run: npm run docs').toBe(makeManPage(dateOf(page)))
-})
-
-it('the man page has every verb and every setting', () => {
-  const plain = page.replaceAll('\\-', '-')
-  for (const { words, help } of VERBS)
-    if (help) expect(plain).toMatch(new RegExp(`^\\.SS "musette ${words}[ "]`, 'm'))
-  for (const name of KNOWN.variables.keys()) expect(plain).toContain(`\n.TP\n.B ${name}\n`)
 })
 
 it('the man page has no line that begins with a control character of roff, unless it is a macro', () => {

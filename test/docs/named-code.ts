@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 
 /** Checks the files and functions in a text; a function belongs to the file that is named last before it in its item. */
-export function findWrongNames(text: string): { files: number; functions: number; wrong: string[] } {
+export function findWrongNames(text: string): { files: number; wrong: string[] } {
   const wrong: string[] = []
   let files = 0
-  let functions = 0
   for (const item of text.split(/\n(?=\s*(?:\d+\.|-|\||\n))/)) {
     let file: string | undefined
     for (const [, path, name] of item.matchAll(/`(src\/[\w./-]+)`|`(\w+)\(\)`/g)) {
@@ -13,13 +12,12 @@ export function findWrongNames(text: string): { files: number; functions: number
         file = existsSync(path) ? path : undefined
         if (file === undefined) wrong.push(`${path} is not there`)
       } else if (name !== undefined) {
-        functions += 1
         if (file === undefined) wrong.push(`${name}() follows no file`)
         else if (!defines(file, name)) wrong.push(`${name}() is not in ${file}`)
       }
     }
   }
-  return { files, functions, wrong }
+  return { files, wrong }
 }
 
 function defines(file: string, name: string): boolean {

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { readTop } from '../container/dockerfile.ts'
+import { openForAll } from '../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../kit/postgres.ts'
 import { describeSchema } from './describe-schema.ts'
-
-const FILE = fileURLToPath(new URL('../../docs/schema.md', import.meta.url))
 
 /** Numbers that count or name something have no unit, and their comment begins by saying so. */
 const COUNTED =
@@ -12,11 +10,7 @@ const COUNTED =
 const UNIT =
   /((?<!')\b(W|s|ms|m|mm|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days|years)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
 
-async function openDatabase(): Promise<string> {
-  const database = await openTestDatabase()
-  onTestFinished(() => database.close())
-  return database.url
-}
+const database = openForAll(() => openTestDatabase())
 
 /** Lists numeric columns of training whose comment leaves open what a value of 1 means. */
 async function listWithoutUnit(url: string): Promise<string[]> {
@@ -36,37 +30,27 @@ async function listWithoutUnit(url: string): Promise<string[]> {
     .map(({ column }) => String(column))
 }
 
-it('docs/schema.md equals the comments of the database', async () => {
-  const described = await describeSchema(await openDatabase())
-  expect(await readFile(FILE, 'utf8'), 'docs/schema.md is out of date; run: npm run docs').toBe(described)
+it('docs/schema.md equals the comments of the database, in which every number has a unit, or a note that the service does not document it', async () => {
+  const described = await describeSchema(database.url)
+  expect(readTop('docs/schema.md'), 'docs/schema.md is out of date; run: npm run docs').toBe(described)
+  expect(await listWithoutUnit(database.url)).toEqual([])
 })
 
-it('a new comment, column, key or view appears in the data dictionary', async () => {
-  const url = await openDatabase()
+it('a new comment, column, key or view appears in the data dictionary, and a number without a unit is named', async () => {
+  const { url } = database
   for (const change of [
-    "COMMENT ON COLUMN training.samples.alt IS 'Height over a | sea, m'",
-    'ALTER TABLE training.samples ADD COLUMN gear smallint',
+    "COMMENT ON COLUMN training.samples.alt IS 'Height over a | sea'",
+    'ALTER TABLE training.samples ADD COLUMN gears smallint[]',
     'ALTER TABLE training.drift ADD CHECK (times > 0)',
     'CREATE INDEX ON training.samples (t)',
-    'CREATE VIEW training.planted AS SELECT 1 AS x',
+    'CREATE VIEW training.planted AS SELECT true AS x',
     "COMMENT ON FUNCTION training.round(double precision, integer) IS 'Rounds'",
   ]) {
     const before = await describeSchema(url)
     await queryOnce(url, change)
     expect(await describeSchema(url), change).not.toBe(before)
   }
-  expect(await describeSchema(url)).toContain('Height over a \\| sea, m |')
-})
-
-it('every number has a unit, or a note that the service does not document it', async () => {
-  expect(await listWithoutUnit(await openDatabase())).toEqual([])
-})
-
-it('a planted number without a unit fails the check', async () => {
-  const url = await openDatabase()
-  await queryOnce(url, "COMMENT ON COLUMN training.samples.alt IS 'Altitude'")
-  await queryOnce(url, 'ALTER TABLE training.samples ADD COLUMN gears smallint[]')
-  expect(await listWithoutUnit(url)).toEqual(
-    expect.arrayContaining(['samples.alt: Altitude', 'samples.gears: ']),
-  )
+  expect(await describeSchema(url)).toContain('Height over a \\| sea |')
+  const named = await listWithoutUnit(url)
+  expect(named).toEqual(expect.arrayContaining(['samples.alt: Height over a | sea', 'samples.gears: ']))
 })

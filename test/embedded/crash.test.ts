@@ -1,14 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type EmbeddedPostgres, openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { copyMade, openMade } from './made.ts'
 import { type Child, startChild } from './owner-child.ts'
 
+let made: TempDir
 let folder: TempDir
 let child: Child | undefined
 let database: EmbeddedPostgres | undefined
@@ -17,33 +19,38 @@ const open = async () => {
   database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
   return database
 }
-const desertion = (options: { timeoutMs: number }) =>
+const desertion = () =>
   eventually(async () => (await listProcessesNaming(folder.path)).length === 0, {
-    ...options,
+    timeoutMs: 10_000,
     what: 'the end of all processes',
   })
 
+beforeAll(async () => {
+  made = await openMade()
+})
+afterAll(() => made.close())
 beforeEach(async () => {
   folder = await openTempDir('embedded')
+  await copyMade(made, folder)
 })
 afterEach(async () => {
   await child?.kill('SIGKILL')
   await database?.close()
   child = undefined
   database = undefined
-  await desertion({ timeoutMs: 10_000 })
+  await desertion()
   await folder.close()
 })
 
 it('stops the server when its owner is killed, and keeps every acknowledged row', async () => {
   let last = 0
-  for (let round = 1; round <= 3; round++) {
+  for (const round of [1, 2]) {
     child = startChild(folder.path, 'insert')
     await child.waitForLine(new RegExp(`^committed ${last + 50}$`))
     const { stdout } = await child.kill('SIGKILL')
     last = Number(/committed (\d+)\n(?!.*committed \d+\n)/s.exec(stdout)?.[1])
     // In the last round the server is left to the watchdog; before that, the next owner comes upon it.
-    if (round === 3) await desertion({ timeoutMs: 10_000 })
+    if (round === 2) await desertion()
   }
   const { url } = await open()
   const [found] = await queryOnce(url, 'SELECT count(*)::int AS count, max(number) AS last FROM committed')
@@ -82,28 +89,19 @@ it('replaces a server that outlived both its owner and its watchdog', async () =
   expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
 })
 
-it('starts although postmaster.pid names a process of another program', async () => {
-  const first = await open()
-  await queryOnce(first.url, 'CREATE TABLE kept (number int)')
-  await first.close()
+it('starts although postmaster.pid names a process of another program, and the owner file is damaged', async () => {
   const stale = `${process.pid}\n${folder.path}/postgres\n1700000000\n5432\n\n127.0.0.1\n 1 1\nready\n`
   await writeFile(join(folder.path, 'postgres/postmaster.pid'), stale)
-  const second = await open()
-  expect(await queryOnce(second.url, 'SELECT number FROM kept')).toEqual([])
-})
-
-it('starts although the owner file is damaged', async () => {
   await writeFile(join(folder.path, 'postgres.owner'), '{"pid":')
-  const { owned } = await open()
+  const { url, owned } = await open()
   expect(owned).toBe(true)
-  expect(JSON.parse(await readFile(join(folder.path, 'postgres.owner'), 'utf8'))).toMatchObject({
-    pid: process.pid,
-  })
+  expect(await queryOnce(url, 'SELECT number FROM kept')).toEqual([])
+  const owner = JSON.parse(await readFile(join(folder.path, 'postgres.owner'), 'utf8'))
+  expect(owner).toMatchObject({ pid: process.pid })
 })
 
 it('starts the server again, at the same URL, when it is killed', async () => {
   const { url } = await open()
-  await queryOnce(url, 'CREATE TABLE kept (number int)')
   await killAll('bin/postgres -D')
   expect(await eventually(() => queryOnce(url, 'SELECT number FROM kept'), { what: 'an answer' })).toEqual([])
   expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))

@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { acquireLock, isLocked } from '../../src/embedded/lock.ts'
 import { isProcessAlive, readProcessIdentity } from '../../src/embedded/processes.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openForEach } from '../kit/open-for.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
-let folder: TempDir
-beforeEach(async () => {
-  folder = await openTempDir('lock')
-})
-afterEach(async () => {
-  await folder.close()
-})
+const folder = openForEach(() => openTempDir('lock'))
 
 /** Writes the lock of a dead holder whose number another process has by now. */
 async function writeDeadHolder(name: string): Promise<string> {
@@ -22,28 +17,24 @@ async function writeDeadHolder(name: string): Promise<string> {
   return token
 }
 
-it('gives the lock to one of many that acquire it at once, and to the next after its release', async () => {
-  for (let round = 0; round < 5; round++) {
-    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
-    const given = asked.filter((one) => one !== undefined)
-    expect(given).toHaveLength(1)
-    expect(await isLocked(folder.path)).toBe(true)
-    await given[0]?.release()
-    expect(await isLocked(folder.path)).toBe(false)
-  }
-  expect(await readdir(folder.path)).toEqual([])
-})
-
-it('gives the lock of a dead holder to one of many that acquire it at once', async () => {
-  for (let round = 0; round < 5; round++) {
-    await writeDeadHolder('postgres.owner')
-    const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
-    const given = asked.filter((one) => one !== undefined)
-    expect(given).toHaveLength(1)
-    await given[0]?.release()
-    expect(await readdir(folder.path)).toEqual([])
-  }
-})
+it.each([
+  ['a free lock', false],
+  ['the lock of a dead holder', true],
+])(
+  'gives %s to one of many that acquire it at once, and to the next after its release',
+  async (_what, isDead) => {
+    for (let round = 0; round < 5; round++) {
+      if (isDead) await writeDeadHolder('postgres.owner')
+      const asked = await Promise.all(Array.from({ length: 20 }, () => acquireLock(folder.path)))
+      const given = asked.filter((one) => one !== undefined)
+      expect(given).toHaveLength(1)
+      expect(await isLocked(folder.path)).toBe(true)
+      await given[0]?.release()
+      expect(await isLocked(folder.path)).toBe(false)
+      expect(await readdir(folder.path)).toEqual([])
+    }
+  },
+)
 
 it('follows holders that died one after another while taking over, and removes their files', async () => {
   const first = await writeDeadHolder('postgres.owner')

@@ -6,3 +6,9 @@ export function readTable(text: string): string[][] {
 
 /** Reads words that are written as one text. */
 export const readWords = (text: string) => text.trim().split(/\s+/)
+
+/** Reads settings that are written as in a shell: `A=x B=y`. */
+export function readEnv(text: string): Record<string, string> {
+  const pairs = text.split(' ').filter((pair) => pair !== '')
+  return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
+}

@@ -59,29 +59,14 @@ beforeAll(async () => {
 afterAll(() => folder.close())
 
 describe('a release', () => {
-  it.each<[what: string, file: string, text: string, version: string, says: string]>([
+  const empty = CHANGELOG.replace('- It flies.\n\n', '')
+  const red = '#!/bin/sh\necho the third test fails; exit 1\n'
+  const broken = "throw new Error('it does not compile')\n"
+  it.each([
     ['an invalid version', 'LICENSE', 'ours', 'next', 'name the version'],
-    [
-      'a changelog with nothing new',
-      'CHANGELOG.md',
-      CHANGELOG.replace('- It flies.\n\n', ''),
-      '1.2.0',
-      'CHANGELOG.md has nothing under "## Pending"',
-    ],
-    [
-      'a failed check',
-      '.ci/run',
-      '#!/bin/sh\necho the third test fails; exit 1\n',
-      '1.2.0',
-      'a check is red; mend it first:\nthe third test fails',
-    ],
-    [
-      'a tarball that cannot be made',
-      'config/setup.mjs',
-      "throw new Error('it does not compile')\n",
-      '1.2.0',
-      'the tarball was not made',
-    ],
+    ['nothing new', 'CHANGELOG.md', empty, '1.2.0', 'CHANGELOG.md has nothing under "## Pending"'],
+    ['a failed check', '.ci/run', red, '1.2.0', 'a check is red; mend it first:\nthe third test fails'],
+    ['a tarball that cannot be made', 'config/setup.mjs', broken, '1.2.0', 'the tarball was not made'],
   ])('is refused with the reason for %s, and changes nothing', async (_what, file, text, version, says) => {
     const right = await read(file)
     await commit({ [file]: text })

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { findAccountHealth } from '../../src/core/store/account-status.ts'
 import { findDeviceFacts } from '../../src/features/mqtt/device-facts.ts'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { openRig } from '../core/mirror/rig.ts'
+import { openForAll } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { openReceiver } from '../kit/receiver.ts'
 import { makeRide } from '../kit/ride.ts'
@@ -13,11 +14,7 @@ import { describeMetrics, describeMqtt, describeWebhooks } from './describe-mess
 import { describeProgram } from './describe-program.ts'
 import { describeShape, itemsOf } from './shape.ts'
 
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRig({ activities: 2, longestActivitySeconds: 300 })
-})
-afterAll(() => rig?.close())
+const rig = openForAll(() => openRig({ activities: 2, longestActivitySeconds: 300 }))
 
 /** Each verb with --json, after what it finds; its files are in the data directory. */
 const WITH_JSON: ReadonlyArray<

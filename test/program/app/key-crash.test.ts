@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
+import { openCliRig } from '../cli/rig.ts'
 
 const DIE_AT = fileURLToPath(new URL('die-at.mjs', import.meta.url))
 const MOMENTS = [
@@ -14,15 +14,9 @@ const MOMENTS = [
   { moment: 'after the new key is in its place', sealed: true },
 ] as const
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
-  await rig.signIn()
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 
-const keyIdInUse = async () =>
-  (await queryOnce(rig.databaseUrl, 'select key_id from musette.credentials'))[0]?.key_id
+const keyIdInUse = async () => (await rig.rows('select key_id from musette.credentials'))[0]?.key_id
 /** The key files but those that a rotation has replaced, which stay for backups. */
 const keyFiles = async () =>
   (await readdir(rig.dataDir)).filter((name) => /^secret\.key(?!\.old-[0-9a-f]{8}$)/.test(name))

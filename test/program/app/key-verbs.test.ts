@@ -3,33 +3,27 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { distPath } from '../../kit/processes.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { openCliRig } from '../cli/rig.ts'
 
 const makeKeyText = () => randomBytes(32).toString('base64')
 
 /** One account whose key is in the data directory; each part leaves it signed in. */
-let rig: CliRig
+const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 let keyPath: string
 const place = (name: string) => join(rig.dataDir, name)
-const signIn = (name = 'default', env = {}) =>
-  rig.musette(['login', name, '--username', 'rider', '--password-stdin'], { input: 'rider', env })
-const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-const sealed = () => rows('select c::text from musette.credentials c')
-const keyId = async () => (await rows('select key_id from musette.credentials'))[0]?.key_id
+const sealed = () => rig.rows('select c::text from musette.credentials c')
+const keyId = async () => (await rig.rows('select key_id from musette.credentials'))[0]?.key_id
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777
 const codeOf = async (line: string, env = {}) => (await rig.musette(line.split(' '), { env })).code
 beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
   keyPath = place('secret.key')
-  await signIn()
   await writeFile(place('ride.fit'), makeRide())
 })
-afterAll(() => rig.close())
 
 // A daemon whose key is replaced: test/flows/leaks/daemon.test.ts; a process: key-rotation.test.ts.
 describe('a key that does not fit', () => {
@@ -37,7 +31,7 @@ describe('a key that does not fit', () => {
     'is reported at once by %s, without a change',
     async (line) => {
       const all = () =>
-        rows(
+        rig.rows(
           `select (select json_agg(c) from musette.credentials c) c, (select json_agg(r) from training.sync_runs r) r,
              (select json_agg(u) from training.uploads u) u, (select json_agg(a) from training.accounts a) a`,
         )
@@ -52,9 +46,9 @@ describe('a key that does not fit', () => {
 
   it('is replaced by a login', async () => {
     const env = { MUSETTE_SECRET_KEY: makeKeyText() }
-    await signIn('default', env)
+    await rig.signIn('default', env)
     expect([await codeOf('sync', env), await codeOf('sync')]).toEqual([0, 2])
-    expect(await signIn()).toMatchObject({ code: 0 })
+    expect(await rig.signIn()).toMatchObject({ code: 0 })
   })
 })
 
@@ -108,15 +102,11 @@ describe('a key on paper', () => {
   })
 
   it.each([
-    ['a wrong text', {}, '123456 123457', /group 1 has a typing error/],
-    [
-      'a key beside MUSETTE_SECRET_KEY',
-      { MUSETTE_SECRET_KEY: makeKeyText() },
-      '',
-      /unset it, then run: musette key import FILE/,
-    ],
-    ['a file that is not there', {}, undefined, /nowhere\.txt cannot be read \(ENOENT\)/],
-  ])('%s is not imported', async (_, env, input, sentence) => {
+    ['a wrong text', undefined, '123456 123457', /group 1 has a typing error/],
+    ['a key beside MUSETTE_SECRET_KEY', makeKeyText(), '', /unset it, then run: musette key import FILE/],
+    ['a file that is not there', undefined, undefined, /nowhere\.txt cannot be read \(ENOENT\)/],
+  ])('%s is not imported', async (_, key, input, sentence) => {
+    const env: Record<string, string> = key ? { MUSETTE_SECRET_KEY: key } : {}
     const before = await readFile(keyPath, 'utf8')
     const file = input === undefined ? 'nowhere.txt' : '-'
     const refused = await rig.musette(['key', 'import', file], { ...(input && { input }), env })
@@ -127,7 +117,7 @@ describe('a key on paper', () => {
 
 describe('a key file', () => {
   it('that a rotation replaced is kept, and opens the logins of an older backup; the new one is not shown', async () => {
-    await rows('create table before as select * from musette.credentials')
+    await rig.rows('create table before as select * from musette.credentials')
     const old = await readFile(keyPath, 'utf8')
     const { stdout, stderr } = await rig.musette(['key', 'rotate'])
     expect(stdout + stderr).not.toContain((await readFile(keyPath, 'utf8')).trim())
@@ -137,8 +127,8 @@ describe('a key file', () => {
     expect(await readFile(path, 'utf8')).toBe(old)
     expect(await modeOf(path)).toBe(0o600)
     const swap = (from: string) =>
-      rows(`delete from musette.credentials; insert into musette.credentials select * from ${from}`)
-    await rows('create table after as select * from musette.credentials')
+      rig.rows(`delete from musette.credentials; insert into musette.credentials select * from ${from}`)
+    await rig.rows('create table after as select * from musette.credentials')
     await swap('before')
     expect(await codeOf('sync')).toBe(0)
     await rm(path)
@@ -147,11 +137,11 @@ describe('a key file', () => {
   })
 
   it('is named and not replaced by any verb while logins need it, and its copy opens them', async () => {
-    await signIn('partner')
+    await rig.signIn('partner')
     const key = await readFile(keyPath)
     await rm(keyPath)
     for (const verb of ['start', 'sync', 'status', 'key rotate', 'login'])
-      expect(await (verb === 'login' ? signIn('other') : rig.musette(verb.split(' ')))).toMatchObject({
+      expect(await (verb === 'login' ? rig.signIn('other') : rig.musette(verb.split(' ')))).toMatchObject({
         code: verb === 'status' ? 0 : 2,
         stderr: expect.stringMatching(/another key|is lost; put its file back/),
       })
@@ -161,9 +151,9 @@ describe('a key file', () => {
     await writeFile(keyPath, key)
     expect(await codeOf('sync')).toBe(0)
     await rm(keyPath)
-    expect((await signIn()).stderr).toContain('run: musette logout partner')
+    expect((await rig.signIn()).stderr).toContain('run: musette logout partner')
     expect(await codeOf('logout partner')).toBe(0)
-    expect(await signIn()).toMatchObject({ code: 0 })
+    expect(await rig.signIn()).toMatchObject({ code: 0 })
     expect(existsSync(keyPath)).toBe(true)
   })
 })
@@ -178,7 +168,7 @@ describe('a key from the environment', () => {
     ['a file that is no key', 'letter.key', 'Dear friend'],
     ['a folder that is not there', 'no/such/folder/x.key', undefined],
   ])('is not replaced by %s', async (_, name, text) => {
-    await signIn('default', env)
+    await rig.signIn('default', env)
     if (name && text) await writeFile(place(name), text)
     const before = await sealed()
     const refused = await rotate(...(name ? ['--to', name] : []))
@@ -191,7 +181,7 @@ describe('a key from the environment', () => {
     ['a new one in a file', 'next.key', undefined],
     ['a key of the user', 'own.key', makeKeyText()],
   ])('is replaced by %s, and the command can be repeated', async (_, name, text) => {
-    await signIn('default', env)
+    await rig.signIn('default', env)
     if (text) await writeFile(place(name), text)
     const rotated = await rotate('--to', name)
     expect(rotated).toMatchObject({ code: 0, stderr: '' })

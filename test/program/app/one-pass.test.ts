@@ -1,14 +1,15 @@
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { findPasses } from '../../../src/core/store/store.ts'
 import { openLocalApp } from '../../../src/program/app/local-app.ts'
 import { asPass, syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
-import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
+import { openScene } from '../../core/mirror/training-scene.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from '../cli/rig.ts'
 
@@ -22,7 +23,7 @@ async function openForeignPass(databaseUrl: string, accountId: number): Promise<
 }
 
 describe('passes at the same time', () => {
-  let scene: Scene
+  const scene = openForAll(openScene)
   const { signal } = new AbortController()
   const pass = (
     options: { wait?: boolean; signal?: AbortSignal; name?: string; onWait?: () => void } = {},
@@ -31,10 +32,9 @@ describe('passes at the same time', () => {
     return asPass(scene.app, input, () => syncAccount(scene.app, { name: input.name }))
   }
   beforeEach(async () => {
-    scene = await openScene()
+    await scene.rows('truncate training.activities, training.sync_cursors cascade')
     await scene.requests()
   })
-  afterEach(() => scene.close())
 
   it('of one account become one, which requests each activity once', async () => {
     const ends = await Promise.all([pass(), pass(), pass(), pass()])

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../../../src/core/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../../src/core/mirror/poll-workouts.ts'
@@ -8,16 +8,13 @@ import { beginBrowserLogin, signInWithPassword } from '../../../src/program/app/
 import { syncAccount, verifyAccount } from '../../../src/program/app/sync-account.ts'
 import { exitFor } from '../../../src/program/frame/context.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { approve } from './approve.ts'
 
 /** One account of a rider; each test leaves it signed in, until the last ones. */
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRig({ activities: 3 })
-  await syncAccount(rig.app, { name: 'default', training: true })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openRig({ activities: 3 }))
+beforeAll(() => syncAccount(rig.app, { name: 'default', training: true }))
 
 const RIDER = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
 const SECOND = { ...RIDER, username: 'second', password: 'second' }

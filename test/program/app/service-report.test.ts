@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
 import { openCliRig } from '../cli/rig.ts'
 
 /** Values that stand nowhere else. */
@@ -19,12 +18,9 @@ describe('the report of musette verify', () => {
       sample: { ...PLACE, odd_sample: 98765.4321 },
     })
     await rig.musette(['sync'])
-    await queryOnce(
-      rig.databaseUrl,
-      `update training.activities set summary = jsonb_set(summary, '{${MARK}}', '1') where path = 'zaphod0marked';
+    await rig.rows(`update training.activities set summary = jsonb_set(summary, '{${MARK}}', '1') where path = 'zaphod0marked';
        insert into training.drift (endpoint, field, kind, example, first_seen_at, last_seen_at, times)
-       values ('activity/<id>', '${MARK}', 'unknown', '${MARK}', now(), now(), 1)`,
-    )
+       values ('activity/<id>', '${MARK}', 'unknown', '${MARK}', now(), now(), 1)`)
     const path = join(rig.dataDir, 'report.json')
     const run = await rig.musette(['verify', '--all', '--report', path])
     expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('none of your data') })
@@ -45,7 +41,7 @@ describe('the report of musette verify', () => {
     })
     const fetched = { resource: 'activities', kind: 'fetch', outcome: 'done' }
     expect(runs).toContainEqual(expect.objectContaining(fetched))
-    const secrets = await queryOnce(rig.databaseUrl, 'select path, name from training.activities')
+    const secrets = await rig.rows('select path, name from training.activities')
     for (const value of secrets.flatMap(({ path, name }) => [path, name]))
       if (value) expect(text).not.toContain(String(value))
     expect(text).not.toMatch(

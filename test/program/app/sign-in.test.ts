@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { openApp } from '../../../src/program/app/app.ts'
 import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { steer } from '../../kit/steer.ts'
 
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRig({ activities: 4 })
-  await syncAccount(rig.app, { name: 'default' })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openRig({ activities: 4 }))
+beforeAll(() => syncAccount(rig.app, { name: 'default' }))
 
 const LOGIN = { name: 'default', username: 'rider', password: 'rider', keepPassword: false }
 const sync = (app = rig.app) => syncAccount(app, { name: 'default' })

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
-import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
+import { openScene } from '../../core/mirror/training-scene.ts'
+import { openForAll } from '../../kit/open-for.ts'
 
 /** What a pass asks for when nothing has changed. */
 const QUIET = {
@@ -9,7 +10,7 @@ const QUIET = {
 }
 
 describe('sync', () => {
-  let scene: Scene
+  const scene = openForAll(openScene)
   const sync = () => syncAccount(scene.app, { name: 'default', training: true })
   /** Runs a pass and returns what it requested. */
   const requested = async () => {
@@ -17,10 +18,6 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 0 })
     return await scene.requests()
   }
-  beforeAll(async () => {
-    scene = await openScene()
-  })
-  afterAll(() => scene.close())
 
   it('reports the counts of the activities when the rest fails, and counts the failures', async () => {
     await scene.fault('^/oauth/training_info$', { kind: 'html' })

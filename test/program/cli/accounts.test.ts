@@ -1,26 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { LINES, withAccount, wordsOfVerb } from './lines.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 /** Names that `musette login` refuses. */
 const REFUSED = ['my rides', '../mine', 'fährte', '_mine', 'done', 'a'.repeat(64), '$(id)', '']
 const RULE = 'an account name is letters, digits, - and _'
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
-  await writeFile(join(rig.dataDir, 'ride.fit'), makeRide())
-})
-afterAll(() => rig.close())
-
-const signIn = (name: string) =>
-  rig.musette(['login', name, '--username', 'rider', '--password-stdin'], { input: 'rider' })
-const rows = (text: string) => queryOnce(rig.databaseUrl, text)
+const rig = openForAll(() => openCliRig({ activities: 1 }))
+beforeAll(() => writeFile(join(rig.dataDir, 'ride.fit'), makeRide()))
 
 describe('a verb of one account, without its name,', () => {
   it.each(LINES.ofAccount.map((line) => [line.join(' '), line] as const))(
@@ -33,7 +25,7 @@ describe('a verb of one account, without its name,', () => {
   )
 
   it('uses the only account', async () => {
-    await signIn('rider1')
+    await rig.signIn('rider1')
     for (const line of LINES.ofAccount) {
       const verb = wordsOfVerb(line)
       const { code, stdout, stderr } = await rig.musette(line)
@@ -41,12 +33,12 @@ describe('a verb of one account, without its name,', () => {
       if (!LINES.silent.includes(verb)) expect(stderr + stdout, verb).toContain('account "rider1"')
       expect(code, verb).toBe(['resync', 'export'].includes(verb) ? 2 : 0)
     }
-    expect(await rows('select file_name from training.uploads')).toEqual([{ file_name: 'ride.fit' }])
+    expect(await rig.rows('select file_name from training.uploads')).toEqual([{ file_name: 'ride.fit' }])
   }, 120_000)
 
   it('names the accounts and a command that works with several accounts and no default', async () => {
-    await signIn('rider1')
-    await signIn('rider2')
+    await rig.signIn('rider1')
+    await rig.signIn('rider2')
     for (const line of LINES.ofAccount) {
       const verb = wordsOfVerb(line)
       const { code, stdout, stderr } = await rig.musette(line)
@@ -62,7 +54,7 @@ describe('a verb of one account, without its name,', () => {
   }, 120_000)
 
   it('uses the default one of several', async () => {
-    await signIn('default')
+    await rig.signIn('default')
     for (const line of [['sync'], ['rebuild']]) {
       const { code, stdout, stderr } = await rig.musette(line)
       expect(stderr + stdout).toContain('account "default"')
@@ -96,7 +88,7 @@ describe('a name that the login refuses', () => {
     await mkdir(join(rig.dataDir, 'drop', 'my rides'), { recursive: true })
     await writeFile(join(rig.dataDir, 'drop', 'my rides', 'ride.fit'), makeRide())
     const daemon = rig.start(['start', '--roles', 'watcher'])
-    const find = () => rows(`select reason from training.waiting_files where code = 'no_account'`)
+    const find = () => rig.rows(`select reason from training.waiting_files where code = 'no_account'`)
     const [waiting] = await eventually(async () => (await find()).length > 0 && find())
     await daemon.kill('SIGTERM')
     expect(waiting?.reason).not.toContain('musette login')

@@ -1,17 +1,14 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findFreePort } from '../../kit/listen.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { approve } from '../app/approve.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 const CLIENT = ['--client-id', 'demo_app', '--client-secret', 'demo_secret']
 
 describe('the login in a browser', () => {
-  let rig: CliRig
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 2 })
-  })
-  afterAll(() => rig.close())
+  const rig = openForAll(() => openCliRig({ activities: 2 }))
 
   it('signs in over a redirect to loopback, whatever else is sent there', async () => {
     const login = rig.start(['login', '--browser', ...CLIENT])

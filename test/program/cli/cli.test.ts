@@ -1,132 +1,63 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
+import { readEnv, readTable } from '../../kit/table.ts'
 import { LINES } from './lines.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 const ACTIVITIES = 3
 const SECRET = 'hunter2'
 const CLIENT = '--client-id demo_app --client-secret demo_secret'
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: ACTIVITIES })
-  await rig.signIn()
-  await rig.musette(['sync'])
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: true }))
+beforeAll(() => rig.musette(['sync']))
 
-type Typed = { env?: Record<string, string>; input?: string }
-type Row = [what: string, line: string, code: number, says: RegExp, typed?: Typed]
-
-/** What is typed, with which code it ends and what it says, on either channel. */
-const ROWS: readonly Row[] = [
-  ['a verb that is none', 'sink', 2, /unknown command 'sink'/],
-  ['a role that is none', 'start --roles cook', 2, /unknown role cook; the roles are/],
-  [
-    'several wrong settings at once',
-    'status',
-    2,
-    /MUSETTE_LAG[\s\S]*MUSETTE_CONCURRENCY/,
-    { env: { MUSETTE_LAG: 'late', MUSETTE_CONCURRENCY: 'x' } },
-  ],
-  [
-    'a database that is away',
-    'status',
-    4,
-    /database/,
-    { env: { DATABASE_URL: `postgres://nobody:${SECRET}@127.0.0.1:9/none` } },
-  ],
-  [
-    'a service that is away',
-    'login other --username a --password-stdin',
-    4,
-    /service/,
-    { input: SECRET, env: { MUSETTE_BASE_URL: 'http://127.0.0.1:9' } },
-  ],
-  [
-    'a wrong password',
-    'login --username rider --password-stdin',
-    3,
-    /^musette: [^\n]+\n$/,
-    { input: `${SECRET}\n` },
-  ],
-  [
-    'a client that the service does not know',
-    'login other --browser --client-id nobody --client-secret x',
-    2,
-    /refuses the redirect address .* \(status 400\); run: musette login/,
-  ],
-  [
-    'a redirect address that the service does not know',
-    `login other --paste ${CLIENT} --redirect-uri https://rider.example/back`,
-    2,
-    /refuses the redirect address .* \(status 400\); run: musette login/,
-  ],
-  ['an address that was not pasted', `login other --paste ${CLIENT}`, 2, /musette login --browser --paste/],
-  ['an account with nothing to set', 'accounts set default', 2, /--resting-hr/],
-  ['a fraction of a heart rate', 'accounts set default --max-hr 18.5', 2, /max-hr/],
-  [
-    'a time zone of Mars',
-    'accounts set default --timezone Mars/Olympus',
-    2,
-    /write an IANA name such as Europe\/Berlin/,
-  ],
-  [
-    'a time zone by its offset',
-    'sync',
-    2,
-    /MUSETTE_TIMEZONE is not a time zone; write an IANA name such as Europe\/Berlin/,
-    { env: { MUSETTE_TIMEZONE: '+02:00' } },
-  ],
-  ['a comparison of an activity that is none', 'verify nowhere', 2, /has no activity nowhere/],
-  ['a comparison of all and some', 'verify --all --sample 3', 2, /musette verify --help/],
-  ['a comparison of no number', 'verify --sample some', 2, /--sample takes a whole number/],
-  [
-    'a report that cannot be written',
-    'verify --report no/such/file.json',
-    2,
-    /\(ENOENT\); name another file/,
-  ],
-  ['an upload of a file that is none', 'upload nothing.fit', 2, /nothing\.fit/],
-  ['an upload of nothing', 'upload', 2, /missing required argument/],
-  ['a join of a folder that is none', 'attach nowhere', 2, /nowhere/],
-  ['a plan as JSON without a plan', 'migrate --json', 2, /--json goes with --plan/],
-  ['a shell without completion', 'completion tcsh', 2, /bash, zsh, fish/],
-  [
-    'a completion beside wrong settings',
-    'completion bash',
-    0,
-    /complete/,
-    { env: { DATABASE_URL: 'nonsense', MUSETTE_POLL_EVERY: 'never' } },
-  ],
-  [
-    'a pass that finds nothing',
-    'sync',
-    0,
-    /^account "default": nothing new; 3 activities here, the newest of 20/,
-  ],
-  ['the status of a mirror', 'status', 0, /3 activities, 3 mirrored/],
-  ['a logout', 'logout default', 0, /account "default"/],
-  ['a pass after a logout', 'sync', 3, /run: musette login/],
-]
+/** What is meant | what is typed | the code | what it says, on either channel | what is set | what is given to standard input. */
+const ROWS = readTable(String.raw`
+a verb that is none | sink | 2 | unknown command 'sink' | |
+a role that is none | start --roles cook | 2 | unknown role cook; the roles are | |
+several wrong settings at once | status | 2 | MUSETTE_LAG[^]*MUSETTE_CONCURRENCY | MUSETTE_LAG=late MUSETTE_CONCURRENCY=x |
+a database that is away | status | 4 | database | DATABASE_URL=postgres://nobody:${SECRET}@127.0.0.1:9/none |
+a service that is away | login other --username a --password-stdin | 4 | service | MUSETTE_BASE_URL=http://127.0.0.1:9 | ${SECRET}
+a wrong password, in one line | login --username rider --password-stdin | 3 | ^musette: [^\n]+\n$ | | ${SECRET}
+a client that the service does not know | login other --browser --client-id nobody --client-secret x | 2 | refuses the redirect address .* \(status 400\); run: musette login | |
+a redirect address that it does not know | login other --paste ${CLIENT} --redirect-uri https://rider.example/back | 2 | refuses the redirect address .* \(status 400\); run: musette login | |
+an address that was not pasted | login other --paste ${CLIENT} | 2 | musette login --browser --paste | |
+an account with nothing to set | accounts set default | 2 | --resting-hr | |
+a fraction of a heart rate | accounts set default --max-hr 18.5 | 2 | max-hr | |
+a time zone of Mars | accounts set default --timezone Mars/Olympus | 2 | write an IANA name such as Europe/Berlin | |
+a time zone by its offset | sync | 2 | MUSETTE_TIMEZONE is not a time zone; write an IANA name such as Europe/Berlin | MUSETTE_TIMEZONE=+02:00 |
+a comparison of an activity that is none | verify nowhere | 2 | has no activity nowhere | |
+a comparison of all and some | verify --all --sample 3 | 2 | musette verify --help | |
+a comparison of no number | verify --sample some | 2 | --sample takes a whole number | |
+a report that cannot be written | verify --report no/such/file.json | 2 | \(ENOENT\); name another file | |
+an upload of a file that is none | upload nothing.fit | 2 | nothing\.fit | |
+an upload of nothing | upload | 2 | missing required argument | |
+a join of a folder that is none | attach nowhere | 2 | nowhere | |
+a plan as JSON without a plan | migrate --json | 2 | --json goes with --plan | |
+a shell without completion | completion tcsh | 2 | bash, zsh, fish | |
+a completion beside wrong settings | completion bash | 0 | complete | DATABASE_URL=nonsense MUSETTE_POLL_EVERY=never |
+a pass that finds nothing | sync | 0 | ^account "default": nothing new; 3 activities here, the newest of 20 | |
+the status of a mirror | status | 0 | 3 activities, 3 mirrored | |
+a logout | logout default | 0 | account "default" | |
+a pass after a logout | sync | 3 | run: musette login | |`)
 
 describe('the command line', () => {
-  it.each(ROWS)('answers %s: musette %s', async (_what, line, code, says, typed) => {
-    const ended = await rig.musette(line.split(' '), typed)
+  it.each(ROWS)('answers %s: musette %s', async (_what, line = '', code, says = '', settings = '', input) => {
+    const ended = await rig.musette(line.split(' '), { env: readEnv(settings), ...(input && { input }) })
     const said = ended.stdout + ended.stderr
-    expect(said).toMatch(says)
-    expect(ended.code).toBe(code)
+    expect(said).toMatch(new RegExp(says))
+    expect(ended.code).toBe(Number(code))
     expect(said).not.toContain(SECRET)
   })
 
   it('sets the home of an account, which is stronger than that of the settings, and takes it back', async () => {
     await rig.signIn()
-    const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-    const clocks = () => rows('select distinct timezone, timezone_source from training.activities')
+    const clocks = () => rig.rows('select distinct timezone, timezone_source from training.activities')
     const say = async (...args: string[]) => (await rig.musette(args)).stdout
-    await rows(
+    await rig.rows(
       `update training.activities set start_lat = null, start_lng = null, timezone = 'UTC', timezone_source = 'unknown',
          started_at_local = started_at at time zone 'UTC'`,
     )
@@ -150,7 +81,7 @@ describe('the command line', () => {
     const wrong = await set('--resting-hr', '190')
     expect(wrong.stderr).toContain('the highest heart rate must be above the resting one')
     expect(await set('--max-hr', 'none', '--resting-hr', '50')).toMatchObject({ code: 0 })
-    const rates = await queryOnce(rig.databaseUrl, 'select resting_hr, max_hr from training.accounts')
+    const rates = await rig.rows('select resting_hr, max_hr from training.accounts')
     expect(rates).toEqual([{ resting_hr: 50, max_hr: null }])
   })
 })

@@ -7,7 +7,7 @@ import { waitUntilReady } from '../../../src/embedded/postgres-server.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { findFreePort } from '../../kit/listen.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -22,13 +22,10 @@ it('a sync that cannot write what it fetched ends with 5, the number and the rea
   release.defer('rig', () => rig.close())
   await rig.signIn()
   // Postgres says the same of a disk that is full for some rows and not for others.
-  await queryOnce(
-    rig.databaseUrl,
-    `create function training.disk_full() returns trigger language plpgsql as $$ begin
+  await rig.rows(`create function training.disk_full() returns trigger language plpgsql as $$ begin
        raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
      create trigger disk_full before update on training.activities for each row
-       when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`,
-  )
+       when (new.detail_state = 'mirrored' and new.activity_id % 12 = 0) execute function training.disk_full()`)
   const full = await rig.musette(['sync'])
   // Those that were to be recorded together with it are not mirrored either, and how many these are is chance.
   const [, mirrored, missing] = /(\d+) activit.* here, .*; (\d+) not fetched yet \(/.exec(full.stderr) ?? []
@@ -36,7 +33,7 @@ it('a sync that cannot write what it fetched ends with 5, the number and the rea
   expect(Number(mirrored) + Number(missing)).toBe(12)
   expect(full.stderr).toContain('No space left on device); run: musette sync')
   expect(full.code).toBe(5)
-  await queryOnce(rig.databaseUrl, 'drop trigger disk_full on training.activities')
+  await rig.rows('drop trigger disk_full on training.activities')
   expect((await rig.musette(['sync'])).stderr).toContain('12 activities here, the newest of 20')
 }, 180_000)
 

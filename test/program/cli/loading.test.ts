@@ -1,25 +1,18 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
 import { modulePath } from '../../kit/built-modules.ts'
-import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 type Loaded = { packages: string[]; rooms: string[]; ofFeatures: string[] }
 
 describe('a process of the command line', () => {
-  let database: TestDatabase
-  let folder: TempDir
-  beforeAll(async () => {
-    database = await openTestDatabase({ migrated: true })
-    folder = await openTempDir('loading')
-  })
-  afterAll(async () => {
-    await folder?.close()
-    await database?.close()
-  })
+  const database = openForAll(openTestDatabase)
+  const folder = openForAll(() => openTempDir('loading'))
 
   const loadedBy = async (...args: string[]): Promise<Loaded> => {
     const coverage = join(folder.path, args.join('-').replace(/\W/g, ''))
@@ -95,14 +88,10 @@ describe('a process of the command line', () => {
     const script = `
       const { cutTo } = await import('${modulePath('program/frame/output')}')
       const { openLog } = await import('${modulePath('log')}')
-      try {
-        cutTo(undefined, 1)
-      } catch (error) {
-        const log = await openLog({ level: 'debug', terminal: false })
-        log.debug({ error: new Error('a planted one', { cause: error }) }, 'failed')
-      }`
+      const log = await openLog({ level: 'debug', terminal: false })
+      try { cutTo(undefined, 1) } catch (error) { log.debug({ error }, 'failed') }`
     const { stderr } = await runNode(['--input-type=module', '--eval', script])
-    const stack: string = JSON.parse(stderr).error.cause.stack
+    const { stack } = JSON.parse(stderr).error
     const [, line] = /widthOf \(file:\S+\/src\/program\/frame\/output\.ts:(\d+):\d+\)/.exec(stack) ?? []
     const source = await readFile('src/program/frame/output.ts', 'utf8')
     expect(source.split('\n')[Number(line) - 1], stack).toContain('line.length')

@@ -1,19 +1,15 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openForAll, openForEach } from '../../kit/open-for.ts'
 import { listProcessesNaming } from '../../kit/processes.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { LINES } from './lines.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
-let folder: TempDir
-beforeEach(async () => {
-  folder = await openTempDir('nothing')
-})
-afterEach(() => folder.close())
+const folder = openForEach(() => openTempDir('nothing'))
 
 const musette = (args: readonly string[], env: Record<string, string> = {}) =>
   runVerb(args, { cwd: folder.path, env: { MUSETTE_HTTP: 'off', ...env }, isWithoutData: true })
@@ -50,11 +46,7 @@ describe('a folder without data', () => {
 })
 
 describe('a database of the user', () => {
-  let rig: CliRig
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 1, migrated: false })
-  })
-  afterAll(() => rig.close())
+  const rig = openForAll(() => openCliRig({ activities: 1, migrated: false }))
 
   it('stays empty, and each reading verb says what to type', async () => {
     for (const args of LINES.asks) {
@@ -63,7 +55,7 @@ describe('a database of the user', () => {
       expect({ args, code, stdout, stderr }).toEqual({ args, code: 3, stdout: '', stderr: says })
     }
     const schemas = "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema$|public$)'"
-    expect(await queryOnce(rig.databaseUrl, schemas)).toEqual([])
+    expect(await rig.rows(schemas)).toEqual([])
     expect(await readdir(rig.dataDir)).toEqual([])
   }, 300_000)
 

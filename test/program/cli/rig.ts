@@ -1,6 +1,6 @@
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { openTestDatabase } from '../../kit/postgres.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, type Finished, type Running, startNode } from '../../kit/processes.ts'
 import { openTestRedis } from '../../kit/redis.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
@@ -19,8 +19,10 @@ export type CliRig = {
     options?: { input?: string; env?: Record<string, string> },
   ): Promise<Finished>
   start(args: readonly string[], options?: { env?: Record<string, string>; typed?: boolean }): Running
-  /** signs the rider in; nothing is checked */
-  signIn(): Promise<Finished>
+  /** signs the rider in, to the account `default` unless named; nothing is checked */
+  signIn(account?: string, env?: Record<string, string>): Promise<Finished>
+  /** runs a statement in the database */
+  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   /** sends a request to the sandbox, below /_sandbox/ */
   steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
   close(): Promise<void>
@@ -33,6 +35,7 @@ export async function openCliRig(options: {
   longestActivitySeconds?: number
   migrated?: boolean
   queue?: string
+  isSignedIn?: boolean
 }): Promise<CliRig> {
   const release = makeReleaseStack()
   try {
@@ -61,13 +64,17 @@ export async function openCliRig(options: {
         env: { ...env, ...more?.env },
         ...(more?.input !== undefined && { input: more.input }),
       })
+    const signIn: CliRig['signIn'] = (account = 'default', env = {}) =>
+      musette(['login', account, '--username', 'rider', '--password-stdin'], { input: 'rider', env })
+    if (options.isSignedIn) await signIn()
     return {
       sandboxUrl,
       databaseUrl: database.url,
       dataDir: folder.path,
       env,
       musette,
-      signIn: () => musette(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' }),
+      signIn,
+      rows: (text, values) => queryOnce(database.url, text, values),
       start: (args, more) =>
         startNode([main, ...args], { ...more, cwd: folder.path, env: { ...env, ...more?.env } }),
       steer: (method, path, body) => steer(sandboxUrl, method, path, body),

@@ -1,20 +1,17 @@
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { LINES } from './lines.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 describe.skipIf(!existsSync('/dev/full'))('standard output on a disk that is full', () => {
-  let rig: CliRig
+  const rig = openForAll(() => openCliRig({ activities: 3, isSignedIn: true }))
   let path: string
   beforeAll(async () => {
-    rig = await openCliRig({ activities: 3 })
-    await rig.signIn()
     await rig.musette(['sync'])
-    path = String((await queryOnce(rig.databaseUrl, 'select path from training.activities'))[0]?.path)
+    path = String((await rig.rows('select path from training.activities'))[0]?.path)
   })
-  afterAll(() => rig?.close())
 
   /** Runs a verb whose stream goes to the device that is always full. */
   const run = (stream: 1 | 2, args: readonly string[], input?: string) =>

@@ -1,25 +1,20 @@
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { sleep } from '../../../src/kit/time.ts'
 import { makeProgressLine } from '../../../src/program/frame/progress.ts'
 import { readInput } from '../../../src/program/frame/prompt.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { distPath } from '../../kit/processes.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'
 const PASTE = ['login', '--paste', '--client-id', 'demo_app', '--client-secret', 'demo_secret']
 const STOPPED = /musette: stopped before it was done; run it again to go on from here\r?\n$/
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 20 })
-  await rig.signIn()
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: 20, isSignedIn: true }))
 
 const type = (args: string[], columns?: number, env: Record<string, string> = {}) =>
   startOnTerminal([distPath('main.js'), ...args], {
@@ -27,7 +22,6 @@ const type = (args: string[], columns?: number, env: Record<string, string> = {}
     env: { ...rig.env, MUSETTE_CONCURRENCY: '1', ...env },
     ...(columns && { columns }),
   })
-const rows = (query: string) => queryOnce(rig.databaseUrl, query)
 
 describe('Ctrl-C', () => {
   it('during the progress of sync on a narrow terminal ends it with 130 and a sentence, and ends its run', async () => {
@@ -40,7 +34,7 @@ describe('Ctrl-C', () => {
     const frames = screen.split('\n').slice(0, -2).join('\n').split('\r\x1b[2K')
     expect(frames.length).toBeGreaterThan(1)
     for (const frame of frames) expect(frame.replace(/\^C|\r/g, '').length).toBeLessThan(30)
-    expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
+    expect(await rig.rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
     await rig.steer('PATCH', 'settings', { latency_ms: 0 })
   })
 
@@ -64,7 +58,7 @@ describe('Ctrl-C', () => {
       })
       if (isLater) continue
       expect(await rig.musette(['sync', '--json'])).toMatchObject({ code: 0 })
-      expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
+      expect(await rig.rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
     }
     await rig.steer('DELETE', 'faults')
   }, 180_000)
@@ -109,7 +103,7 @@ describe('a login on a terminal', () => {
     const { code, screen } = await login.finished
     expect(screen.includes(`the time zone of account "${name}" is ${timezone}`)).toBe(timezone !== null)
     expect(code).toBe(0)
-    const set = await rows(`select timezone from training.accounts where name = '${name}'`)
+    const set = await rig.rows(`select timezone from training.accounts where name = '${name}'`)
     expect(set).toEqual([{ timezone }])
   })
 })

@@ -1,26 +1,22 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { findSpoolName } from '../../kit/identity.ts'
-import { queryOnce } from '../../kit/postgres.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openCliRig } from './rig.ts'
 
-let rig: CliRig
-const signIn = (account: string) =>
-  rig.musette(['login', account, '--username', 'rider', '--password-stdin'], { input: 'rider' })
+const rig = openForAll(() => openCliRig({ activities: 1 }))
 
 /** The tokens of one account are damaged in the database, and the spool file of another. */
 beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
-  for (const account of ['default', 'anna', 'ben']) await signIn(account)
-  const ids = await queryOnce(rig.databaseUrl, 'select account_id as id from training.accounts order by 1')
+  for (const account of ['default', 'anna', 'ben']) await rig.signIn(account)
+  const ids = await rig.rows('select account_id as id from training.accounts order by 1')
   const spool = join(rig.dataDir, await findSpoolName(rig.databaseUrl, ids[1]?.id))
   await writeFile(spool, 'nonsense', { mode: 0o600 })
   const bent = 'set_byte(access_token, 30, 1 # get_byte(access_token, 30))'
   const text = `update musette.credentials set access_token = ${bent} where account_id = $1`
-  await queryOnce(rig.databaseUrl, text, [ids[2]?.id])
+  await rig.rows(text, [ids[2]?.id])
 })
-afterAll(() => rig.close())
 
 it('doctor, accounts, status and sync name accounts whose tokens cannot be read, and others go on', async () => {
   const doctor = await rig.musette(['doctor', '--json'])
@@ -46,6 +42,6 @@ it('a rotation names accounts whose tokens cannot be read, and a login repairs t
   expect(rotated.code).toBe(5)
   expect(rotated.stdout).toContain('2 logins are sealed with a new key')
   expect(rotated.stderr).toContain('run: musette login ben')
-  for (const account of ['anna', 'ben']) expect(await signIn(account)).toMatchObject({ code: 0 })
+  for (const account of ['anna', 'ben']) expect(await rig.signIn(account)).toMatchObject({ code: 0 })
   expect(await rig.musette(['sync', 'ben'])).toMatchObject({ code: 0 })
 })

@@ -1,18 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
+import { describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 // A command or a daemon that dies before the answer: test/core/upload/crash.test.ts.
 describe('musette upload', () => {
-  let rig: CliRig
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 0 })
-    await rig.signIn()
-  })
-  afterAll(() => rig.close())
+  const rig = openForAll(() => openCliRig({ activities: 0, isSignedIn: true }))
 
   const write = (name: string, bytes: Uint8Array) => writeFile(join(rig.dataDir, name), bytes)
   const fault = (body: Record<string, unknown>) =>
@@ -65,9 +60,8 @@ describe('musette upload', () => {
     await rig.steer('PATCH', 'settings', { sample_delay_ms: 0 })
     await rig.musette(['upload', 'years/2026/seventh.fit'])
     await rig.musette(['sync'])
-    const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-    const ledger = () => rows(`select state from training.uploads where file_name = 'seventh.fit'`)
-    await rows(`delete from training.uploads where file_name = 'seventh.fit'`)
+    const ledger = () => rig.rows(`select state from training.uploads where file_name = 'seventh.fit'`)
+    await rig.rows(`delete from training.uploads where file_name = 'seventh.fit'`)
     await rig.steer('POST', 'counts/reset')
     const tried = await rig.musette(['attach', 'years', '--dry-run'])
     expect(tried.stdout).toMatch(/^years\/2026\/seventh\.fit: would be attached to activity \S+$/m)

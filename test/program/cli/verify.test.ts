@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { queryOnce } from '../../kit/postgres.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
+import { openCliRig } from './rig.ts'
 
 describe('musette verify', () => {
-  let rig: CliRig
+  const rig = openForAll(() => openCliRig({ activities: 3, longestActivitySeconds: 900, isSignedIn: true }))
   let path: string
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 3, longestActivitySeconds: 900 })
-    await rig.signIn()
-  })
-  afterAll(() => rig?.close())
-  const rows = (text: string) => queryOnce(rig.databaseUrl, text)
 
   it('names the command before the first sync, and finds no difference after it', async () => {
     const none = { code: 0, stderr: expect.stringContaining('musette sync') }
@@ -19,13 +13,13 @@ describe('musette verify', () => {
     const { code, stdout, stderr } = await rig.musette(['verify', '--all'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain('account "default": 3 of 3 activities are the same here and at the service')
-    path = String((await rows('select path from training.activities limit 1'))[0]?.path)
+    path = String((await rig.rows('select path from training.activities limit 1'))[0]?.path)
   })
 
   it('shows each differing field with both values, ends with 5, and repairs only on request', async () => {
     const where = `where activity_id = (select activity_id from training.activities where path = '${path}')`
-    await rows(`update training.samples set hr = hr + 1 ${where}`)
-    await rows(`update training.activities set xss = 1.5 ${where}`)
+    await rig.rows(`update training.samples set hr = hr + 1 ${where}`)
+    await rig.rows(`update training.activities set xss = 1.5 ${where}`)
     const found = await rig.musette(['verify', path])
     expect(found.code).toBe(5)
     const lines = [

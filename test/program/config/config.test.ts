@@ -1,9 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readOrMakeSecretKey } from '../../../src/core/vault/key-file.ts'
-import { ConfigError } from '../../../src/kit/errors.ts'
 import { defaultDataDir } from '../../../src/program/config/variables.ts'
 import { complaintOf, KNOWN, readConfig, readSettings } from '../../kit/config.ts'
 
@@ -11,22 +9,26 @@ const folder = mkdtempSync(join(tmpdir(), 'musette-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the configuration', () => {
-  it('has a default for everything but the service', () => {
+  it('has a default for everything but the service, and cannot be changed afterwards', () => {
     const config = readConfig({})
     expect(config).toMatchObject({
       service: { baseUrl: undefined, clientId: 'service_public', concurrency: 4, requestsPerMinute: 240 },
-      databaseUrl: undefined,
-      redisUrl: undefined,
+      ...{ databaseUrl: undefined, redisUrl: undefined, logLevel: 'info', dataDir: resolve('.musette') },
       drop: { afterUpload: 'move', polling: false },
       mirror: { pollEveryMs: 900_000, reconcileEveryMs: 86_400_000, lagMs: 3_600_000, keepRaw: true },
       http: { host: '127.0.0.1', port: 8787 },
-      logLevel: 'info',
     })
     expect(config.mirror.historyStart.toISOString()).toBe('2000-01-01T00:00:00.000Z')
+    expect(() => Object.assign(config.mirror, { lagMs: 0 })).toThrow(TypeError)
+    // As compose files need it, an empty one counts as not set.
+    expect(readConfig({ REDIS_URL: '', MUSETTE_POLL_EVERY: '' }).mirror).toEqual(config.mirror)
+    const installed = defaultDataDir('/usr/lib/node_modules/musette')
+    expect(isAbsolute(installed)).toBe(true)
+    expect(installed).toMatch(/[/\\]musette\b/)
   })
 
   it('names every wrong variable at once, and no value', () => {
-    const complaint = complaintOf({
+    const wrong = {
       MUSETTE_BASE_URL: 'ftp://secret-host',
       DATABASE_URL: 'mysql://user:hunter2@host/db',
       MUSETTE_POLL_EVERY: 'often',
@@ -35,18 +37,9 @@ describe('the configuration', () => {
       MUSETTE_AFTER_UPLOAD: 'delete',
       MUSETTE_HISTORY_START: '2015-02-31x',
       MUSETTE_HTTP: 'everywhere',
-    })
-    for (const name of ['MUSETTE_BASE_URL', 'DATABASE_URL', 'MUSETTE_POLL_EVERY', 'MUSETTE_CONCURRENCY']) {
-      expect(complaint).toContain(name)
     }
-    for (const name of [
-      'MUSETTE_SECRET_KEY',
-      'MUSETTE_AFTER_UPLOAD',
-      'MUSETTE_HISTORY_START',
-      'MUSETTE_HTTP',
-    ]) {
-      expect(complaint).toContain(name)
-    }
+    const complaint = complaintOf(wrong)
+    for (const name of Object.keys(wrong)) expect(complaint).toContain(name)
     expect(complaint).not.toMatch(/hunter2|secret-host|dG9v/)
   })
 
@@ -58,15 +51,6 @@ describe('the configuration', () => {
       'DATABASE_URL_FILE',
     )
     expect(complaintOf({ REDIS_URL_FILE: join(folder, 'missing') })).toContain('REDIS_URL_FILE')
-  })
-
-  it('treats an empty variable as not set, as compose files need', () => {
-    expect(readConfig({ REDIS_URL: '', MUSETTE_POLL_EVERY: '' }).mirror.pollEveryMs).toBe(900_000)
-  })
-
-  it('cannot be changed afterwards', () => {
-    const config = readConfig({})
-    expect(() => Object.assign(config.mirror, { lagMs: 0 })).toThrow(TypeError)
   })
 
   it('is listed completely in config/example.env', () => {
@@ -128,68 +112,59 @@ describe('the files of settings', () => {
   })
 })
 
-/** The text of a settings file, what it sets, and what each line that sets nothing is told. */
-const LINES: ReadonlyArray<[text: string | Buffer, sets: Record<string, string>, told?: readonly string[]]> =
+const unknown = (name: string, near: string) =>
+  `sets ${name}, which is not a setting of musette; did you mean ${near}?`
+const LAG = { MUSETTE_LAG: '2h' }
+/** The text of a settings file, what it sets, and what the line that sets nothing is told. */
+const LINES: ReadonlyArray<
+  [text: string | Buffer, sets: Record<string, string>, line?: number, told?: string]
+> = [
   [
-    [
-      '\uFEFFMUSETTE_LAG=2h\r\n\r\n# a remark\r\nexport MUSETTE_POLL_EVERY = 5m \r\n',
-      { MUSETTE_LAG: '2h', MUSETTE_POLL_EVERY: '5m' },
-    ],
-    [
-      'MUSETTE_LAG=2h # a remark\nMUSETTE_DROP_DIR="/a # b" # a remark\nMUSETTE_CONCURRENCY= # none',
-      { MUSETTE_LAG: '2h', MUSETTE_DROP_DIR: '/a # b' },
-    ],
-    [
-      'MUSETTE_CLIENT_ID=\'a#"b\'\nMUSETTE_CLIENT_SECRET="a\\nb\nc"\nMUSETTE_LAG=2h',
-      { MUSETTE_CLIENT_ID: 'a#"b', MUSETTE_CLIENT_SECRET: 'a\nb\nc', MUSETTE_LAG: '2h' },
-    ],
-    ['https_proxy=http://proxy:3128', { HTTPS_PROXY: 'http://proxy:3128' }],
-    ['MUSETTE_LAG=\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }],
-    ['hunter2\nMUSETTE_LAG=2h', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing; write NAME=VALUE,']],
-    ['DATABASE_URL postgres://u:hunter2@h/d', {}, ['line 1 sets nothing; write DATABASE_URL=VALUE,']],
-    ['\n  DATABASE_URL: postgres://u:hunter2@h/d', {}, ['line 2 sets nothing; write DATABASE_URL=VALUE,']],
-    [
-      'database_url=postgres://u:hunter2@h/d',
-      {},
-      ['line 1 sets database_url, which is not a setting of musette; did you mean DATABASE_URL?'],
-    ],
-    [
-      'DATABASE_URI=postgres://u:hunter2@h/d',
-      {},
-      ['line 1 sets DATABASE_URI, which is not a setting of musette; did you mean DATABASE_URL?'],
-    ],
-    [
-      'Https_Proxy=http://hunter2',
-      {},
-      ['line 1 sets Https_Proxy, which is not a setting of musette; did you mean HTTPS_PROXY?'],
-    ],
-    [
-      'OTHER_PROGRAM=hunter2',
-      {},
-      ['line 1 sets OTHER_PROGRAM, which is not a setting of musette; musette config lists all settings'],
-    ],
-    [
-      'MUSETTE_CLIENT_SECRET=hunter#2',
-      {},
-      ['line 1 has a # inside the value of MUSETTE_CLIENT_SECRET; put the value in quotes'],
-    ],
-    [
-      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h',
-      { MUSETTE_LAG: '2h' },
-      ['line 1 sets nothing; write MUSETTE_CLIENT_SECRET=VALUE, with quotes around the whole value or none'],
-    ],
-    ['MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG="2h"', { MUSETTE_LAG: '2h' }, ['line 1 sets nothing;']],
-    [
-      'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h\nMUSETTE_CLIENT_ID="',
-      {},
-      ['line 1 begins a value of MUSETTE_CLIENT_SECRET in quotes'],
-    ],
-    ['MUSETTE_LAG=2h\nMUSETTE_LAG=3h', { MUSETTE_LAG: '2h' }, ['line 2 sets MUSETTE_LAG again']],
-    [Buffer.from('\uFEFFMUSETTE_LAG=2h\n', 'utf16le'), { MUSETTE_LAG: '2h' }],
-  ]
+    '\uFEFFMUSETTE_LAG=2h\r\n\r\n# a remark\r\nexport MUSETTE_SETTLE = 5m \r\n',
+    { ...LAG, MUSETTE_SETTLE: '5m' },
+  ],
+  ['MUSETTE_LAG=2h # a remark\nMUSETTE_DROP_DIR="/a # b" # a remark', { ...LAG, MUSETTE_DROP_DIR: '/a # b' }],
+  ['MUSETTE_CONCURRENCY= # none\nMUSETTE_LAG=\nMUSETTE_LAG=2h', LAG],
+  ["MUSETTE_CLIENT_ID='a#\"b'\nMUSETTE_LAG=2h", { MUSETTE_CLIENT_ID: 'a#"b', ...LAG }],
+  ['MUSETTE_CLIENT_SECRET="a\\nb\nc"\nMUSETTE_LAG=2h', { MUSETTE_CLIENT_SECRET: 'a\nb\nc', ...LAG }],
+  ['https_proxy=http://proxy:3128', { HTTPS_PROXY: 'http://proxy:3128' }],
+  [Buffer.from('\uFEFFMUSETTE_LAG=2h\n', 'utf16le'), LAG],
+  ['hunter2\nMUSETTE_LAG=2h', LAG, 1, 'sets nothing; write NAME=VALUE,'],
+  ['DATABASE_URL postgres://u:hunter2@h/d', {}, 1, 'sets nothing; write DATABASE_URL=VALUE,'],
+  ['\n  DATABASE_URL: postgres://u:hunter2@h/d', {}, 2, 'sets nothing; write DATABASE_URL=VALUE,'],
+  ['database_url=postgres://u:hunter2@h/d', {}, 1, unknown('database_url', 'DATABASE_URL')],
+  ['DATABASE_URI=postgres://u:hunter2@h/d', {}, 1, unknown('DATABASE_URI', 'DATABASE_URL')],
+  ['Https_Proxy=http://hunter2', {}, 1, unknown('Https_Proxy', 'HTTPS_PROXY')],
+  [
+    'OTHER_PROGRAM=hunter2',
+    {},
+    1,
+    'sets OTHER_PROGRAM, which is not a setting of musette; musette config lists',
+  ],
+  [
+    'MUSETTE_CLIENT_SECRET=hunter#2',
+    {},
+    1,
+    'has a # inside the value of MUSETTE_CLIENT_SECRET; put the value in',
+  ],
+  [
+    'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h',
+    LAG,
+    1,
+    'sets nothing; write MUSETTE_CLIENT_SECRET=VALUE, with',
+  ],
+  ['MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG="2h"', LAG, 1, 'sets nothing;'],
+  [
+    'MUSETTE_CLIENT_SECRET="hunter2\nMUSETTE_LAG=2h\nMUSETTE_CLIENT_ID="',
+    {},
+    1,
+    'begins a value of MUSETTE_CLIENT_',
+  ],
+  ['MUSETTE_LAG=2h\nMUSETTE_LAG=3h', LAG, 2, 'sets MUSETTE_LAG again'],
+]
 
 describe('each line of a settings file', () => {
-  it.each(LINES)('sets something, or stops the start with its number: %j', (text, sets, told = []) => {
+  it.each(LINES)('sets something, or stops the start with its number: %j', (text, sets, line, told) => {
     const dataDir = mkdtempSync(join(folder, 'lines-'))
     const path = join(dataDir, 'musette.env')
     writeFileSync(path, text, { mode: 0o600 })
@@ -197,7 +172,7 @@ describe('each line of a settings file', () => {
     const texts = [...origins].map(([variable, { text }]) => [variable, text])
     expect(Object.fromEntries(texts)).toEqual({ ...sets, MUSETTE_DATA_DIR: dataDir })
     const sentences = problems.map(({ name, sentence }) => `${name} ${sentence}`)
-    expect(sentences).toEqual(told.map((each) => expect.stringContaining(`${path} ${each}`)))
+    expect(sentences).toEqual(told ? [expect.stringContaining(`${path} line ${line} ${told}`)] : [])
     expect(sentences.join()).not.toContain('hunter')
     expect(config.dataDir).toBe(dataDir)
   })
@@ -212,32 +187,5 @@ describe('an unknown variable', () => {
       'database_uri (environment) is not a setting of musette; did you mean DATABASE_URL?',
     ])
     expect(readSettings({ MUSETTE_HTTP_TOKEN_FILE: '', MUSETTE_GONE: '' }).warnings).toEqual([])
-  })
-})
-
-describe('the data directory', () => {
-  it('is in the clone, or where the platform keeps data of an installed package', () => {
-    expect(readConfig({}).dataDir).toBe(resolve('.musette'))
-    const installed = defaultDataDir('/usr/lib/node_modules/musette')
-    expect(isAbsolute(installed)).toBe(true)
-    expect(installed).toMatch(/[/\\]musette\b/)
-  })
-})
-
-describe('the key file', () => {
-  it('is made once, for the owner alone, and read again', () => {
-    const dataDir = join(folder, 'data')
-    const key = readOrMakeSecretKey(dataDir)
-    expect(key).toHaveLength(32)
-    expect(readOrMakeSecretKey(dataDir)).toEqual(key)
-    expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600)
-  })
-
-  it('is refused unchanged when it is damaged', () => {
-    const dataDir = join(folder, 'damaged')
-    readOrMakeSecretKey(dataDir)
-    writeFileSync(join(dataDir, 'secret.key'), 'half a k')
-    expect(() => readOrMakeSecretKey(dataDir)).toThrow(ConfigError)
-    expect(readFileSync(join(dataDir, 'secret.key'), 'utf8')).toBe('half a k')
   })
 })

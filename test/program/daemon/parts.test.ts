@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { signInWithPassword, signOut } from '../../../src/program/app/sign-in.ts'
@@ -10,15 +10,14 @@ import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
 import { makeReadiness } from '../../../src/program/daemon/probes.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { END_CONNECTIONS } from '../../kit/postgres.ts'
 
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRig({ activities: 2, longestActivitySeconds: 60, env: { MUSETTE_HTTP: 'off' } })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() =>
+  openRig({ activities: 2, longestActivitySeconds: 60, env: { MUSETTE_HTTP: 'off' } }),
+)
 
 it('the sweep and a pass of a command delete old runs in batches until none is left, then again a day later', async () => {
   let now = Date.now()

@@ -1,21 +1,16 @@
 import { readdir } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { queryOnce } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import type { Running } from '../../kit/processes.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { openCliRig } from '../cli/rig.ts'
 
 const ACTIVITIES = 16
 const STOPPED = { code: 0, signal: null }
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: ACTIVITIES })
-  await rig.signIn()
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: true }))
 
 async function start(env: Record<string, string> = {}): Promise<Running> {
   const daemon = rig.start(['start'], { env: { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '30s', ...env } })
@@ -24,7 +19,6 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
   return daemon
 }
 
-const rows = (text: string) => queryOnce(rig.databaseUrl, text)
 const counts = () => rig.steer<Record<string, Record<string, number>>>('GET', 'counts')
 const expectMirroredSoon = () => eventually(() => expectMirrored(rig).then(() => true), { everyMs: 500 })
 
@@ -45,13 +39,13 @@ describe('a daemon that is stopped', () => {
     await first.waitForLine(/"shown":"debug"/)
     process.kill(first.pid, 'SIGUSR2')
     await first.waitForLine(/"shown":"info"/)
-    await eventually(async () => (await rows(MIRRORED)).length >= 3)
+    await eventually(async () => (await rig.rows(MIRRORED)).length >= 3)
     expect(await first.kill('SIGTERM')).toMatchObject(STOPPED)
-    const before = await rows(MIRRORED)
+    const before = await rig.rows(MIRRORED)
     expect(before.length).toBeLessThan(ACTIVITIES)
     for (const { wanted, held } of before) expect(held).toBe(wanted)
-    expect(await rows(ORPHANS)).toEqual([])
-    expect(await rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
+    expect(await rig.rows(ORPHANS)).toEqual([])
+    expect(await rig.rows(`select * from training.sync_runs where outcome = 'running'`)).toEqual([])
     await rig.steer('POST', 'counts/reset')
     const second = await start({ DATABASE_URL: line.url })
     line.become('cut')
@@ -77,6 +71,6 @@ describe('a daemon that is stopped', () => {
     expect(await readdir(rig.dataDir)).not.toContainEqual(expect.stringContaining('.spool'))
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
     expect((await counts()).tokens).toMatchObject({ refresh_token: 1, rejected: 0 })
-    expect(await rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
+    expect(await rig.rows('select needs_login from training.accounts')).toEqual([{ needs_login: false }])
   })
 })

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeTrainingHandlers } from '../../../src/program/daemon/handlers.ts'
-import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
+import { openScene } from '../../core/mirror/training-scene.ts'
+import { openForEach } from '../../kit/open-for.ts'
 
 describe('the jobs around training info and workouts', () => {
-  let scene: Scene
-  beforeEach(async () => {
-    scene = await openScene()
-  })
-  afterEach(() => scene.close())
+  const scene = openForEach(() => openScene())
 
   const run = (name: 'poll-training-info' | 'poll-workouts', accountId = scene.account.accountId) => {
     const { log } = scene.log

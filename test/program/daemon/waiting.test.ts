@@ -14,6 +14,7 @@ import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
 import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
+import { readEnv, readTable } from '../../kit/table.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
@@ -113,29 +114,22 @@ describe('a daemon whose database', () => {
     expect(unknown).toMatch(/ENOTFOUND|EAI_AGAIN/)
   })
 
-  it.each<[what: string, change: Partial<URL>, sentence: RegExp, statement?: string]>([
-    ['password is wrong', { password: 'wrong-pass' }, /password authentication failed.*correct DATABASE_URL/],
-    ['does not exist', { pathname: '/nowhere' }, /database "nowhere" does not exist.*correct DATABASE_URL/],
-    [
-      'has tables of another program',
-      {},
-      /tables that musette did not make, such as public.invoices; .*musette migrate/,
-      'create table invoices (invoice_id int)',
-    ],
-    [
-      'is there, but whose Redis refuses the password',
-      {},
-      /Redis refused the login \(WRONGPASS\); write user and password into REDIS_URL/,
-      'redis',
-    ],
-  ])('%s is refused at once', async (_what, change, sentence, statement) => {
+  // What is wrong | a part of its URL | what it is told | what is done there.
+  it.each(
+    readTable(String.raw`
+    password is wrong | password=wrong-pass | password authentication failed.*correct DATABASE_URL |
+    does not exist | pathname=/nowhere | database "nowhere" does not exist.*correct DATABASE_URL |
+    has tables of another program | | tables that musette did not make, such as public.invoices; .*musette migrate | create table invoices (invoice_id int)
+    is there, but whose Redis refuses the password | | Redis refused the login \(WRONGPASS\); write user and password into REDIS_URL |`),
+  )('%s is refused at once', async (what = '', part = '', says = '', statement = '') => {
     const url = await openEmpty()
-    const env: Record<string, string> = { DATABASE_URL: Object.assign(new URL(url), change).href }
-    if (statement === 'redis') {
+    if (statement) await queryOnce(url, statement)
+    const env: Record<string, string> = { DATABASE_URL: Object.assign(new URL(url), readEnv(part)).href }
+    if (what.includes('Redis')) {
       const redis = await openOwnRedis()
       release.defer('redis', () => redis.close())
       env.REDIS_URL = redis.url.replace('redis://', 'redis://nobody:wrong-pass@')
-    } else if (statement) await queryOnce(url, statement)
+    }
     const config = readConfig(envOf(env))
     const { log, text } = makeTestLog()
     const { signal } = new AbortController()
@@ -145,7 +139,7 @@ describe('a daemon whose database', () => {
     )
     const refused = exitFor(error, { config })
     expect(refused.code).toBe(2)
-    expect(refused.sentence).toMatch(sentence)
+    expect(refused.sentence).toMatch(new RegExp(says))
     expect(refused.sentence + text()).not.toContain('wrong-pass')
   })
 })

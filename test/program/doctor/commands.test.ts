@@ -114,33 +114,42 @@ const PLAIN: readonly string[] = [
 type Node = { type: string; start: number; end: number; [field: string]: unknown }
 
 /** Lists the nodes of a syntax tree of one type. */
-function listNodes(tree: unknown, type: string): Node[] {
-  if (typeof tree !== 'object' || tree === null) return []
-  const inside = Object.values(tree).flatMap((child) => listNodes(child, type))
-  return 'type' in tree && tree.type === type ? [tree as Node, ...inside] : inside
+function listNodes(tree: unknown, type: string, found: Node[] = []): Node[] {
+  if (typeof tree !== 'object' || tree === null) return found
+  if ('type' in tree && tree.type === type) found.push(tree as Node)
+  for (const child of Object.values(tree)) listNodes(child, type, found)
+  return found
 }
+
+/** Tells whether a table of cases has the kind in a cell: of a list, or of a text. */
+const isRowOf = (table: string, kind: string) =>
+  table.includes(`'${kind}'`) || table.replaceAll('\\${', '${').includes(` | ${kind} |`)
 
 const parse = (path: string, text: string) => parseSync(path, text).program
 
-async function readSources(): Promise<Array<{ path: string; text: string }>> {
-  const files = await readdir(join(root, 'src'), { recursive: true })
-  const paths = files.filter(
-    (path) => /\.tsx?$/.test(path) && !/mcp\/cookbook|cli\/(help|completion)/.test(path),
-  )
-  return Promise.all(
-    paths.map(async (path) => {
-      const text = await readFile(join(root, 'src', path), 'utf8')
-      // Comments and the examples of help suggest nothing in a situation.
-      return { path, text: text.replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$|(?<=examples: \[)[^\]]*/gm, '') }
-    }),
-  )
+/** The text of each file that a row names, and its calls. */
+const proofs = new Map<string, { text: string; calls: Node[] }>()
+async function readProof(path: string) {
+  const text = await readFile(join(root, path), 'utf8')
+  const proof = proofs.get(path) ?? { text, calls: listNodes(parse(path, text), 'CallExpression') }
+  proofs.set(path, proof)
+  return proof
 }
 
-it('every suggested command has a row', async () => {
+const paths = (await readdir(join(root, 'src'), { recursive: true })).filter(
+  (path) => /\.tsx?$/.test(path) && !/mcp\/cookbook|cli\/(help|completion)/.test(path),
+)
+const SOURCES = await Promise.all(
+  paths.map(async (path) => {
+    const text = await readFile(join(root, 'src', path), 'utf8')
+    // Comments and the examples of help suggest nothing in a situation.
+    return { path, text: text.replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$|(?<=examples: \[)[^\]]*/gm, '') }
+  }),
+)
+
+it('every suggested command has a row', () => {
   const told = new Set(
-    (await readSources()).flatMap(({ text }) =>
-      [...text.matchAll(COMMAND)].map(([, command = '']) => command),
-    ),
+    SOURCES.flatMap(({ text }) => [...text.matchAll(COMMAND)].map(([, command]) => command)),
   )
   expect([...told].sort()).toEqual(Object.keys(COMMANDS).sort())
 })
@@ -150,29 +159,26 @@ it.each(Object.entries(COMMANDS))(
   async (kind, proof) => {
     if ('why' in proof) return expect(proof.why).toMatch(/\.$/)
     const [path, title] = proof
-    const text = await readFile(join(root, path), 'utf8')
+    const { text, calls } = await readProof(path)
     const sourceOf = ({ start, end }: Node) => text.slice(start, end)
     const argumentsOf = (call: Node) => call.arguments as Node[]
-    const [test] = listNodes(parse(path, text), 'CallExpression').filter(
-      (call) => argumentsOf(call)[0]?.value === title,
-    )
+    const test = calls.find((call) => argumentsOf(call)[0]?.value === title)
     if (!test) return expect.fail(`${path} has no test "${title}"`)
     const typings = listNodes(test, 'CallExpression').filter((call) =>
       /^(?:type|typeVerb|wordsOf)$/.test(sourceOf(call.callee as Node)),
     )
     // A table of cases names the kind in its row.
     const named = (first: Node | undefined) =>
-      first?.value === kind || (first?.type === 'Identifier' && sourceOf(test).includes(`'${kind}'`))
+      first?.value === kind || (first?.type === 'Identifier' && isRowOf(sourceOf(test), kind))
     const typing = typings.find((call) => named(argumentsOf(call)[0]))
     expect(typing, `"${title}" does not type ${kind}`).toBeDefined()
     expect(typing && argumentsOf(typing)[1]?.type).toMatch(/^(?:Member|Chain|Identifier|Call)/)
   },
 )
 
-it('what a command names is quoted for a shell, unless a rule makes it plain', async () => {
+it('what a command names is quoted for a shell, unless a rule makes it plain', () => {
   const begins = new RegExp(COMMAND.source.replace("['`]", "^|['`]"))
-  const sources = await readSources()
-  const unquoted = sources.flatMap(({ path, text }) =>
+  const unquoted = SOURCES.flatMap(({ path, text }) =>
     listNodes(parse(path, text), 'TemplateLiteral').flatMap(({ quasis, expressions }) => {
       const texts = (quasis as Array<{ value: { raw: string } }>).map(({ value }) => value.raw)
       const first = texts.findIndex((raw) => begins.test(`${raw}\${`))
@@ -184,7 +190,7 @@ it('what a command names is quoted for a shell, unless a rule makes it plain', a
   )
   expect(unquoted.filter((part) => !PLAIN.includes(part))).toEqual([])
   // A command of a feature that is not there is not looked for, so a rule is only held to what its file says.
-  const texts = new Map(sources.map(({ path, text }) => [path, text]))
+  const texts = new Map(SOURCES.map(({ path, text }) => [path, text]))
   const idle = PLAIN.filter((rule) => {
     const [path = '', part = ''] = rule.split(/: (.*)/s)
     return !texts.get(path)?.includes(`\${${part}}`)

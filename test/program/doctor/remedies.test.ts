@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -9,6 +10,7 @@ import { readConfig, readSettings } from '../../kit/config.ts'
 import { listen } from '../../kit/listen.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
+import { readEnv, readTable } from '../../kit/table.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { look, openLogin, type } from './rig.ts'
@@ -61,50 +63,22 @@ describe('the suggested command solves the problem', () => {
     expect(await look('database', env)).toEqual([])
   })
 
-  it('of a database set to read only, also an empty one', async () => {
-    const { name, env } = await openLogin(dataDir, true)
-    await queryOnce(server(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    const [finding] = await look('database', env)
-    expect(finding?.found).toContain('default_transaction_read_only is on by the settings of the database')
-    await type('musette sql', finding?.run, { env })
-    expect(await look('database', env)).toEqual([])
-  })
-
-  it.each<[what: string, kind: string, check: string, () => Promise<unknown>, Record<string, string>]>([
-    [
-      'a key that others may read',
-      'chmod 6',
-      'data directory',
-      () => writeFile(join(dataDir, 'secret.key'), 'x', { mode: 0o644 }),
-      {},
-    ],
-    [
-      'a data directory that everybody may enter',
-      'chmod 7',
-      'data directory',
-      () => chmod(dataDir, 0o755),
-      {},
-    ],
-    [
-      'a page open to everybody, before there is a data directory',
-      'mkdir -p',
-      'daemon',
-      async () => undefined,
-      { MUSETTE_HTTP: '0.0.0.0:1', MUSETTE_DATA_DIR: 'NEW' },
-    ],
-    [
-      'a file in place of the drop folder',
-      'export ${',
-      'drop folder',
-      () => writeFile(join(folder.path, 'a file'), ''),
-      { MUSETTE_DROP_DIR: 'a file' },
-    ],
-  ])('of %s', async (_what, kind, check, make, more) => {
-    await make()
-    const paths = Object.entries(more).map(([name, value]) =>
-      name.endsWith('_DIR') ? [name, join(folder.path, value)] : [name, value],
+  // What is broken | the kind of the command | the check | how it is made | the settings.
+  it.each(
+    readTable(`
+    a key that others may read | chmod 6 | data directory | install -m 644 /dev/null data/secret.key |
+    a data directory that everybody may enter | chmod 7 | data directory | chmod 755 data |
+    a page open to everybody, before there is a data directory | mkdir -p | daemon | true | MUSETTE_HTTP=0.0.0.0:1 MUSETTE_DATA_DIR=new
+    a file in place of the drop folder | export \${ | drop folder | touch afile | MUSETTE_DROP_DIR=afile`),
+  )('of %s', async (_what, kind = '', check = '', making = '', settings = '') => {
+    execFileSync('sh', ['-c', making], { cwd: folder.path })
+    const given = { MUSETTE_HTTP: 'off', MUSETTE_DATA_DIR: 'data', ...readEnv(settings) }
+    const env = Object.fromEntries(
+      Object.entries(given).map(([name, text]) => [
+        name,
+        /_DIR$/.test(name) ? join(folder.path, text) : text,
+      ]),
     )
-    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...Object.fromEntries(paths) }
     const problems = await look(check, env)
     expect(problems).toHaveLength(1)
     const after = await type(kind, problems[0]?.run, { env, fill: { '…': join(folder.path, 'drop') } })
@@ -190,10 +164,7 @@ describe('a check that cannot be made', () => {
   })
 
   it('names Redis without its password, which redis-cli will request', () => {
-    const config = readConfig({
-      MUSETTE_DATA_DIR: dataDir,
-      REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2',
-    })
+    const config = readConfig({ REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2' })
     expect(fitCommand('redis-cli -u "$REDIS_URL" ping', config)).toBe(
       'redis-cli -u rediss://redis.example:6380/2 --user me --askpass ping',
     )

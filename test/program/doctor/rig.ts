@@ -35,8 +35,7 @@ export async function doctor(
 
 /** Opens a mirror in order: signed in, and mirrored. */
 export async function openSignedIn(): Promise<CliRig> {
-  const rig = await openCliRig({ activities: 2 })
-  await rig.signIn()
+  const rig = await openCliRig({ activities: 2, isSignedIn: true })
   await rig.musette(['sync'])
   return rig
 }

@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ask, openBareWeb, openWebRig, type WebRig } from './rig.ts'
+import { describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
+import { ask, openBareWeb, openWebRig } from './rig.ts'
 
 describe('a web server on loopback without a token', () => {
-  let rig: WebRig
-  beforeAll(async () => {
-    rig = await openWebRig()
-  })
-  afterAll(() => rig.close())
-
-  it('answers everything without authentication', async () => {
-    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/runs']) {
-      expect(await rig.ask(path), path).toMatchObject({ status: 200 })
-    }
-  })
+  const rig = openForAll(() => openWebRig())
 
   it('answers loopback names, and refuses a foreign name that resolves to them', async () => {
     const { port } = new URL(rig.url)
@@ -26,23 +17,20 @@ describe('a web server on loopback without a token', () => {
     }
   })
 
-  it('answers HEAD with the headers alone', async () => {
+  it('answers everything without authentication, HEAD with the headers alone, and has no login page', async () => {
     for (const path of ['/', '/healthz', '/metrics', '/runs']) {
+      expect(await rig.ask(path), path).toMatchObject({ status: 200 })
       const answer = await rig.ask(path, { method: 'HEAD' })
       expect(answer, path).toMatchObject({ status: 200, body: '' })
       expect(Number(answer.headers['content-length']), path).toBeGreaterThan(0)
     }
+    expect(await rig.ask('/login')).toMatchObject({ status: 404 })
   })
 
   it('sends strict headers with every answer, also with refusals and unknown pages', async () => {
-    const answers = [
-      await rig.ask('/'),
-      await rig.ask('/healthz'),
-      await rig.ask('/metrics'),
-      await rig.ask('/runs'),
-      await rig.ask('/nothing'),
-      await rig.ask('/', { headers: { host: 'evil.test' } }),
-    ]
+    const paths = ['/', '/healthz', '/metrics', '/runs', '/nothing']
+    const answers = await Promise.all(paths.map((path) => rig.ask(path)))
+    answers.push(await rig.ask('/', { headers: { host: 'evil.test' } }))
     for (const { headers } of answers) {
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
@@ -72,8 +60,34 @@ describe('a web server on loopback without a token', () => {
     expect(answer.headers['referrer-policy']).toBe('strict-origin-when-cross-origin')
     expect((await rig.ask('/fitness')).headers['referrer-policy']).toBe('same-origin')
   })
+})
 
-  it('has no login page, because it has no token', async () => {
-    expect(await rig.ask('/login')).toMatchObject({ status: 404 })
+describe('an address to listen on', () => {
+  it('is refused without a token when others can reach it', async () => {
+    for (const host of ['0.0.0.0', '::', '192.0.2.1', 'musette.test', 'localhost.test', '']) {
+      await expect(openBareWeb({ host }), host).rejects.toMatchObject({ code: 'http_token_missing' })
+    }
+  })
+
+  it('needs no token on loopback, and a token elsewhere', async () => {
+    for (const options of [
+      { host: '127.0.0.1' },
+      { host: 'localhost' },
+      { host: '0.0.0.0', token: 'a token of the tests' },
+    ]) {
+      const web = await openBareWeb(options)
+      expect((await fetch(`${web.url}/healthz`)).status).toBe(200)
+      await web.close()
+    }
+  })
+
+  it('is refused with the setting to change when another program has it', async () => {
+    const web = await openBareWeb({ host: '127.0.0.1' })
+    const { port } = new URL(web.url)
+    await expect(openBareWeb({ host: '127.0.0.1', port: Number(port) })).rejects.toMatchObject({
+      code: 'http_cannot_listen',
+      message: expect.stringContaining('set another address, or off'),
+    })
+    await web.close()
   })
 })
