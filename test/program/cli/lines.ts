@@ -2,44 +2,26 @@ import { Command } from 'commander'
 import { VERBS } from '../../../src/program/cli/cli.ts'
 import { type Line, loadFeatureRows, type VerbLines } from '../../kit/feature-rows.ts'
 
+const split = (text: string): Line[] => text.split(', ').map((line) => line.split(' '))
+
 const CORE: Required<VerbLines> = {
-  asks: [
-    ['status'],
-    ['accounts', '--json'],
-    ['rebuild'],
-    ['key', 'rotate'],
-    ['logout', 'default'],
-    ['verify'],
-    ['sync'],
-    ['resync', '0f'],
-    ['accounts', 'set', '--timezone', 'UTC'],
-  ],
-  connects: [['migrate', '--plan']],
-  reads: [['status'], ['accounts'], ['doctor']],
+  asks: split(
+    'status, accounts --json, rebuild, key rotate, logout default, verify, sync, resync 0f, accounts set --timezone UTC',
+  ),
+  connects: split('migrate --plan'),
+  reads: split('status, accounts, doctor'),
   others: [
     ...['start', 'login', 'upload', 'attach', 'doctor', 'config'],
     ...['healthcheck', 'sandbox', 'completion', 'complete', 'key export', 'key import'],
   ],
-  ofAccount: [
-    ['sync'],
-    ['verify'],
-    ['resync', 'nowhere'],
-    ['rebuild'],
-    ['upload', 'ride.fit'],
-    ['attach', 'ride.fit'],
-    ['accounts', 'set', '--timezone', 'Europe/Berlin'],
-    ['logout'],
-  ],
+  ofAccount: split(
+    'sync, verify, resync nowhere, rebuild, upload ride.fit, attach ride.fit, accounts set --timezone Europe/Berlin, logout',
+  ),
   refuses: [],
   silent: ['upload'],
   ofAll: ['login'],
-  prints: () => [
-    { line: ['status'] },
-    { line: ['status', '--json'] },
-    { line: ['sync', '--json'] },
-    { line: ['completion', 'bash'] },
-    { line: ['--help'] },
-  ],
+  prints: () =>
+    split('status, status --json, sync --json, completion bash, --help').map((line) => ({ line })),
 }
 
 const rows = [CORE, ...(await loadFeatureRows())]

@@ -5,6 +5,7 @@ import { parseSync } from 'oxc-parser'
 import { expect, it } from 'vitest'
 import { VERBS } from '../../../src/program/cli/cli.ts'
 import { loadFeatureRows, type Proof } from '../../kit/feature-rows.ts'
+import { readTable } from '../../kit/table.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -15,80 +16,40 @@ const COMMAND = new RegExp(
   'g',
 )
 
-const remedies = (title: string): Proof => ['test/program/doctor/remedies.test.ts', title]
-const typed = (title: string): Proof => ['test/program/doctor/typed.test.ts', title]
-const REDIS: Proof = [
-  'test/program/doctor/redis.test.ts',
-  'is checked by its settings, and the suggested commands repair them',
-]
-const STEPS = typed('leads from nothing to an account and its history, step by step')
-const ANSWERS = typed('%s answers what `%s` asks for')
-const DISK: Proof = ['test/program/doctor/disk.test.ts', 'is a folder that this user may not write']
 const features = await loadFeatureRows()
 
-/** Each command that a person is told to type. */
-const CORE: Readonly<Record<string, Proof>> = {
-  'chmod 6': remedies('of %s'),
-  'chmod 7': remedies('of %s'),
-  'chmod u+rwX': DISK,
-  'curl -I': remedies('shows what answers at the address of the service, and when nothing does'),
-  'curl -i': remedies('shows what answers at the address of the service, and when nothing does'),
-  'df ${': remedies('shows the disk of a drop folder that is not mounted, and does not create the folder'),
-  'df -h': typed('shows the room on a disk that is full'),
-  'export ${': remedies('of %s'),
-  'export M': remedies('of another program on the port, wherever it is set'),
-  'mkdir -p': remedies('of %s'),
-  'musette accounts': ANSWERS,
-  'musette config': remedies('of a file of webhooks that cannot be read'),
-  'musette doctor': typed('shows why the files of a drop folder are not found'),
-  'musette key': ANSWERS,
-  'musette login': STEPS,
-  'musette logout': [
-    'test/program/doctor/broken.test.ts',
-    'of a rider with two is reported with the command that ends one',
-  ],
-  'musette migrate': [
-    'test/program/cli/migrate-plan.test.ts',
-    'has nothing to do for a database of this version, and names the command for an older one',
-  ],
-  'musette rebuild': typed(
-    'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
-  ),
-  'musette resync': typed('fetches an activity again that cannot be rebuilt, and shows one that failed'),
-  'musette start': [
-    'test/program/doctor/redis.test.ts',
-    'has its schedules counted, before a start, under a daemon, and after a flush',
-  ],
-  'musette status': typed('fetches an activity again that cannot be rebuilt, and shows one that failed'),
-  'musette sync': STEPS,
-  'musette upload': typed(
-    'keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade',
-  ),
-  'musette verify': ANSWERS,
-  'node --version': remedies('shows the version of a Node that is too old'),
-  'npm install': ['test/package/package.test.ts', 'names the command for a Postgres that npm did not fetch'],
-  'pg_isready -d': remedies(
-    'tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell',
-  ),
-  'redis-cli -u': REDIS,
-  'rm ${': [
-    'test/program/doctor/broken.test.ts',
-    'is a folder of another database, as status also says, with the command to type',
-  ],
-  'sed -i': remedies('of another program on the port, wherever it is set'),
-  'sudo chown': DISK,
-  'sudo mkdir': DISK,
-  'sudo sysctl': { why: 'It changes the kernel of the whole machine, which a container may not do.' },
-  'sudo timedatectl': { why: 'It sets the clock of the whole machine, and needs systemd.' },
-  'tail ${': {
-    why: 'A connection to the embedded Postgres that ends says it, which only a statement of somebody does.',
-  },
-}
+/** The commands that a person is told to type | the file and the title of the test that types them; without a file, why none can. */
+const CORE: ReadonlyArray<readonly [kind: string, proof: Proof]> = readTable(`
+chmod 6, chmod 7, export \${, mkdir -p | program/doctor/remedies | of %s
+curl -I, curl -i | program/doctor/remedies | shows what answers at the address of the service, and when nothing does
+df \${ | program/doctor/remedies | shows the disk of a drop folder that is not mounted, and does not create the folder
+export M, sed -i | program/doctor/remedies | of another program on the port, wherever it is set
+musette config | program/doctor/remedies | of a file of webhooks that cannot be read
+node --version | program/doctor/remedies | shows the version of a Node that is too old
+pg_isready -d | program/doctor/remedies | tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell
+df -h | program/doctor/typed | shows the room on a disk that is full
+musette accounts, musette key, musette verify | program/doctor/typed | %s answers what \`%s\` asks for
+musette doctor | program/doctor/typed | shows why the files of a drop folder are not found
+musette login, musette sync | program/doctor/typed | leads from nothing to an account and its history, step by step
+musette rebuild, musette upload | program/doctor/typed | keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade
+musette resync, musette status | program/doctor/typed | fetches an activity again that cannot be rebuilt, and shows one that failed
+chmod u+rwX, sudo chown, sudo mkdir | program/doctor/disk | is a folder that this user may not write
+musette logout | program/doctor/broken | of a rider with two is reported with the command that ends one
+rm \${ | program/doctor/broken | is a folder of another database, as status also says, with the command to type
+musette start | program/doctor/redis | has its schedules counted, before a start, under a daemon, and after a flush
+redis-cli -u | program/doctor/redis | is checked by its settings, and the suggested commands repair them
+musette migrate | program/cli/migrate-plan | has nothing to do for a database of this version, and names the command for an older one
+npm install | package/package | names the command for a Postgres that npm did not fetch
+sudo sysctl | | It changes the kernel of the whole machine, which a container may not do.
+sudo timedatectl | | It sets the clock of the whole machine, and needs systemd.
+tail \${ | | A connection to the embedded Postgres that ends says it, which only a statement of somebody does.`).flatMap(
+  ([kinds = '', file, title = '']) =>
+    kinds.split(', ').map((kind) => [kind, file ? [`test/${file}.test.ts`, title] : { why: title }] as const),
+)
 
 /** The same with those of features, whose verbs are there. A proof is better than a reason. */
 const COMMANDS: Readonly<Record<string, Proof>> = Object.fromEntries(
-  [CORE, ...features.map(({ commands = {} }) => commands)]
-    .flatMap((rows) => Object.entries(rows))
+  [...CORE, ...features.flatMap(({ commands = {} }) => Object.entries(commands))]
     .filter(([kind]) => !/^musette /.test(kind) || FIRST_WORDS.includes(kind.split(' ')[1]))
     .sort(([, a], [, b]) => Number('why' in b) - Number('why' in a)),
 )
