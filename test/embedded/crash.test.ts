@@ -1,123 +1,164 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EmbeddedPostgres, openEmbeddedPostgres, readSharedUrl } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeTestLog } from '../kit/log.ts'
+import { openForAll, openForEach } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { copyMade, openMade } from './made.ts'
 import { type Child, startChild } from './owner-child.ts'
 
-let made: TempDir
-let folder: TempDir
-let child: Child | undefined
-let database: EmbeddedPostgres | undefined
+const made = openForAll(openMade)
+const folder = openForEach(() => openTempDir('embedded'))
+const children: Child[] = []
+const databases: EmbeddedPostgres[] = []
 const { log, lines } = makeTestLog()
 const open = async () => {
-  database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+  const database = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
+  databases.push(database)
   return database
 }
+const start = (then?: 'insert') => {
+  const child = startChild(folder.path, then)
+  children.push(child)
+  return child
+}
+const shared = () => readSharedUrl(folder.path, { withPassword: true })
 const desertion = () =>
   eventually(async () => (await listProcessesNaming(folder.path)).length === 0, {
     timeoutMs: 10_000,
     what: 'the end of all processes',
   })
+const isKept = async (url: string) => expect(await queryOnce(url, 'SELECT number FROM kept')).toEqual([])
 
-beforeAll(async () => {
-  made = await openMade()
-})
-afterAll(() => made.close())
-beforeEach(async () => {
-  folder = await openTempDir('embedded')
-  await copyMade(made, folder)
-})
 afterEach(async () => {
-  await child?.kill('SIGKILL')
-  await database?.close()
-  child = undefined
-  database = undefined
+  await Promise.all(children.splice(0).map((child) => child.kill('SIGKILL')))
+  for (const database of databases.splice(0)) await database.close()
   await desertion()
-  await folder.close()
 })
 
-it('stops the server when its owner is killed, and keeps every acknowledged row', async () => {
-  let last = 0
-  for (const round of [1, 2]) {
-    child = startChild(folder.path, 'insert')
-    await child.waitForLine(new RegExp(`^committed ${last + 50}$`))
-    const { stdout } = await child.kill('SIGKILL')
-    last = Number(/committed (\d+)\n(?!.*committed \d+\n)/s.exec(stdout)?.[1])
-    // In the last round the server is left to the watchdog; before that, the next owner comes upon it.
-    if (round === 2) await desertion()
-  }
-  const { url } = await open()
-  const [found] = await queryOnce(url, 'SELECT count(*)::int AS count, max(number) AS last FROM committed')
-  expect(found?.count).toBe(found?.last)
-  expect(Number(found?.last)).toBeGreaterThanOrEqual(last)
-  // One row may have been committed whose answer was lost with its process.
-  expect(Number(found?.last)).toBeLessThanOrEqual(last + 1)
-  // A process that ends does not show what a power cut would lose.
-  const safety = await queryOnce(
-    url,
-    `SELECT name, setting FROM pg_settings
+it('has one server when several processes, and one of them several times, open an empty folder at once', async () => {
+  const all = await Promise.all([open(), open(), ...[1, 2].map(() => start().opened)])
+  expect(new Set(all.map(({ url }) => url)).size).toBe(1)
+  expect(all.filter(({ owned }) => owned)).toHaveLength(1)
+  const postmasters = (await listProcessesNaming(folder.path)).filter((line) =>
+    line.includes('bin/postgres -D'),
+  )
+  expect(postmasters).toHaveLength(1)
+})
+
+describe('the files of a server', () => {
+  beforeEach(() => copyMade(made, folder))
+
+  it('stops the server when its owner is killed, and keeps every acknowledged row', async () => {
+    let last = 0
+    for (const round of [1, 2]) {
+      const child = start('insert')
+      await child.waitForLine(new RegExp(`^committed ${last + 50}$`))
+      const { stdout } = await child.kill('SIGKILL')
+      last = Number(/committed (\d+)\n(?!.*committed \d+\n)/s.exec(stdout)?.[1])
+      // In the last round the server is left to the watchdog; before that, the next owner comes upon it.
+      if (round === 2) await desertion()
+    }
+    const { url } = await open()
+    const [found] = await queryOnce(url, 'SELECT count(*)::int AS count, max(number) AS last FROM committed')
+    expect(found?.count).toBe(found?.last)
+    expect(Number(found?.last)).toBeGreaterThanOrEqual(last)
+    // One row may have been committed whose answer was lost with its process.
+    expect(Number(found?.last)).toBeLessThanOrEqual(last + 1)
+    // A process that ends does not show what a power cut would lose.
+    const safety = await queryOnce(
+      url,
+      `SELECT name, setting FROM pg_settings
      WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums') ORDER BY name`,
-  )
-  expect(safety.map(({ name, setting }) => `${name} ${setting}`)).toEqual([
-    'data_checksums on',
-    'fsync on',
-    'full_page_writes on',
-    'synchronous_commit on',
-  ])
-})
+    )
+    expect(safety.map(({ name, setting }) => `${name} ${setting}`)).toEqual([
+      'data_checksums on',
+      'fsync on',
+      'full_page_writes on',
+      'synchronous_commit on',
+    ])
+  })
 
-it('replaces a server that outlived both its owner and its watchdog', async () => {
-  child = startChild(folder.path, 'insert')
-  const { url } = await child.opened
-  await child.waitForLine(/^committed 10$/)
-  await killAll('musette-watchdog')
-  await child.kill('SIGKILL')
-  expect(await readSharedUrl(folder.path, { withPassword: true })).toBe(url.split('?')[0])
-  const before = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
+  it('replaces a server that outlived both its owner and its watchdog', async () => {
+    const child = start('insert')
+    const { url } = await child.opened
+    await child.waitForLine(/^committed 10$/)
+    await killAll('musette-watchdog')
+    await child.kill('SIGKILL')
+    expect(await shared()).toBe(url.split('?')[0])
+    const before = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
 
-  const reopened = await open()
-  expect(reopened).toMatchObject({ url, owned: true })
-  const after = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
-  expect(after.split('\n')[0]).not.toBe(before.split('\n')[0])
-  const [found] = await queryOnce(url, 'SELECT count(*)::int AS count FROM committed')
-  expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
-})
+    const reopened = await open()
+    expect(reopened).toMatchObject({ url, owned: true })
+    const after = await readFile(join(folder.path, 'postgres/postmaster.pid'), 'utf8')
+    expect(after.split('\n')[0]).not.toBe(before.split('\n')[0])
+    const [found] = await queryOnce(url, 'SELECT count(*)::int AS count FROM committed')
+    expect(Number(found?.count)).toBeGreaterThanOrEqual(10)
+  })
 
-it('starts although postmaster.pid names a process of another program, and the owner file is damaged', async () => {
-  const stale = `${process.pid}\n${folder.path}/postgres\n1700000000\n5432\n\n127.0.0.1\n 1 1\nready\n`
-  await writeFile(join(folder.path, 'postgres/postmaster.pid'), stale)
-  await writeFile(join(folder.path, 'postgres.owner'), '{"pid":')
-  const { url, owned } = await open()
-  expect(owned).toBe(true)
-  expect(await queryOnce(url, 'SELECT number FROM kept')).toEqual([])
-  const owner = JSON.parse(await readFile(join(folder.path, 'postgres.owner'), 'utf8'))
-  expect(owner).toMatchObject({ pid: process.pid })
-})
+  it('starts although postmaster.pid names a process of another program, and the owner file is damaged', async () => {
+    const stale = `${process.pid}\n${folder.path}/postgres\n1700000000\n5432\n\n127.0.0.1\n 1 1\nready\n`
+    await writeFile(join(folder.path, 'postgres/postmaster.pid'), stale)
+    await writeFile(join(folder.path, 'postgres.owner'), '{"pid":')
+    const { url, owned } = await open()
+    expect(owned).toBe(true)
+    await isKept(url)
+    const owner = JSON.parse(await readFile(join(folder.path, 'postgres.owner'), 'utf8'))
+    expect(owner).toMatchObject({ pid: process.pid })
+  })
 
-it('starts the server again, at the same URL, when it is killed', async () => {
-  const { url } = await open()
-  await killAll('bin/postgres -D')
-  expect(await eventually(() => queryOnce(url, 'SELECT number FROM kept'), { what: 'an answer' })).toEqual([])
-  expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))
-})
+  it('starts the server again, at the same URL, when it is killed', async () => {
+    const { url } = await open()
+    await killAll('bin/postgres -D')
+    expect(await eventually(() => queryOnce(url, 'SELECT number FROM kept'), { what: 'an answer' })).toEqual(
+      [],
+    )
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))
+  })
 
-it('waits until the server has recovered from a crash, however often connections are refused', async () => {
-  const first = await open()
-  await queryOnce(
-    first.url,
-    'CREATE TABLE many AS SELECT n, repeat(md5(n::text), 20) AS text FROM generate_series(1, 100000) AS n',
-  )
-  await killAll('musette-watchdog')
-  await killAll('bin/postgres -D')
-  await first.close()
-  const second = await open()
-  expect(await queryOnce(second.url, 'SELECT count(*)::int AS count FROM many')).toEqual([{ count: 100_000 }])
+  it('waits until the server has recovered from a crash, however often connections are refused', async () => {
+    const first = await open()
+    await queryOnce(
+      first.url,
+      'CREATE TABLE many AS SELECT n, repeat(md5(n::text), 20) AS text FROM generate_series(1, 100000) AS n',
+    )
+    await killAll('musette-watchdog')
+    await killAll('bin/postgres -D')
+    await first.close()
+    const second = await open()
+    expect(await queryOnce(second.url, 'SELECT count(*)::int AS count FROM many')).toEqual([
+      { count: 100_000 },
+    ])
+  })
+
+  it('joins a server that another process runs, leaves it running, and takes it over, at the same URL, when its owner closes it', async () => {
+    const owner = start()
+    const { url } = await owner.opened
+    const joined = await open()
+    expect(joined).toMatchObject({ url, owned: false })
+    await joined.close()
+    expect(await shared()).toBe(url.split('?')[0])
+    const other = await open()
+    expect(await owner.kill('SIGTERM')).toMatchObject({ code: 0 })
+    await eventually(() => other.owned, { what: 'the take-over' })
+    await isKept(other.url)
+    await other.close()
+    expect(await shared()).toBeUndefined()
+  })
+
+  it('takes the server over, at the same URL, when its owner is killed', async () => {
+    const owner = start()
+    await owner.opened
+    const joined = await open()
+    await owner.kill('SIGKILL')
+    await eventually(() => joined.owned, { what: 'the take-over' })
+    await isKept(joined.url)
+    await joined.close()
+  })
 })
 
 async function killAll(text: string): Promise<void> {

@@ -33,7 +33,7 @@ musette doctor | program/doctor/typed | shows why the files of a drop folder are
 musette login, musette sync | program/doctor/typed | leads from nothing to an account and its history, step by step
 musette rebuild, musette upload | program/doctor/typed | keeps the FIT file of a ride that was uploaded, and reads it anew after an upgrade
 musette resync, musette status | program/doctor/typed | fetches an activity again that cannot be rebuilt, and shows one that failed
-chmod u+rwX, sudo chown, sudo mkdir | program/doctor/disk | is a folder that this user may not write
+chmod u+rwX, sudo chown, sudo mkdir | program/doctor/broken | is a folder that this user may not write
 musette logout | program/doctor/broken | of a rider with two is reported with the command that ends one
 rm \${ | program/doctor/broken | is a folder of another database, as status also says, with the command to type
 musette start | program/doctor/redis | has its schedules counted, before a start, under a daemon, and after a flush
