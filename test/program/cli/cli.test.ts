@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openForAll } from '../../kit/open-for.ts'
-import { queryOnce } from '../../kit/postgres.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
 import { LINES } from './lines.ts'
 import { openCliRig } from './rig.ts'
@@ -12,10 +11,13 @@ const SECRET = 'hunter2'
 const CLIENT = '--client-id demo_app --client-secret demo_secret'
 
 const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: true }))
-beforeAll(() => rig.musette(['sync']))
 
-/** What is meant | what is typed | the code | what it says, on either channel | what is set | what is given to standard input. */
+/** In this order: what is meant | what is typed | the code | what it says, on either channel | what is set | what is given to standard input. */
 const ROWS = readTable(String.raw`
+a comparison before the first pass | verify | 0 | musette sync | |
+a first pass | sync | 0 | ^account "default": 3 new; 3 activities here, the newest of 20 | |
+a comparison without a difference | verify --all | 0 | account "default": 3 of 3 activities are the same here and at the service | |
+a comparison of some | verify --sample 3 | 0 | 3 of 3 activities | |
 a verb that is none | sink | 2 | unknown command 'sink' | |
 a role that is none | start --roles cook | 2 | unknown role cook; the roles are | |
 several wrong settings at once | status | 2 | MUSETTE_LAG[^]*MUSETTE_CONCURRENCY | MUSETTE_LAG=late MUSETTE_CONCURRENCY=x |
@@ -86,15 +88,53 @@ describe('the command line', () => {
   })
 })
 
+describe('musette verify', () => {
+  let path: string
+  beforeAll(async () => {
+    path = String((await rig.rows('select path from training.activities limit 1'))[0]?.path)
+  })
+
+  it('shows each differing field with both values, ends with 5, and repairs only on request', async () => {
+    const where = `where activity_id = (select activity_id from training.activities where path = '${path}')`
+    await rig.rows(`update training.samples set hr = hr + 1 ${where}`)
+    await rig.rows(`update training.activities set xss = 1.5 ${where}`)
+    const found = await rig.musette(['verify', path])
+    expect(found.code).toBe(5)
+    const lines = [
+      'xss is 1.5 here and [0-9.]+ at the service',
+      'samples.hr is \\d+ here and \\d+ at the service, the first of \\d+ values',
+    ]
+    for (const line of lines) expect(found.stdout).toMatch(new RegExp(`^${path}: ${line}$`, 'm'))
+    expect(found.stderr).toContain('add --repair')
+    const shown = (await rig.musette(['verify', '--all', '--json'])).stdout.trim().split('\n')
+    expect(shown).toHaveLength(4)
+    expect(JSON.parse(shown.at(-1) ?? '')).toMatchObject({
+      ...{ account: 'default', compared: 3, equal: 2, different: 1, repaired: 0, failed: 0 },
+    })
+    const repaired = await rig.musette(['verify', path, '--repair'])
+    expect(repaired.code).toBe(5)
+    expect(repaired.stderr).toContain('1 of them are recorded as the service has them')
+  })
+
+  it('names what it cannot compare', async () => {
+    await rig.steer('PATCH', `activities/${path}`, { broken: 'html' })
+    const broken = await rig.musette(['verify', '--all'])
+    expect(broken).toMatchObject({ code: 5, stderr: expect.stringContaining('1 could not be compared') })
+    expect(broken.stdout).toContain(`${path}: `)
+    await rig.steer('POST', 'faults', { path: '.*', kind: 'status', status: 503, times: 'always' })
+    const { code, stderr } = await rig.musette(['verify', '--all'])
+    expect([code, stderr.trim().split('\n').at(-1)]).toEqual([4, expect.stringContaining('service')])
+  })
+})
+
+// Last: each verb refuses the database from here on.
 it('a database of an earlier musette is refused by every verb that uses it', async () => {
-  const own = await openCliRig({ activities: 1 })
-  onTestFinished(() => own.close())
-  await writeFile(join(own.dataDir, 'ride.fit'), '')
-  await queryOnce(own.databaseUrl, 'update musette.migrations set created_at = created_at - 1')
+  await writeFile(join(rig.dataDir, 'ride.fit'), '')
+  await rig.rows('update musette.migrations set created_at = created_at - 1')
   const others =
     'migrate|start --roles worker|login --username rider --password-stdin|accounts|status|doctor|key rotate'
   for (const line of [...others.split('|').map((line) => line.split(' ')), ...LINES.ofAccount]) {
-    const { code, stdout, stderr } = await own.musette(line, { input: 'rider' })
+    const { code, stdout, stderr } = await rig.musette(line, { input: 'rider' })
     expect(stdout + stderr, line.join(' ')).toContain('an earlier musette made this database')
     expect(code, line.join(' ')).toBe(2)
   }
