@@ -36,7 +36,8 @@ const isKept = async (url: string) => expect(await queryOnce(url, 'SELECT number
 
 afterEach(async () => {
   await Promise.all(children.splice(0).map((child) => child.kill('SIGKILL')))
-  for (const database of databases.splice(0)) await database.close()
+  const opened = databases.splice(0).sort((a, b) => Number(a.owned) - Number(b.owned))
+  for (const database of opened) await database.close()
   await desertion()
 })
 
