@@ -1,17 +1,17 @@
 import { chmod, cp, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { openBinaries, resolveBinaryPackage } from '../../src/embedded/binaries.ts'
 import { detectRunAs } from '../../src/embedded/run-as.ts'
 import { modulePath } from '../kit/built-modules.ts'
+import { openForEach } from '../kit/open-for.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { runNode } from '../kit/processes.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 
-let folder: TempDir
+const folder = openForEach(() => openTempDir('binaries'))
 let packageDir: string
 beforeEach(async () => {
-  folder = await openTempDir('binaries')
   packageDir = join(folder.path, 'package')
   // As npm unpacks it when install scripts do not run: without a single link.
   await cp(resolveBinaryPackage(), packageDir, {
@@ -19,9 +19,6 @@ beforeEach(async () => {
     verbatimSymlinks: true,
     filter: async (path) => !(await lstat(path)).isSymbolicLink(),
   })
-})
-afterEach(async () => {
-  await folder.close()
 })
 
 it('makes the links elsewhere when the package lies in a folder that cannot be written', async () => {

@@ -7,25 +7,23 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { openForEach } from '../kit/open-for.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { listProcessesNaming } from '../kit/processes.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { startChild } from './owner-child.ts'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
 
 const log = makeSilentLog()
-let folder: TempDir
+const folder = openForEach(() => openTempDir('users'))
 let dataDir: string
-beforeEach(async () => {
-  folder = await openTempDir('users')
+beforeEach(() => {
   dataDir = join(folder.path, 'data')
 })
-afterEach(async () => {
-  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
-  await folder.close()
-})
+const desertion = () => eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+afterEach(desertion)
 
 it('runs for an ordinary user, and makes no second database when a file cannot be read, and names a command that repairs that', async () => {
   const prefix = await findOrdinaryUser()
@@ -33,7 +31,7 @@ it('runs for an ordinary user, and makes no second database when a file cannot b
   const first = startChild(dataDir, 'insert', { prefix })
   await first.waitForLine(/^committed 5$/)
   await first.kill('SIGKILL')
-  await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
+  await desertion()
   const path = join(dataDir, 'postgres.json')
   await chmod(path, 0o000)
   const { stderr } = await startChild(dataDir, 'wait', { prefix }).finished

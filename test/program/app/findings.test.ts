@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { FEATURES } from '../../../src/features/index.ts'
 import type { Config } from '../../../src/program/config/config.ts'
 import { collectFindings, listSources } from '../../../src/program/frame/findings/collect-findings.ts'
 import { type Facts, loadStates, makeFacts, type Source } from '../../../src/program/frame/findings/facts.ts'
 import type { Place } from '../../../src/program/frame/findings/finding.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { loadFeatureRows, type SituationRows } from '../../kit/feature-rows.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { poll, run } from '../../kit/runs.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 const features = await loadFeatureRows()
 const SETTINGS = features.flatMap(({ settings = {} }) => Object.entries(settings))
@@ -23,22 +24,14 @@ function ruleOf(code: string) {
   return found
 }
 
-let rig: Rig
-let database: TestDatabase
-let folder: TempDir
 let line: string
-beforeAll(async () => {
-  folder = await openTempDir('findings')
-  database = await openTestDatabase()
+const folder = openForAll(() => openTempDir('findings'))
+const database = openForAll(openTestDatabase)
+const rig = openForAll(async () => {
   const [row] = await queryOnce(database.url, 'select line from training.database')
   line = String(row?.line).slice(0, 8)
   const settings = await Promise.all(features.map(({ env }) => env?.(folder.path, line)))
-  rig = await openRig({ activities: 0, databaseUrl: database.url, env: Object.assign({}, ...settings) })
-})
-afterAll(async () => {
-  await rig?.close()
-  await database?.close()
-  await folder?.close()
+  return openRig({ activities: 0, databaseUrl: database.url, env: Object.assign({}, ...settings) })
 })
 
 const login = (values: string) => `update musette.credentials set ${values}`

@@ -1,19 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { contentOf, schemaOf } from '../../flows/upgrade/database-state.ts'
 import { openOlderDatabase, readMigrations } from '../../kit/later-migrations.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { typeVerb } from '../doctor/rig.ts'
 
 const release = makeReleaseStack()
-let folder: TempDir
-beforeEach(async () => {
-  folder = await openTempDir('migrate-plan')
-  release.defer('folder', () => folder.close())
-})
+const folder = openForAll(() => openTempDir('migrate-plan'))
 afterEach(() => release.release())
 
 async function use(opening: Promise<TestDatabase>): Promise<string> {

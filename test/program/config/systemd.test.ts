@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { findBinary } from '../../kit/binaries.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
 const run = promisify(execFile)
@@ -36,12 +37,10 @@ it.each(UNITS)(
 )
 
 describe.skipIf(!analyze)('systemd-analyze (left out where it is not installed)', () => {
-  let folder: Awaited<ReturnType<typeof openTempDir>>
+  const folder = openForAll(() => openTempDir('units'))
   beforeAll(async () => {
-    folder = await openTempDir('units')
     for (const name of UNITS) await cp(`config/systemd/${name}.service`, join(folder.path, `${name}.service`))
   })
-  afterAll(() => folder.close())
 
   const ask = (name: string, args: readonly string[]) =>
     run(

@@ -1,26 +1,19 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
-import type { RedisServer } from '../../kit/redis-server.ts'
-import { type CliRig, openCliRig } from '../cli/rig.ts'
+import { openCliRig } from '../cli/rig.ts'
 import { doctor, type, wordsOf } from './rig.ts'
 
 describeWithRedis('a queue in Redis', () => {
-  let rig: CliRig
-  let server: RedisServer
+  const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
+  const server = openForAll(openOwnRedis)
   let redis: Redis
-  beforeAll(async () => {
-    server = await openOwnRedis()
+  beforeAll(() => {
     redis = new Redis(server.url, { maxRetriesPerRequest: 1 })
-    rig = await openCliRig({ activities: 1 })
-    await rig.signIn()
   })
-  afterAll(async () => {
-    redis.disconnect()
-    await rig.close()
-    await server.close()
-  })
+  afterAll(() => redis.disconnect())
 
   const look = () => doctor(rig, { REDIS_URL: server.url })
 

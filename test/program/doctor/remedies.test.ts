@@ -3,26 +3,25 @@ import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { fitCommand } from '../../../src/program/app/remedy.ts'
 import { checkNode } from '../../../src/program/doctor/check-machine.ts'
 import { readConfig, readSettings } from '../../kit/config.ts'
 import { listen } from '../../kit/listen.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { look, openLogin, type } from './rig.ts'
 
-let folder: TempDir
+const folder = openForAll(() => openTempDir('remedies'))
 let dataDir: string
 beforeAll(async () => {
-  folder = await openTempDir('remedies')
   dataDir = join(folder.path, 'data')
   await mkdir(dataDir, { mode: 0o700 })
 })
-afterAll(() => folder.close())
 
 const server = () => inject('postgresUrl')
 
