@@ -76,6 +76,8 @@ describe('migrate --plan', () => {
       'training.accounts': 'reads and writes, read',
       'training.fit_fields': 'reads and writes, definition only',
       'training.changes': 'writes, definition only',
+      'training.workouts': 'writes, definition only',
+      'training.training_info': 'writes, definition only',
       'training.power_curves': 'reads and writes, rows changed',
       'training.activity_revisions': 'writes of the same rows, rows changed',
     })
