@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openForAll } from '../../kit/open-for.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
 import { LINES } from './lines.ts'
@@ -15,7 +15,7 @@ const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: tr
 /** In this order: what is meant | what is typed | the code | what it says, on either channel | what is set | what is given to standard input. */
 const ROWS = readTable(String.raw`
 a comparison before the first pass | verify | 0 | musette sync | |
-a first pass | sync | 0 | ^account "default": 3 new; 3 activities here, the newest of 20 | |
+a first pass | sync | 0 | account "default": 3 new; 3 activities here, the newest of 20 | |
 a comparison without a difference | verify --all | 0 | account "default": 3 of 3 activities are the same here and at the service | |
 a comparison of some | verify --sample 3 | 0 | 3 of 3 activities | |
 a verb that is none | sink | 2 | unknown command 'sink' | |
@@ -55,8 +55,34 @@ describe('the command line', () => {
     expect(said).not.toContain(SECRET)
   })
 
-  it('sets the home of an account, which is stronger than that of the settings, and takes it back', async () => {
+  const findPath = async () =>
+    String((await rig.rows('select path from training.activities order by activity_id limit 1'))[0]?.path)
+
+  it('verify shows each differing field with both values, ends with 5, and repairs only on request', async () => {
     await rig.signIn()
+    const path = await findPath()
+    const where = `where activity_id = (select activity_id from training.activities where path = '${path}')`
+    await rig.rows(`update training.samples set hr = hr + 1 ${where}`)
+    await rig.rows(`update training.activities set xss = 1.5 ${where}`)
+    const found = await rig.musette(['verify', path])
+    expect(found.code).toBe(5)
+    const lines = [
+      'xss is 1.5 here and [0-9.]+ at the service',
+      'samples.hr is \\d+ here and \\d+ at the service, the first of \\d+ values',
+    ]
+    for (const line of lines) expect(found.stdout).toMatch(new RegExp(`^${path}: ${line}$`, 'm'))
+    expect(found.stderr).toContain('add --repair')
+    const shown = (await rig.musette(['verify', '--all', '--json'])).stdout.trim().split('\n')
+    expect(shown).toHaveLength(4)
+    expect(JSON.parse(shown.at(-1) ?? '')).toMatchObject({
+      ...{ account: 'default', compared: 3, equal: 2, different: 1, repaired: 0, failed: 0 },
+    })
+    const repaired = await rig.musette(['verify', path, '--repair'])
+    expect(repaired.code).toBe(5)
+    expect(repaired.stderr).toContain('1 of them are recorded as the service has them')
+  })
+
+  it('sets the home of an account, which is stronger than that of the settings, and takes it back', async () => {
     const clocks = () => rig.rows('select distinct timezone, timezone_source from training.activities')
     const say = async (...args: string[]) => (await rig.musette(args)).stdout
     await rig.rows(
@@ -86,37 +112,9 @@ describe('the command line', () => {
     const rates = await rig.rows('select resting_hr, max_hr from training.accounts')
     expect(rates).toEqual([{ resting_hr: 50, max_hr: null }])
   })
-})
 
-describe('musette verify', () => {
-  let path: string
-  beforeAll(async () => {
-    path = String((await rig.rows('select path from training.activities limit 1'))[0]?.path)
-  })
-
-  it('shows each differing field with both values, ends with 5, and repairs only on request', async () => {
-    const where = `where activity_id = (select activity_id from training.activities where path = '${path}')`
-    await rig.rows(`update training.samples set hr = hr + 1 ${where}`)
-    await rig.rows(`update training.activities set xss = 1.5 ${where}`)
-    const found = await rig.musette(['verify', path])
-    expect(found.code).toBe(5)
-    const lines = [
-      'xss is 1.5 here and [0-9.]+ at the service',
-      'samples.hr is \\d+ here and \\d+ at the service, the first of \\d+ values',
-    ]
-    for (const line of lines) expect(found.stdout).toMatch(new RegExp(`^${path}: ${line}$`, 'm'))
-    expect(found.stderr).toContain('add --repair')
-    const shown = (await rig.musette(['verify', '--all', '--json'])).stdout.trim().split('\n')
-    expect(shown).toHaveLength(4)
-    expect(JSON.parse(shown.at(-1) ?? '')).toMatchObject({
-      ...{ account: 'default', compared: 3, equal: 2, different: 1, repaired: 0, failed: 0 },
-    })
-    const repaired = await rig.musette(['verify', path, '--repair'])
-    expect(repaired.code).toBe(5)
-    expect(repaired.stderr).toContain('1 of them are recorded as the service has them')
-  })
-
-  it('names what it cannot compare', async () => {
+  it('verify names what it cannot compare', async () => {
+    const path = await findPath()
     await rig.steer('PATCH', `activities/${path}`, { broken: 'html' })
     const broken = await rig.musette(['verify', '--all'])
     expect(broken).toMatchObject({ code: 5, stderr: expect.stringContaining('1 could not be compared') })
