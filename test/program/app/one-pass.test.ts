@@ -32,7 +32,7 @@ describe('passes at the same time', () => {
     return asPass(scene.app, input, () => syncAccount(scene.app, { name: input.name }))
   }
   beforeEach(async () => {
-    await scene.rows('truncate training.activities, training.sync_cursors cascade')
+    await scene.rows('truncate training.activities, training.sync_cursors restart identity cascade')
     await scene.requests()
   })
 
