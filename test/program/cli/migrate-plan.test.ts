@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { contentOf, schemaOf } from '../../flows/upgrade/database-state.ts'
+import { contentOf } from '../../flows/upgrade/database-state.ts'
 import { openOlderDatabase, readMigrations } from '../../kit/later-migrations.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
+import { describeDatabase } from '../../surface/describe-database.ts'
 import { typeVerb } from '../doctor/rig.ts'
 
 const release = makeReleaseStack()
@@ -44,7 +45,7 @@ describe('migrate --plan', () => {
   it('shows missing migrations, locked tables with times and the command, and changes nothing', async () => {
     const url = await useFitFiles()
     await queryOnce(url, `update musette.migrations set musette = '0.0.9'`)
-    const stateOf = async () => ({ schema: await schemaOf(url), content: await contentOf(url) })
+    const stateOf = async () => ({ schema: await describeDatabase(url), content: await contentOf(url) })
     const before = await stateOf()
     const { code, stdout, stderr } = await musette(url, 'migrate', '--plan')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
