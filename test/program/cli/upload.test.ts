@@ -49,7 +49,7 @@ describe('musette upload', () => {
     expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 4 })
     const { code, stderr } = await rig.musette(['upload', 'third.fit'])
     expect([code, stderr]).toEqual([4, expect.stringContaining('the service asked to wait')])
-    await queryOnce(rig.databaseUrl, 'delete from musette.service_pauses')
+    await rig.rows('delete from musette.service_pauses')
     expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 0 })
   })
 
