@@ -3,7 +3,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
-import { makePartitions } from '../../../src/core/store/samples/partitions.ts'
+import { findPartitioning, makePartitions } from '../../../src/core/store/samples/partitions.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
@@ -89,6 +89,8 @@ describe('a mirror whose samples and records are cut into partitions', () => {
       for (let looks = 0; looks < 30 && (await keep()); looks++);
       expect(await kinds()).toEqual([{ relkind: 'p' }, { relkind: 'p' }])
       expect(await readAll()).toEqual(before)
+      const said = await rig.app.store.read(findPartitioning)
+      expect(said).toEqual(['training.samples has 5 partitions', 'training.fit_records has 5 partitions'])
       // The partitions are none of a reader's tables, and a subscriber may know only the table.
       await expect(rig.rows('set role musette_reader; select from musette.samples_0')).rejects.toThrow(
         /denied/,

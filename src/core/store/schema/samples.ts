@@ -21,7 +21,7 @@ import { bytea, columnsFor, doubles, instant, integers, type Json, musette, trai
 const { lat, lng, ...others } = columnsFor(SAMPLE_VALUE_FIELDS)
 
 // A primary key or a foreign key would cost four fifths of the speed of COPY; replacing an activity's samples as
-// a whole, in the transaction that updates its row, keeps them right without either.
+// a whole, in the transaction that updates its row, keeps them right without either. Migrations find the table plain or in partitions.
 export const samples = training.table(
   'samples',
   {
