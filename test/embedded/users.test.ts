@@ -29,7 +29,8 @@ it('runs for an ordinary user, and makes no second database when a file cannot b
   const prefix = await findOrdinaryUser()
   await chmod(folder.path, 0o777)
   const first = startChild(dataDir, 'insert', { prefix })
-  await first.waitForLine(/^committed 5$/)
+  // The first start makes the files of a server.
+  await first.waitForLine(/^committed 5$/, 90_000)
   await first.kill('SIGKILL')
   await desertion()
   const path = join(dataDir, 'postgres.json')
