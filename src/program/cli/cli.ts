@@ -7,6 +7,7 @@ import { loadSettings } from '../frame/define-feature.ts'
 import { escapeControls } from '../frame/output.ts'
 import type { Verb, VerbHelp } from '../frame/verb.ts'
 import { completeVerb, completionVerb } from './completion.ts'
+import { accountsAddVerb } from './verbs/accounts-add.ts'
 import { configVerb } from './verbs/config.ts'
 import { doctorVerb } from './verbs/doctor.ts'
 import { keyExportVerb, keyImportVerb, keyRotateVerb } from './verbs/key.ts'
@@ -24,6 +25,7 @@ const CORE: readonly Verb[] = [
   logoutVerb,
   accountsListVerb,
   accountsSetVerb,
+  accountsAddVerb,
   syncVerb,
   uploadVerb,
   attachVerb,

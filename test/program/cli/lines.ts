@@ -13,6 +13,7 @@ const CORE: Required<VerbLines> = {
   others: [
     ...['start', 'login', 'upload', 'attach', 'doctor', 'config'],
     ...['healthcheck', 'sandbox', 'completion', 'complete', 'key export', 'key import'],
+    'accounts add',
   ],
   ofAccount: split(
     'sync, verify, resync nowhere, rebuild, upload ride.fit, attach ride.fit, accounts set --timezone Europe/Berlin, logout',

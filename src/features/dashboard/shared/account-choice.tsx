@@ -12,7 +12,10 @@ export function readAccount(): string | undefined {
   return new URLSearchParams(location.search).get('account')?.match(/^\d{1,9}$/)?.[0]
 }
 
-/** The choice of the account; nothing for a single one. */
+/** From this many on the answer has not all of them. */
+const MANY = 100
+
+/** The choice of the account, of many by the number in `training.accounts`; nothing for a single one. */
 export function AccountChoice({ path, accounts, shown }: Choice) {
   if (accounts.length < 2) return null
   return (
@@ -22,6 +25,17 @@ export function AccountChoice({ path, accounts, shown }: Choice) {
           {account}
         </Link>
       ))}
+      {accounts.length >= MANY && (
+        <form>
+          <input
+            name="account"
+            aria-label="Number of another account"
+            inputMode="numeric"
+            pattern="[0-9]{1,9}"
+            placeholder="number of another"
+          />
+        </form>
+      )}
     </nav>
   )
 }

@@ -150,7 +150,10 @@ async function readCredentials(
   return { username, password: await promptForSecret('Password', context.signal) }
 }
 
-const ACCOUNTS = { name: 'accounts', description: 'list the accounts, or change what is set for one' }
+export const ACCOUNTS = {
+  name: 'accounts',
+  description: 'list the accounts, sign in many, or change what is set for one',
+}
 
 export const accountsListVerb = defineVerb({
   group: ACCOUNTS,

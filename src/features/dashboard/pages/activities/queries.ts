@@ -2,6 +2,7 @@ import { and, sql } from 'drizzle-orm'
 import { makeFoldedSql } from '../../../../core/store/clean.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import type { App } from '../../../../program/app/app.ts'
+import { findAccountChoices } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { rowsOf } from '../rows-of.ts'
 import type { Query } from '../send-view.ts'
@@ -134,18 +135,17 @@ function makeCondition({ account, type, year, day, breakthrough, power, ...filte
 type Sums = { activities: number; elapsed_s: number | null; xss: number | null }
 type Calendar = { days: Array<Sums & { day: string }>; months: Array<Sums & { month: string }> }
 
-type Facets = { accounts: Array<{ account_id: number; account: string }>; types: string[]; years: number[] }
+type Facets = { types: string[]; years: number[] }
 
 /** Finds the choices of the filters, and the days and months with activities of the chosen or else the newest year. */
 export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter: ActivityFilter) {
   return await store.read(async (tx) => {
-    const [facets = { accounts: [], types: [], years: [] }] = await rowsOf<Facets>(tx)`
-     select
-         (select coalesce(json_agg(json_build_object('account_id', account_id, 'account', name) order by account_id), '[]')
-          from training.accounts) as accounts,
-         coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
+    const { account } = filter
+    const accounts = await findAccountChoices(tx, account)
+    const [facets = { types: [], years: [] }] = await rowsOf<Facets>(tx)`
+     select coalesce(json_agg(distinct activity_type) filter (where activity_type is not null), '[]') as types,
          coalesce(json_agg(distinct year) filter (where year is not null), '[]') as years
-       from (select activity_type, training.season_of(started_at_local::date) as year from training.activities group by 1, 2) seen`
+       from (select activity_type, training.season_of(started_at_local::date) as year from training.activities v where ${makeCondition({ account })} group by 1, 2) seen`
     const year = filter.year ?? facets.years.at(-1)
     const [calendar = { days: [], months: [] }] = await rowsOf<Calendar>(tx)`
      with days as (
@@ -158,6 +158,6 @@ export async function findActivityCalendar({ store }: Pick<App, 'store'>, filter
        )
        select (select coalesce(json_agg(d order by day), '[]') from days d) as days,
          (select coalesce(json_agg(m order by month), '[]') from months m) as months`
-    return { ...facets, year: year ?? null, calendar }
+    return { accounts, ...facets, year: year ?? null, calendar }
   })
 }

@@ -1,13 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { SUMMARY_FIELDS } from '../../../../core/fields/activity-fields.ts'
 import type { SqlRow } from '../../../../core/fields/field.ts'
-import { findAccounts } from '../../../../core/store/account-rows.ts'
 import { activityMeasures } from '../../../../core/store/schema/samples.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import type { App } from '../../../../program/app/app.ts'
 import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
+import { findAccountChoices } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findSeasons } from '../fitness-now.ts'
 import type { PagesApp } from '../page-frame.ts'
@@ -42,7 +42,7 @@ export async function findActivity(
       revisions: await findRevisions(tx, activityId),
       map_tiles: dashboardSettings.of(config).mapTiles ?? null,
       downloads: downloads.activity,
-      several: (await findAccounts(tx)).length > 1,
+      several: (await findAccountChoices(tx)).length > 1,
       resync_command: commandFor('resync', facts.account, facts.path),
       ...(await findNeighbours(tx, activityId)),
     }

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { findAccounts } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { commandFor } from '../../../../kit/errors.ts'
 import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
+import { findAccountChoices } from '../account-choices.ts'
 import { countSports, findFitnessNow, findSeasons } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
 
@@ -16,13 +16,13 @@ export async function findFitness(
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
 ) {
   return await store.read(async (tx) => {
-    const accounts = await findAccounts(tx)
+    const accounts = await findAccountChoices(tx, input.accountId)
     const shown =
       input.accountId === undefined
         ? accounts[0]
-        : accounts.find(({ accountId }) => accountId === input.accountId)
+        : accounts.find(({ account_id: id }) => id === input.accountId)
     if (input.accountId !== undefined && !shown) return undefined
-    const key = shown?.accountId ?? 0
+    const key = shown?.account_id ?? 0
     const seasons = await findSeasons(tx, key)
     const season = input.season ?? seasons[0] ?? null
     const counts = await countSports(tx, key)
@@ -30,10 +30,10 @@ export async function findFitness(
     const sport = input.sport ?? counts[0]?.sport ?? 'all'
     const load = await findLoadColumns(tx, key)
     return {
-      accounts: accounts.map((account) => ({ account_id: account.accountId, account: account.name })),
+      accounts,
       /** the account of the page; null before the first */
-      account_id: shown?.accountId ?? null,
-      sync_command: commandFor('sync', shown?.name ?? 'default'),
+      account_id: shown?.account_id ?? null,
+      sync_command: commandFor('sync', shown?.account ?? 'default'),
       count: { all: sum('all'), to_fetch: sum('to_fetch') },
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findColumns(tx, {

@@ -1,3 +1,4 @@
+import { formatCount } from '../../../../kit/text.ts'
 import { collectFindings } from '../../../../program/frame/findings/collect-findings.ts'
 import { TIMEZONE_RULE } from '../../../../program/frame/findings/core-sources.ts'
 import type { Facts } from '../../../../program/frame/findings/facts.ts'
@@ -11,12 +12,17 @@ type ProblemView = {
   home_of?: string
 }
 
+/** What a person reads; a fault of the service may be a problem of each of 10,000 accounts. */
+const MAX_PROBLEMS = 20
+
 /** Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where there is one. */
 export async function collectProblems(facts: Facts, place: 'page' | 'header'): Promise<ProblemView[]> {
-  const findings = await collectFindings(facts, { place })
+  const findings = (await collectFindings(facts, { place })).filter(({ state }) => state !== 'ok')
+  const more = findings.length - MAX_PROBLEMS
+  const rest = more > 0 ? [{ text: `And ${formatCount(more)} more. Type:`, command: 'musette status' }] : []
   return findings
-    .filter(({ state }) => state !== 'ok')
-    .map(({ found, run, state, rule, account }) => {
+    .slice(0, MAX_PROBLEMS)
+    .map(({ found, run, state, rule, account }): ProblemView => {
       const sentence = found.replace(/"([^"]*)"/g, '“$1”').replace(/^./, (letter) => letter.toUpperCase())
       return {
         text: `${sentence.replace(/\.$/, '')}.${run === undefined ? '' : ' Type:'}`,
@@ -25,4 +31,5 @@ export async function collectProblems(facts: Facts, place: 'page' | 'header'): P
         ...(rule === TIMEZONE_RULE && account !== undefined && { home_of: account }),
       }
     })
+    .concat(rest)
 }

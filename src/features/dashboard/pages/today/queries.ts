@@ -9,6 +9,7 @@ import { type Facts, type FactsApp, makeFacts } from '../../../../program/frame/
 import { findStatus, type Status } from '../../../../program/frame/findings/status-report.ts'
 import { makeWorkoutLines } from '../../../../program/frame/workout-steps.ts'
 import type { Sent } from '../../shared/sent.ts'
+import { MAX_ACCOUNTS } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
@@ -32,6 +33,8 @@ type AccountStatus = Status['accounts'][number]
 
 /** Of one list, enough for a screen. */
 const MAX_FILES = 15
+/** Accounts for which the state of the mirror is kept a second: that of 10,000 takes a second or two to find. */
+const ACCOUNTS_A_SECOND = 500
 /** About two weeks; the page of all activities has the others. */
 const MAX_ACTIVITIES = 8
 
@@ -40,7 +43,9 @@ const MAX_ACTIVITIES = 8
  * it does not exist. The parts, about 20 queries, are found at the same time.
  */
 export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) {
-  const findShared = makeCachedProbe(() => findSharedPart(app), { keepMs: KEEP_MS })
+  const findShared = makeCachedProbe(() => findSharedPart(app), {
+    keepMs: ({ accounts }) => KEEP_MS * Math.max(1, accounts.length / ACCOUNTS_A_SECOND),
+  })
   return async ({ accountId }: { accountId?: number | undefined }) => {
     const [shared, today] = await Promise.all([
       findShared(),
@@ -52,7 +57,10 @@ export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) 
     ])
     const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
     if (accountId !== undefined && !isKnown) return undefined
-    return { ...shared, today: today && { ...today, workout_formats: workoutFormats } }
+    const accounts = shared.accounts.filter(
+      ({ account_id: id }, index) => index < MAX_ACCOUNTS || id === accountId,
+    )
+    return { ...shared, accounts, today: today && { ...today, workout_formats: workoutFormats } }
   }
 }
 

@@ -1,0 +1,13 @@
+import type { Tx } from '../../../core/store/store.ts'
+import { rowsOf } from './rows-of.ts'
+
+/** Of more accounts nobody reads the names; the page of any one opens by its number. */
+export const MAX_ACCOUNTS = 100
+
+/** Finds the accounts that a page lets a person choose: the oldest, and the shown one. */
+export async function findAccountChoices(tx: Tx, shown = 0) {
+  return rowsOf<{ account_id: number; account: string }>(tx)`
+     select account_id, name as account from training.accounts
+     where account_id = ${shown} or account_id in (select account_id from training.accounts order by 1 limit ${MAX_ACCOUNTS})
+     order by account_id`
+}

@@ -1,0 +1,132 @@
+import { exec } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { retryWhenRateLimited } from '../../../core/mirror/mirror.ts'
+import { findAccounts } from '../../../core/store/account-rows.ts'
+import {
+  ACCOUNT_NAMES,
+  ConfigError,
+  CredentialsRejectedError,
+  errorLine,
+  isAccountName,
+} from '../../../kit/errors.ts'
+import { closeAfter } from '../../../kit/release-stack.ts'
+import { countOf, quoteShell } from '../../../kit/text.ts'
+import { isReadableByOthers } from '../../config/env-file.ts'
+import { EXIT } from '../../frame/context.ts'
+import { SERVICE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
+import { ACCOUNTS } from './login.ts'
+
+/** A line of the file; without `password` the command says it. */
+type Login = { line: number; account: string; username: string; password: string | undefined }
+
+export const accountsAddVerb = defineVerb({
+  group: ACCOUNTS,
+  name: 'add <file>',
+  description: 'sign in the riders of a file; who is signed in already is left out',
+  options: {
+    passwordCommand: option(
+      '--password-command <command>',
+      'a command that prints the password of a line without one; {account} and {username} are those of the line',
+    ),
+    keepPassword: flag(
+      '--keep-password',
+      'keep the passwords, sealed, to sign in again when a login is lost',
+    ),
+    json: flag('--json', 'as one JSON object a line'),
+  },
+  help: {
+    notes: [
+      'A line of the file has the account, the user name at the service, and the password unless a command says it, between spaces, or between tabs when one of them has spaces. A line that begins with # is a comment. Each line is tried once; give the same file again for those that failed.',
+    ],
+    settings: SERVICE,
+    exits: [...SIGNED_IN, 'partial'],
+    examples: [
+      'musette accounts add riders.txt',
+      "musette accounts add riders.txt --password-command 'pass show musette/{account}'",
+    ],
+  },
+  needs: 'nothing',
+  before: (_context, { file, passwordCommand }) => readLogins(file, passwordCommand !== undefined),
+  async run(context, { file, passwordCommand = '', keepPassword = false, json }, logins) {
+    const { openApp } = await import('../../app/app.ts')
+    const { signInWithPassword } = await import('../../app/sign-in.ts')
+    const { config, log, signal, features, print, printJson, note } = context
+    return closeAfter(await openApp(config, log, { signal, byHand: true, features }), async (app) => {
+      const known = await app.store.read(findAccounts)
+      const isSignedIn = new Set(known.filter((each) => !each.needsLogin).map(({ name }) => name))
+      const counts = { signed_in: 0, present: 0, failed: 0 }
+      for (const [index, login] of logins.entries()) {
+        signal.throwIfAborted()
+        const { line, account, username } = login
+        let state: keyof typeof counts = 'present'
+        let error: string | null = null
+        try {
+          if (!isSignedIn.has(account)) {
+            const password = login.password ?? (await readPassword(passwordCommand, login, signal))
+            const input = { name: account, username, password, keepPassword, signal }
+            await retryWhenRateLimited(app, () => signInWithPassword(app, input))
+            state = 'signed_in'
+          }
+        } catch (thrown) {
+          // What is not about this line would fail each other line, too.
+          if (!(thrown instanceof CredentialsRejectedError || thrown instanceof ConfigError)) throw thrown
+          state = 'failed'
+          error = errorLine(thrown)
+        }
+        counts[state] += 1
+        if (json) printJson({ line, account, state, error })
+        else if (state === 'signed_in')
+          print(`${index + 1} of ${logins.length}: account "${account}" is signed in`)
+        if (state === 'failed') note(`musette: line ${line}: account "${account}": ${error}`)
+      }
+      const failed = countOf(counts.failed, 'line failed', 'lines failed')
+      if (!json) print(`${counts.signed_in} signed in, ${counts.present} were already, ${failed}`)
+      if (counts.failed === 0) return undefined
+      note(`musette: correct the lines that failed; then run: musette accounts add ${quoteShell(file)}`)
+      return EXIT.partial
+    })
+  },
+})
+
+/** Reads the logins of a file. Throws ConfigError `bad_logins`, which names every wrong line, and `open_file`. */
+async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
+  const text = await readFile(file, 'utf8').catch((error) => {
+    throw new ConfigError('no_file', `cannot read ${file} (${errorLine(error)})`, { cause: error })
+  })
+  const logins = text.split(/\r?\n/).flatMap((row, index) => {
+    if (row.trim() === '' || row.startsWith('#')) return []
+    const [, ...fields] =
+      (row.includes('\t') ? /^([^\t]+)\t+([^\t]+)(?:\t+(.+))?$/ : /^(\S+) +(\S+)(?: +(.+))?$/).exec(row) ?? []
+    const [account = '', username = '', password] = fields
+    return [{ line: index + 1, account, username, password }]
+  })
+  if (logins.some(({ password }) => password !== undefined) && isReadableByOthers(file)) {
+    const message = `other users of this machine can read the passwords in ${file}; run: chmod 600 ${quoteShell(file)}`
+    throw new ConfigError('open_file', message)
+  }
+  const faults = logins.flatMap(({ line, account, username, password }, index) => {
+    const first = logins.findIndex((other) => other.account === account || other.username === username)
+    if (username === '') return [`line ${line} is not: account, user name, password`]
+    if (!isAccountName(account)) return [`line ${line}: ${ACCOUNT_NAMES}`]
+    if (password === undefined && !hasCommand)
+      return [`line ${line} has no password; write it, or give --password-command`]
+    return first < index ? [`line ${line} has the account or user name of line ${logins[first]?.line}`] : []
+  })
+  if (faults.length === 0) return logins
+  throw new ConfigError('bad_logins', `${file} is wrong, and nobody was signed in:\n  ${faults.join('\n  ')}`)
+}
+
+/** Reads the password of a line from the command. Throws ConfigError `password_command`, without what it printed. */
+async function readPassword(command: string, { account, username }: Login, signal: AbortSignal) {
+  const words: Record<string, string> = { '{account}': account, '{username}': username }
+  const typed = command.replace(/\{account\}|\{username\}/g, (word) => quoteShell(words[word] ?? ''))
+  const { stdout } = await promisify(exec)(typed, { signal }).catch((error) => {
+    signal.throwIfAborted()
+    throw new ConfigError('password_command', `the password command ended with code ${error.code}`)
+  })
+  const [password = ''] = stdout.split(/\r?\n/)
+  if (password === '') throw new ConfigError('password_command', 'the password command printed nothing')
+  return password
+}

@@ -1,0 +1,91 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { queryOnce } from '../../kit/postgres.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+/** What a file may not say, and the beginning of its line in the message. */
+const WRONG: ReadonlyArray<[row: string, says: string]> = [
+  ['third', 'line 2 is not: account, user name, password'],
+  ['a/b third hunter2', 'line 2: an account name is letters'],
+  ['third third', 'line 2 has no password; write it, or give --password-command'],
+  ['first third hunter2', 'line 2 has the account or user name of line 1'],
+  ['third rider hunter2', 'line 2 has the account or user name of line 1'],
+]
+
+describe('accounts add', () => {
+  let rig: CliRig
+  let file: string
+  beforeAll(async () => {
+    rig = await openCliRig({ activities: 1 })
+    file = join(rig.dataDir, 'riders.txt')
+  })
+  afterAll(() => rig.close())
+
+  const add = async (rows: string, ...more: readonly string[]) => {
+    await writeFile(file, rows, { mode: 0o600 })
+    const result = await rig.musette(['accounts', 'add', file, ...more])
+    expect(result.stdout + result.stderr).not.toContain('hunter2')
+    return result
+  }
+  const tried = async () => {
+    const { tokens } = await rig.steer<{ tokens: Record<'password' | 'rejected', number> }>('GET', 'counts')
+    return tokens.password + tokens.rejected
+  }
+  const findNames = async () =>
+    (await queryOnce(rig.databaseUrl, 'select name from training.accounts order by 1')).map(
+      ({ name }) => name,
+    )
+
+  it.each(WRONG)('signs nobody in when a line is wrong: %s', async (row, says) => {
+    const { code, stderr } = await add(`first rider hunter2\n${row}\n`)
+    expect({ code }).toEqual({ code: 2 })
+    expect(stderr).toContain(says)
+    expect(await findNames()).toEqual([])
+  })
+
+  it('reads passwords from no file that others can read; the named command ends that', async () => {
+    await add('first rider hunter2\n')
+    await chmod(file, 0o644)
+    const { code, stderr } = await rig.musette(['accounts', 'add', file])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`run: chmod 600 ${file}`)
+    await chmod(file, 0o600)
+    expect((await rig.musette(['accounts', 'add', file])).code).toBe(5)
+    expect(await findNames()).toEqual([])
+  })
+
+  it('signs in whom it can, tries each line once, and goes on with those that failed', async () => {
+    const before = await tried()
+    const failed = await add('# the club\n\nfirst rider rider\n2nd\tsecond\thunter2 with a space\n')
+    expect(failed.code).toBe(5)
+    expect(failed.stdout).toBe(
+      '1 of 2: account "first" is signed in\n1 signed in, 0 were already, 1 line failed\n',
+    )
+    expect(failed.stderr).toMatch(/line 4: account "2nd": .*\n.*run: musette accounts add /)
+    expect((await tried()) - before).toBe(2)
+    const { code, stdout } = await add('first rider hunter2\n2nd second second\n', '--json')
+    expect(code).toBe(0)
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((row) => JSON.parse(row)),
+    ).toEqual([
+      { line: 1, account: 'first', state: 'present', error: null },
+      { line: 2, account: '2nd', state: 'signed_in', error: null },
+    ])
+    expect((await tried()) - before).toBe(3)
+    expect(await findNames()).toEqual(['2nd', 'first'])
+  })
+
+  it('reads passwords from a command, whose failure is that of its line', async () => {
+    for (const name of ['first', '2nd']) await rig.musette(['logout', name])
+    const command = `[ {account} = first ] && echo {username} || { echo hunter2; exit 7; }`
+    const { code, stderr } = await add('first rider\n2nd second\n', '--password-command', command)
+    expect(code).toBe(5)
+    expect(stderr).toContain('line 2: account "2nd": the password command ended with code 7')
+    const signedIn = 'select name from training.accounts where not needs_login'
+    expect(await queryOnce(rig.databaseUrl, signedIn)).toEqual([{ name: 'first' }])
+  })
+})
