@@ -40,7 +40,7 @@ describe('the pages of an operator', () => {
   })
 })
 
-const WITHIN_VERBS = ['key rotate', 'accounts set', 'workout list', 'workout export']
+const WITHIN_VERBS = ['key rotate', 'accounts set', 'accounts add', 'workout list', 'workout export']
 
 describe('every page', () => {
   it('names verbs and options that exist', async () => {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { retryWhenRateLimited } from '../../core/mirror/mirror.ts'
 import { recordHome, recordHomeOfOthers } from '../../core/mirror/time-zones.ts'
 import { otherRider } from '../../core/service/account-login.ts'
 import type { TokenPair } from '../../core/service/credentials.ts'
 import {
   type Account,
   findAccount,
+  findAccounts,
   type HeartRates,
   recordHeartRates,
 } from '../../core/store/account-rows.ts'
@@ -34,6 +36,17 @@ export async function signInWithPassword(
   const client = { clientId, clientSecret, baseUrl: await baseUrlOf(app, input.name) }
   const pair = await app.service.requestLogin(client, { type: 'password', username, password }, input.signal)
   return saveLogin(app, input, client, pair, { username, ...(input.keepPassword && { password }) })
+}
+
+/** Signs in as signInWithPassword does, and waits as long as the service asks. */
+export function signInWhenAllowed(...args: Parameters<typeof signInWithPassword>): Promise<Account> {
+  return retryWhenRateLimited(args[0], () => signInWithPassword(...args))
+}
+
+/** Finds the names of the accounts that are signed in. */
+export async function findSignedIn({ store }: Pick<App, 'store'>): Promise<Set<string>> {
+  const accounts = await store.read(findAccounts)
+  return new Set(accounts.flatMap(({ name, needsLogin }) => (needsLogin ? [] : [name])))
 }
 
 /** Finds the address that a login would send passwords or tokens to without encryption; undefined for https or this machine. */

@@ -1,8 +1,6 @@
 import { exec } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { retryWhenRateLimited } from '../../../core/mirror/mirror.ts'
-import { findAccounts } from '../../../core/store/account-rows.ts'
 import {
   ACCOUNT_NAMES,
   ConfigError,
@@ -12,11 +10,10 @@ import {
 } from '../../../kit/errors.ts'
 import { closeAfter } from '../../../kit/release-stack.ts'
 import { countOf, quoteShell } from '../../../kit/text.ts'
-import { isReadableByOthers } from '../../config/env-file.ts'
 import { EXIT } from '../../frame/context.ts'
 import { SERVICE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
-import { ACCOUNTS } from './login.ts'
+import { ACCOUNTS, notePlainAddress } from './login.ts'
 
 /** A line of the file; without `password` the command says it. */
 type Login = { line: number; account: string; username: string; password: string | undefined }
@@ -51,11 +48,14 @@ export const accountsAddVerb = defineVerb({
   before: (_context, { file, passwordCommand }) => readLogins(file, passwordCommand !== undefined),
   async run(context, { file, passwordCommand = '', keepPassword = false, json }, logins) {
     const { openApp } = await import('../../app/app.ts')
-    const { signInWithPassword } = await import('../../app/sign-in.ts')
+    const { findSignedIn, signInWhenAllowed } = await import('../../app/sign-in.ts')
     const { config, log, signal, features, print, printJson, note } = context
     return closeAfter(await openApp(config, log, { signal, byHand: true, features }), async (app) => {
-      const known = await app.store.read(findAccounts)
-      const isSignedIn = new Set(known.filter((each) => !each.needsLogin).map(({ name }) => name))
+      await notePlainAddress(context, app, {
+        name: logins[0]?.account ?? '',
+        secrets: 'passwords and tokens',
+      })
+      const signedIn = await findSignedIn(app)
       const counts = { signed_in: 0, present: 0, failed: 0 }
       for (const [index, login] of logins.entries()) {
         signal.throwIfAborted()
@@ -63,10 +63,10 @@ export const accountsAddVerb = defineVerb({
         let state: keyof typeof counts = 'present'
         let error: string | null = null
         try {
-          if (!isSignedIn.has(account)) {
+          if (!signedIn.has(account)) {
             const password = login.password ?? (await readPassword(passwordCommand, login, signal))
             const input = { name: account, username, password, keepPassword, signal }
-            await retryWhenRateLimited(app, () => signInWithPassword(app, input))
+            await signInWhenAllowed(app, input)
             state = 'signed_in'
           }
         } catch (thrown) {
@@ -92,6 +92,7 @@ export const accountsAddVerb = defineVerb({
 
 /** Reads the logins of a file. Throws ConfigError `bad_logins`, which names every wrong line, and `open_file`. */
 async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
+  const { isReadableByOthers } = await import('../../config/env-file.ts')
   const text = await readFile(file, 'utf8').catch((error) => {
     throw new ConfigError('no_file', `cannot read ${file} (${errorLine(error)})`, { cause: error })
   })

@@ -48,19 +48,15 @@ export const loginVerb = defineVerb({
     if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
     const browser = options.browser || options.paste
     const { openApp } = await import('../../app/app.ts')
-    const { findPlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
+    const { signInWithPassword } = await import('../../app/sign-in.ts')
     const { loginInBrowser } = await import('../browser-login.ts')
     const credentials = browser ? undefined : await readCredentials(context, options)
-    const { config, log, signal, features, print, note } = context
+    const { config, log, signal, features, print } = context
     return closeAfter(
       await openApp(config, log, { signal, byHand: true, longestPauseMs: LONGEST_PAUSE_MS, features }),
       async (app) => {
-        const plain = await findPlainAddress(app, name)
         const secrets = browser ? 'tokens' : 'your password and tokens'
-        if (plain !== undefined)
-          note(
-            `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
-          )
+        await notePlainAddress(context, app, { name, secrets })
         const { sameRider } = options
         const account = credentials
           ? await signInWithPassword(app, { name, ...credentials, keepPassword, sameRider, signal })
@@ -84,6 +80,20 @@ export const logoutVerb = defineVerb({
     print(`signed out of account "${account}"; its mirror stays`)
   },
 })
+
+/** Warns before a login that would send secrets without encryption. Throws ConfigError `no_base_url`. */
+export async function notePlainAddress(
+  { note }: Pick<Context, 'note'>,
+  app: App,
+  { name, secrets }: { name: string; secrets: string },
+): Promise<void> {
+  const { findPlainAddress } = await import('../../app/sign-in.ts')
+  const plain = await findPlainAddress(app, name)
+  if (plain === undefined) return
+  note(
+    `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
+  )
+}
 
 /** Sets the home's time zone: the given one, else the one of the environment, else the answer at a terminal. */
 async function setHome(
