@@ -5,14 +5,10 @@ import { exportHistory as runExport } from '../../../src/features/export/export-
 import { exporting } from '../../../src/features/export/feature.ts'
 import { exportGauges } from '../../../src/features/export/state.ts'
 import { HOUR } from '../../../src/kit/time.ts'
-import { syncAccount } from '../../../src/program/app/sync-account.ts'
-import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { loadCatalog } from '../../../src/program/frame/feature-jobs.ts'
 import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
-import { queryDuckDb } from '../../kit/duckdb.ts'
-import { eventually } from '../../kit/eventually.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 
@@ -20,18 +16,16 @@ describe('the daemon with a folder for the export', () => {
   let rig: Rig
   let folder: TempDir
   let dir: string
-  let daemon: Daemon | undefined
   beforeAll(async () => {
     folder = await openTempDir('exported')
     dir = join(folder.path, 'history')
     rig = await openRig({
       activities: 4,
-      env: { MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1s', MUSETTE_HTTP: 'off' },
+      env: { MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', MUSETTE_HTTP: 'off' },
     })
-    await syncAccount(rig.app, { name: 'default' })
+    await rig.sync()
   })
   afterAll(async () => {
-    await daemon?.close()
     await rig?.close()
     await folder?.close()
   })
@@ -52,40 +46,23 @@ describe('the daemon with a folder for the export', () => {
     ])
   })
 
-  it('is named by doctor before the first export, which has no age', async () => {
-    expect(await diagnoseWith()).toMatchObject([{ state: 'warning', run: 'musette start' }])
-    expect(await diagnoseWith({ MUSETTE_EXPORT_DIR: '' })).toMatchObject([{ state: 'ok' }])
-    expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: null } }])
-  })
-
   it('shows a failed export in its row, doctor and error, and recovers', async () => {
+    expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: null } }])
     await writeFile(dir, 'a file in the place of the folder')
-    await expect(exportHistory()).rejects.toMatchObject({
-      code: 'export_folder',
-      message: expect.stringContaining(dir),
-    })
-    const [run] = await rig.rows(
-      `select account_id, kind, outcome, error_code from training.sync_runs where resource = 'export'`,
-    )
-    expect(run).toEqual({
-      account_id: null,
-      kind: 'schedule',
-      outcome: 'failed',
-      error_code: 'export_folder',
-    })
+    const message = expect.stringContaining(dir)
+    await expect(exportHistory()).rejects.toMatchObject({ code: 'export_folder', message })
+    const failed = { account_id: null, kind: 'schedule', outcome: 'failed', error_code: 'export_folder' }
+    expect(
+      await rig.sql`select account_id, kind, outcome, error_code from training.sync_runs where resource = 'export'`,
+    ).toEqual([failed])
     expect(await diagnoseWith()).toMatchObject([{ state: 'problem', run: 'export MUSETTE_EXPORT_DIR=…' }])
     await rm(dir)
-    const [failed] = await diagnoseWith()
-    expect(failed).toMatchObject({
-      state: 'problem',
-      run: `musette export --all --format parquet --to ${dir}`,
-      found: expect.stringMatching(/the last export into .* failed \(.* cannot be written/),
-    })
-    expect(await exportHistory()).toMatchObject({ counts: { removed: 0, samples: expect.any(Number) } })
+    const { signal } = new AbortController()
+    const job = exporting.jobs?.['export-history']?.run(rig.app, { signal, startedAt: new Date() } as never)
+    expect(await job).toMatchObject({ counts: { removed: 0, samples: expect.any(Number) } })
     expect(await exportHistory()).toBeUndefined()
-    expect(await diagnoseWith()).toMatchObject([
-      { state: 'ok', found: expect.stringMatching(/, exported .* ago$/) },
-    ])
+    const found = expect.stringMatching(/, exported .* ago$/)
+    expect(await diagnoseWith()).toMatchObject([{ state: 'ok', found }])
     expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: expect.any(Date) } }])
   })
 
@@ -94,18 +71,6 @@ describe('the daemon with a folder for the export', () => {
     await expect(exportHistory({ ...rig.app, config })).rejects.toMatchObject({
       code: 'export_no_folder',
       message: expect.stringContaining('MUSETTE_EXPORT_DIR'),
-    })
-  })
-
-  it('keeps the folder up to date', async () => {
-    const { config, log } = rig.app
-    const stop = new AbortController()
-    daemon = await openDaemon(config, log, { roles: ['scheduler', 'worker'], signal: stop.signal })
-    await rig.steer('POST', 'activities', { name: 'Exported soon', seconds: 300 })
-    await syncAccount(rig.app, { name: 'default' })
-    const text = `select name from read_parquet('${dir}/activities/**/*.parquet', hive_partitioning = true)`
-    await eventually(async () => (await queryDuckDb(text)).some(({ name }) => name === 'Exported soon'), {
-      everyMs: 500,
     })
   })
 })
