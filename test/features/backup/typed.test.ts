@@ -9,7 +9,6 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
-import { runVerb } from '../../kit/verbs.ts'
 import type { CliRig } from '../../program/cli/rig.ts'
 import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../program/doctor/rig.ts'
 
@@ -19,35 +18,33 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-describe('a page whose checksum is wrong', () => {
-  it('is called damage by a backup, and doctor names its table and the remedy', async () => {
-    const archive = join(rig.dataDir, 'before.tar')
-    expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
-    const env = { ...rig.env, DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.raw_documents') }
-    expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
-    const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
-    expect(backup.code).toBe(1)
-    expect(backup.stderr).toMatch(
-      /the database is damaged: invalid page in block 0 of relation .*run: musette doctor/,
-    )
-    const looked = await typeVerb('musette doctor', backup.stderr, { env })
-    expect(looked).toMatchObject({ code: 1, stdout: expect.stringContaining('training.raw_documents (') })
-    const found = (await doctor(rig, env)).of('database')
-    expect(found).toMatchObject([{ state: 'problem' }])
-    expect(found[0]?.found).toMatch(
-      /^the disk gave the server \d+ damaged pages, the last on 20.* UTC; training.raw_documents \(/,
-    )
-    expect(found[0]?.found).not.toContain('training.activities')
-    const empty = await openTestDatabase({ migrated: false })
-    onTestFinished(() => empty.close())
-    const restored = { ...rig.env, DATABASE_URL: empty.url }
-    const fill = { FILE: archive }
-    const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
-    expect(done).toMatchObject({ code: 0 })
-    expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
-      found[0]?.found,
-    )
-  })
+it('is called damage by a backup, and doctor names its table and the remedy', async () => {
+  const archive = join(rig.dataDir, 'before.tar')
+  expect(await rig.musette(['backup', archive])).toMatchObject({ code: 0 })
+  const env = { ...rig.env, DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.raw_documents') }
+  expect((await doctor(rig, env)).of('database').map(({ state }) => state)).toEqual(['ok'])
+  const backup = await rig.musette(['backup', join(rig.dataDir, 'damaged.tar')], { env })
+  expect(backup.code).toBe(1)
+  expect(backup.stderr).toMatch(
+    /the database is damaged: invalid page in block 0 of relation .*run: musette doctor/,
+  )
+  const looked = await typeVerb('musette doctor', backup.stderr, { env })
+  expect(looked).toMatchObject({ code: 1, stdout: expect.stringContaining('training.raw_documents (') })
+  const found = (await doctor(rig, env)).of('database')
+  expect(found).toMatchObject([{ state: 'problem' }])
+  expect(found[0]?.found).toMatch(
+    /^the disk gave the server \d+ damaged pages, the last on 20.* UTC; training.raw_documents \(/,
+  )
+  expect(found[0]?.found).not.toContain('training.activities')
+  const empty = await openTestDatabase({ migrated: false })
+  onTestFinished(() => empty.close())
+  const restored = { ...rig.env, DATABASE_URL: empty.url }
+  const fill = { FILE: archive }
+  const done = await typeVerb('musette restore', found[0]?.run, { env: restored, fill })
+  expect(done).toMatchObject({ code: 0 })
+  expect((await doctor(rig, restored)).of('database').map(({ found }) => found)).not.toContain(
+    found[0]?.found,
+  )
 })
 
 it('is a folder with backups from before a restore', async () => {
@@ -72,25 +69,23 @@ it('makes a backup with the new key', async () => {
 })
 
 it.each([
-  [
-    'newer',
-    "insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')",
-    /^musette: this database was made by a newer musette, 9\.8\.7; install that version\n$/,
-  ],
+  ['newer', /^musette: this database was made by a newer musette, 9\.8\.7; install that version\n$/],
   [
     'older',
-    "update musette.migrations set musette = '0.0.9'",
     /^musette: [^\n]+ back it up with musette 0\.0\.9 or with pg_dump, or first run: musette migrate\n$/,
   ],
 ])(
   'a database of a version that is %s is not backed up, with a sentence that names the right version',
-  async (which, change, sentence) => {
-    const database = await (which === 'newer' ? openTestDatabase() : openOlderDatabase('0016_fit_records'))
+  async (which, sentence) => {
+    const isNewer = which === 'newer'
+    const database = await (isNewer ? openTestDatabase() : openOlderDatabase('0016_fit_records'))
     onTestFinished(() => database.close())
+    const change = isNewer
+      ? "insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')"
+      : "update musette.migrations set musette = '0.0.9'"
     await queryOnce(database.url, change)
     const file = join(rig.dataDir, `${which}.tar`)
-    const env = { DATABASE_URL: database.url, MUSETTE_DATA_DIR: rig.dataDir }
-    const refused = await runVerb(['backup', file], { env })
+    const refused = await rig.musette(['backup', file], { env: { DATABASE_URL: database.url } })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
     expect(existsSync(file)).toBe(false)
   },
@@ -113,69 +108,58 @@ it.runIf(canMount())(
   180_000,
 )
 
-it('shows its progress on a terminal in rows, and so does the restore', async () => {
-  const file = join(rig.dataDir, 'mirror.tar')
-  const run = (args: string[], env: Record<string, string> = {}) =>
-    startOnTerminal([distPath('main.js'), ...args], { cwd: rig.dataDir, env: { ...rig.env, ...env } })
-      .finished
-  const backup = await run(['backup', file])
-  expect(backup.code, backup.screen).toBe(0)
-  expect(backup.screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
-  const target = await openTestDatabase({ migrated: false })
-  onTestFinished(() => target.close())
-  const restore = await run(['restore', file], { DATABASE_URL: target.url })
-  expect(restore.code, restore.screen).toBe(0)
-  expect(restore.screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
-}, 180_000)
-
-it.each([
-  ['is typed from paper', true],
-  ['is not at hand', false],
-])(
-  'asks on a terminal for the key of its logins, and goes on when it %s',
-  async (_, isTyped) => {
-    const file = join(rig.dataDir, `asks-${isTyped}.tar`)
-    expect(await rig.musette(['backup', file])).toMatchObject({ code: 0 })
-    const target = await openTestDatabase({ migrated: false })
-    onTestFinished(() => target.close())
-    const env = {
-      ...rig.env,
-      DATABASE_URL: target.url,
-      MUSETTE_DATA_DIR: join(rig.dataDir, `bare-${isTyped}`),
-    }
-    const running = startOnTerminal([distPath('main.js'), 'restore', file], {
+describe('on a terminal', () => {
+  const onTerminal = (args: string[], env: Record<string, string> = {}) =>
+    startOnTerminal([distPath('main.js'), ...args], {
       cwd: rig.dataDir,
-      env,
+      env: { ...rig.env, ...env },
       columns: 200,
     })
-    const shows = (text: string) => eventually(async () => running.screen().includes(text))
-    await shows('The 17 groups of the key')
-    const key = Buffer.from(await readFile(join(rig.dataDir, 'secret.key'), 'utf8'), 'base64')
-    const typed = formatPaperKey(key)
-      .map((line) => line.slice(4))
-      .join(' ')
-    if (isTyped) {
-      const last = Number(typed.slice(-1))
-      running.press(`${typed.slice(0, -1)}${(last + 1) % 10}\r`)
-      await shows('group 17 has a typing error')
-      running.press(`\x7f${last}\r`)
-    } else running.press('\r')
-    const { code, screen } = await running.finished
+  let file: string
+  beforeAll(async () => {
+    file = join(rig.dataDir, 'terminal.tar')
+    const { code, screen } = await onTerminal(['backup', file]).finished
     expect(code, screen).toBe(0)
-    const { code: synced, stderr } = await rig.musette(['sync'], { env })
-    if (isTyped) {
-      expect(screen).toContain(`is in ${env.MUSETTE_DATA_DIR}/secret.key`)
-      expect(synced, stderr).toBe(0)
-    } else {
-      expect(screen).toMatch(
-        /the key [0-9a-f]{8} of the login of "default" is not here; put it in place with musette key import FILE, or run: musette login/,
-      )
-      expect(synced).toBe(2)
-      const paper = join(rig.dataDir, 'paper.txt')
-      await writeFile(paper, formatPaperKey(key).join('\n'))
-      await typeVerb('musette key import', screen, { env, fill: { FILE: paper } })
+    expect(screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+  })
+
+  it.each([
+    ['is typed from paper', true],
+    ['is not at hand', false],
+  ])(
+    'a restore shows its progress in rows, asks for the key of its logins, and goes on when it %s',
+    async (_, isTyped) => {
+      const target = await openTestDatabase({ migrated: false })
+      onTestFinished(() => target.close())
+      const dataDir = join(rig.dataDir, `bare-${isTyped}`)
+      const env = { ...rig.env, DATABASE_URL: target.url, MUSETTE_DATA_DIR: dataDir }
+      const running = onTerminal(['restore', file], env)
+      const shows = (text: string) => eventually(async () => running.screen().includes(text))
+      await shows('The 17 groups of the key')
+      const key = Buffer.from(await readFile(join(rig.dataDir, 'secret.key'), 'utf8'), 'base64')
+      const paper = formatPaperKey(key)
+      if (isTyped) {
+        const typed = paper.map((line) => line.slice(4)).join(' ')
+        const last = Number(typed.slice(-1))
+        running.press(`${typed.slice(0, -1)}${(last + 1) % 10}\r`)
+        await shows('group 17 has a typing error')
+        running.press(`\x7f${last}\r`)
+      } else running.press('\r')
+      const { code, screen } = await running.finished
+      expect(code, screen).toBe(0)
+      expect(screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+      if (isTyped) expect(screen).toContain(`is in ${dataDir}/secret.key`)
+      else {
+        expect(screen).toMatch(
+          /the key [0-9a-f]{8} of the login of "default" is not here; put it in place with musette key import FILE, or run: musette login/,
+        )
+        expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 2 })
+        const written = join(rig.dataDir, 'paper.txt')
+        await writeFile(written, paper.join('\n'))
+        await typeVerb('musette key import', screen, { env, fill: { FILE: written } })
+      }
       expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
-    }
-  },
-  180_000,
-)
+    },
+    180_000,
+  )
+})
