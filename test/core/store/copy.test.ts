@@ -28,7 +28,7 @@ async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all)
 }
 
-test.each([Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7, 1_000])(
+test.each([Number.POSITIVE_INFINITY, 1, 7, 1_000])(
   'reads the same rows in pieces of %i bytes, and leaves the connection usable',
   async (most) => {
     const client = await openClient(most)
@@ -43,7 +43,7 @@ test.each([Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7, 1_000])(
   },
 )
 
-test.each([Number.POSITIVE_INFINITY, 1, 4])(
+test.each([Number.POSITIVE_INFINITY, 4])(
   'throws an error that comes after some rows, in pieces of %i bytes',
   async (most) => {
     const client = await openClient(most)

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
 import { findAccountHealth, findAccountStatuses } from '../../../src/core/store/account-status.ts'
-import { packDocument } from '../../../src/core/store/activities/raw-documents.ts'
 import { pruneDrift, recordDrift } from '../../../src/core/store/drift.ts'
 import { findRecentRuns, findWholeWorkState, pruneRuns } from '../../../src/core/store/runs.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { readWords } from '../../kit/table.ts'
-import { detailInput, openActivity, recordDetail } from './detail.ts'
 import { makeAccount, openTestStore, rowsOf } from './open.ts'
 
 /** Runs of `resource` and `kind`, one each `every`, from `from` to `until` ago. */
@@ -95,26 +93,5 @@ test('the last seen differences from the document stay', async () => {
   expect(await sql`select field from training.drift order by last_seen_at`).toEqual([
     { field: 'middle' },
     { field: 'new' },
-  ])
-})
-
-test('an activity has one raw document, and earlier ones take no room', async () => {
-  const { store, sql, activityId } = await openActivity(new Date(0))
-  const fetchAgain = async (second: number) => {
-    const body = Buffer.alloc(300_000, second)
-    const rawDocument = { ...(await packDocument(body)), body }
-    const answer = detailInput(activityId, new Date(second * 1_000), { rawDocument })
-    await store.transaction((tx) => recordDetail(tx, answer))
-    await store.execute('vacuum training.raw_documents')
-  }
-  const size = async () =>
-    Number((await sql`select pg_total_relation_size('training.raw_documents') as bytes`)[0]?.bytes)
-  await fetchAgain(1)
-  await fetchAgain(2)
-  const two = await size()
-  for (let second = 3; second < 10; second++) await fetchAgain(second)
-  expect(await size()).toBeLessThan(1.5 * two)
-  expect(await sql`select activity_id, fetched_at from training.raw_documents`).toEqual([
-    { activity_id: activityId, fetched_at: new Date(9_000) },
   ])
 })

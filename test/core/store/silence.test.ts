@@ -140,18 +140,6 @@ describe('a connection that is silent during work or a wait', () => {
     expect(await rowsOf(store, 'select pg_sleep(1.5), 1 as one')).toMatchObject([{ one: 1 }])
   })
 
-  it('stays while its statement waits for a lock', async () => {
-    const { url, store, direct } = await openScene()
-    const held = `update training.database set identity = identity`
-    let waiting: Promise<unknown> = Promise.resolve()
-    await direct().transaction(async ({ client }) => {
-      await client.query(held)
-      waiting = store.transaction((tx) => tx.client.query(held))
-      await pause(url)
-    })
-    await waiting
-  })
-
   it('stays while the rows of a COPY are slow or not read', async () => {
     const { url, store } = await openScene()
     async function* rows() {

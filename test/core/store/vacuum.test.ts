@@ -56,7 +56,7 @@ test('a history that is replaced activity by activity does not take twice its sp
   const size = () => numberOf(store, `pg_total_relation_size('training.samples')`)
   const once = await size()
   const vacuum = makeSamplesVacuum({ store, log: quiet })
-  for (let times = 0; times < 3; times++) {
+  for (let times = 0; times < 2; times++) {
     await writeAll(store, vacuum, SAMPLES)
     expect((await size()) / once).toBeLessThan(1.6)
   }
@@ -77,15 +77,6 @@ test('a vacuum that another transaction blocks is done after the next write', as
   })
   await vacuum.afterWrite([{ written: 1, replaced: 0 }])
   expect(await vacuums()).toBe(1)
-})
-
-test('after a backfill, one activity is read without reading all', async () => {
-  const store = await openRides()
-  const whole = await numberOf(store, `pg_relation_size('training.samples') / 8192`)
-  const vacuum = makeSamplesVacuum({ store, log: quiet })
-  await vacuum.afterWrite([{ written: 1, replaced: 0 }])
-  await vacuum.whenIdle()
-  expect(await pagesRead(store)).toBeLessThan(whole / 5)
 })
 
 test('the index covers new activities during the backfill', async () => {
@@ -137,12 +128,4 @@ test('tables that have changed much are analyzed without autovacuum', async () =
   )
   await vacuum.whenIdle()
   expect(await known()).toBe(2000)
-})
-
-test('a vacuum does nothing when nothing was written', async () => {
-  const store = await openRides()
-  const statements: string[] = []
-  const watched = { ...store, execute: async (statement: string) => void statements.push(statement) }
-  await makeSamplesVacuum({ store: watched, log: quiet }).whenIdle()
-  expect(statements).toEqual([])
 })
