@@ -116,7 +116,7 @@ beforeAll(async () => {
     databaseUrl: database.url,
     env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN },
   })
-}, 60_000)
+}, 240_000)
 afterAll(async () => {
   await rig?.close()
   await dropAssistantLogins(database.url)
