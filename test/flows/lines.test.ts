@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../src/core/store/migrate.ts'
@@ -16,111 +16,111 @@ import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { HAS_CLUSTERS } from '../kit/postgres-cluster.ts'
+import { type Cluster, HAS_CLUSTERS, openCluster } from '../kit/postgres-cluster.ts'
+import { type Line, openLine } from '../kit/postgres-line.ts'
 import { openReceiver, type Receiver } from '../kit/receiver.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
-import { openClusters } from './lines.ts'
 
 const log = makeSilentLog()
 const OFTEN = { everyMs: 50 }
 const SOON = { lookEveryMs: 100, lockRetryMs: 100, backoff: { firstMs: 100, factor: 1, maxMs: 100 } }
 
-/** How a database comes to go on elsewhere, or from an earlier moment: `before` what is lost is written, and after it. */
-type Situation = {
-  cause: string
-  before(clusters: Clusters): Promise<void>
-  after(clusters: Clusters): Promise<void>
-}
-type Clusters = Awaited<ReturnType<typeof openClusters>>
+/** How a database comes to go on elsewhere, or from an earlier moment. */
+type Situation = [
+  name: string,
+  cause: string,
+  /** what is done before what is lost is written; what it returns is done after it, and returns the cluster that serves then */
+  prepare: (serving: Cluster, archive: string) => Promise<() => Promise<Cluster>>,
+]
+const found = async (where: Cluster, query: string) => (await where.query(query)).length > 0
 
 /** Each goes on from the one before. */
-const SITUATIONS: ReadonlyArray<[name: string, situation: Situation]> = [
+const SITUATIONS: readonly Situation[] = [
   [
     'a promoted replica that lacks the last commits',
-    {
-      cause: 'timeline',
-      async before({ copy, startLate }) {
-        await copy('second', '-R')
-        await startLate('second')
-      },
-      async after({ stop, promote }) {
-        await stop()
-        await promote('second')
-      },
-    },
-  ],
-  [
-    'the old one, back as its standby and promoted',
-    {
-      cause: 'timeline',
-      async before({ rewind, startLate, former }) {
-        await rewind(former())
-        await startLate(former())
-      },
-      async after({ stop, promote, former }) {
-        const name = former()
-        await stop()
-        await promote(name)
-      },
+    'timeline',
+    async (serving) => {
+      const standby = await openOne({ primary: serving })
+      const caughtUp = 'select from pg_stat_replication where replay_lsn = pg_current_wal_lsn()'
+      await eventually(() => found(serving, caughtUp), { what: 'the standby has all' })
+      await standby.query(`alter system set primary_conninfo = ''`)
+      await standby.query('select pg_reload_conf()')
+      const isCut = async () => !(await found(standby, 'select from pg_stat_wal_receiver'))
+      await eventually(isCut, { what: 'it receives no more' })
+      return async () => {
+        await serving.stop()
+        await standby.query('select pg_promote()')
+        return standby
+      }
     },
   ],
   [
     'a point in time',
-    {
-      cause: 'timeline',
-      async before({ copy, url, dir, archive }) {
-        await copy('third')
-        await queryOnce(url, `select pg_create_restore_point('before')`)
-        const recovery = [`restore_command = 'cp ${archive}/%f %p'`, `recovery_target_name = 'before'`]
-        await writeFile(join(dir('third'), 'recovery.signal'), '')
-        const settings = join(dir('third'), 'postgresql.auto.conf')
-        await writeFile(settings, `${recovery.join('\n')}\nrecovery_target_action = 'promote'\n`)
-      },
-      async after({ url, stop, start }) {
-        await queryOnce(url, 'select pg_switch_wal()')
+    'timeline',
+    async (serving, archive) => {
+      const target = `recovery_target_name = 'before'\nrecovery_target_action = 'promote'\n`
+      const settings = `restore_command = 'cp ${archive}/%f %p'\n${target}`
+      const copy = await openOne({ copyOf: serving, settings })
+      await writeFile(join(copy.dir, 'recovery.signal'), '')
+      await serving.query(`select pg_create_restore_point('before')`)
+      return async () => {
+        await serving.query('select pg_switch_wal()')
         const archived =
           'select from pg_stat_archiver where last_archived_wal >= pg_walfile_name(pg_switch_wal())'
-        await eventually(async () => (await queryOnce(url, archived)).length > 0, {
-          what: 'the archive has all',
-        })
-        await stop()
-        await start('third')
-        const recovers = async () =>
-          (await queryOnce(url, 'select pg_is_in_recovery() as recovers'))[0]?.recovers
-        await eventually(async () => (await recovers()) === false, { what: 'it is promoted' })
-      },
+        await eventually(() => found(serving, archived), { what: 'the archive has all' })
+        await serving.stop()
+        await copy.start()
+        const isPromoted = () => found(copy, 'select where not pg_is_in_recovery()')
+        await eventually(isPromoted, { what: 'it is promoted' })
+        return copy
+      }
     },
   ],
   [
     'pg_basebackup, which Postgres starts on the same timeline',
-    {
-      cause: 'earlier',
-      before: ({ copy }) => copy('fourth'),
-      async after({ stop, start }) {
-        await stop()
-        await start('fourth')
-      },
+    'earlier',
+    async (serving) => {
+      const copy = await openOne({ copyOf: serving })
+      return async () => {
+        await serving.stop()
+        await copy.start()
+        return copy
+      }
     },
   ],
   [
     'pg_dump',
-    {
-      cause: 'copy',
-      before: ({ run, url, archive }) => run('pg_dump', '-Fc', '-f', join(archive, 'dump'), url),
-      async after({ run, url, otherDatabase, archive }) {
-        await queryOnce(url, 'create database restored')
-        await run('pg_restore', '--exit-on-error', '-d', otherDatabase('restored'), join(archive, 'dump'))
-        await queryOnce(otherDatabase('postgres'), 'drop database mirror with (force)')
-        await queryOnce(otherDatabase('postgres'), 'alter database restored rename to mirror')
-      },
+    'copy',
+    async (serving, archive) => {
+      const dump = join(archive, 'dump')
+      await serving.run('pg_dump', '-Fc', '-f', dump, urlOf(serving))
+      return async () => {
+        await serving.query('create database restored')
+        await serving.run('pg_restore', '--exit-on-error', '-d', urlOf(serving, 'restored'), dump)
+        await serving.query(`drop database ${MIRROR} with (force)`)
+        await serving.query(`alter database restored rename to ${MIRROR}`)
+        return serving
+      }
     },
   ],
 ]
 
+const MIRROR = 'mirror'
+const urlOf = ({ url }: Cluster, database = MIRROR) => new URL(`/${database}`, url).href
+
+const open: Array<{ close(): Promise<unknown> }> = []
+async function openOne(options: Parameters<typeof openCluster>[0]): Promise<Cluster> {
+  const cluster = await openCluster(options)
+  open.push(cluster)
+  return cluster
+}
+
 const WHY = HAS_CLUSTERS ? '' : ' (Postgres 15 is not installed; run: apt-get install postgresql-15)'
 
 describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, () => {
-  let clusters: Clusters
+  let serving: Cluster
+  let line: Line
+  let archive: TempDir
   let store: Store
   let receiver: Receiver
   let broker: TestBroker | undefined
@@ -128,13 +128,12 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
   let accountId: number
   /** Looks at the database as a daemon does at its start. */
   let look: () => Promise<void>
-  const open: Array<{ close(): Promise<unknown> }> = []
 
   /** A program that follows the feed, and keeps the names of activities. */
   const reader = { last: 0, names: new Map<string, unknown>(), numbers: new Map<number, string>() }
   const readFeed = async () => {
     const input = { since: reader.last, follow: false, signal: new AbortController().signal }
-    for await (const page of readChanges({ store, databaseUrl: clusters.url, log }, input)) {
+    for await (const page of readChanges({ store, databaseUrl: line.url, log }, input)) {
       for (const { changeId, kind, path, detail, at } of page) {
         expect(reader.numbers.get(changeId) ?? at).toBe(at)
         reader.numbers.set(changeId, at)
@@ -147,7 +146,7 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
     }
   }
   const namesNow = async () => {
-    const rows = await queryOnce(clusters.url, 'select path, name from training.activities')
+    const rows = await queryOnce(line.url, 'select path, name from training.activities')
     return new Map(rows.map(({ path, name }) => [String(path), name]))
   }
   const dir = () => join(folder.path, 'export')
@@ -173,12 +172,16 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
   const write = (path: string) => mirror(store, { accountId, paths: [path] })
 
   beforeAll(async () => {
-    clusters = await openClusters()
-    open.push(clusters)
-    await clusters.start('first')
-    await queryOnce(clusters.otherDatabase('postgres'), 'create database mirror')
-    await migrate({ connectionString: clusters.url, log })
-    store = openStore({ log }, { connectionString: clusters.url })
+    archive = await openTempDir('archive')
+    open.push(archive)
+    await chmod(archive.path, 0o777)
+    const archiving = `archive_mode = on\narchive_command = 'cp %p ${archive.path}/%f'\n`
+    serving = await openOne({ settings: archiving })
+    await serving.query(`create database ${MIRROR}`)
+    line = await openLine(urlOf(serving))
+    open.push(line)
+    await migrate({ connectionString: line.url, log })
+    store = openStore({ log }, { connectionString: line.url })
     open.push(store)
     accountId = await makeSignedIn(store)
     folder = await openTempDir('readers')
@@ -192,35 +195,34 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
     broker = mosquitto ? await openMosquitto() : undefined
     if (broker) open.push(broker)
     const config = readConfig({
-      ...{ DATABASE_URL: clusters.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_MQTT_PASSWORD: PASSWORD },
+      ...{ DATABASE_URL: line.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_MQTT_PASSWORD: PASSWORD },
       ...(broker && { MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}` }),
     })
     look = async () => (await openDatabaseWatch({ store, log, config })).close()
     const options = mqttSettings.of(config)
     if (!options) return
     const own = { findBackupTime: async () => null, poll: async () => undefined }
-    open.push(
-      openPublisher({ store, log, databaseUrl: clusters.url, ...own }, { broker: options, pauses: SOON }),
-    )
+    open.push(openPublisher({ store, log, databaseUrl: line.url, ...own }, { broker: options, pauses: SOON }))
     await eventually(() => broker?.seen.some(({ text }) => text === 'online'), OFTEN)
   })
   afterAll(async () => {
     for (const one of open.reverse()) await one.close()
   })
 
-  it.each(SITUATIONS)('%s', async (name, { cause, before, after }) => {
+  it.each(SITUATIONS)('%s', async (name, cause, prepare) => {
     const restored = idsOf('mirror.restored').length
     const [kept, lost, next] = [`kept ${name}`, `lost ${name}`, `next ${name}`]
     await write(kept)
-    await before(clusters)
+    const goOn = await prepare(serving, archive.path)
     await write(lost)
     await list(store, { accountId, paths: [kept], name: 'Lost' })
     await consume(lost)
     await look()
-    await after(clusters)
-    expect((await namesNow()).has(lost)).toBe(false)
+    serving = await goOn()
+    line.moveTo(urlOf(serving))
     const connected = () => store.read(async () => true)
     await eventually(connected, { what: 'the store is connected again' })
+    expect((await namesNow()).has(lost)).toBe(false)
     // Postgres does not tell it, and so no trigger can.
     if (cause === 'earlier') await look()
     await write(lost)
@@ -232,7 +234,7 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
     const { signal } = new AbortController()
     expect((await checkExport({ store }, { dir: dir(), signal })).faults).toEqual([])
     const causes = `select detail ->> 'cause' as cause from training.changes where kind = 'restored' order by change_id desc limit 1`
-    expect(await queryOnce(clusters.url, causes)).toEqual([{ cause }])
+    expect(await queryOnce(line.url, causes)).toEqual([{ cause }])
     await eventually(() => idsOf('mirror.restored').length > restored, OFTEN)
     expect(idsOf('mirror.restored')).toHaveLength(restored + 1)
     for (const path of [kept, lost, next]) {
@@ -241,7 +243,7 @@ describe.skipIf(!HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, ()
     }
     // More new ones within minutes become one message.
     await queryOnce(
-      clusters.url,
+      line.url,
       `update training.activities set first_seen_at = first_seen_at - interval '1 hour'`,
     )
   })

@@ -18,7 +18,7 @@ const PROGRAMS: Binaries = {
 export const HAS_CLUSTERS = existsSync(join(DEBIAN, 'bin/pg_basebackup'))
 
 /** Returns what runs Postgres's programs as the user who may own a cluster in a folder; of Debian's Postgres 15 unless told otherwise. */
-export async function openPrograms(folder: string, binaries = PROGRAMS) {
+async function openPrograms(folder: string, binaries = PROGRAMS) {
   const runAs = await detectRunAs(binaries, folder)
   const run = async (name: string, ...args: string[]): Promise<void> => {
     const command = [join(dirname(binaries.initdb), name), ...args]
@@ -36,25 +36,28 @@ export async function openPrograms(folder: string, binaries = PROGRAMS) {
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
-/** Opens a running cluster, with `primary` a standby of that one; `settings` are lines of its file. */
-export async function openCluster(
-  options: { primary?: Cluster; settings?: string; binaries?: Binaries } = {},
-) {
-  const { binaries = PROGRAMS } = options
+type ClusterOptions = { primary?: Cluster; copyOf?: Cluster; settings?: string; binaries?: Binaries }
+
+/**
+ * Opens a running cluster, with `primary` a standby of that one, or with `copyOf` a copy of its files that is not started yet;
+ * `settings` are lines of its file.
+ */
+export async function openCluster(options: ClusterOptions = {}) {
+  const { binaries = PROGRAMS, primary, copyOf, settings = '' } = options
   const folder = await openTempDir('cluster')
   const { runAs, run, init } = await openPrograms(folder.path, binaries)
   const dir = join(folder.path, 'data')
   const port = await findFreePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const make = async (primary?: { url: string }) => {
+  const make = async (source?: { url: string }) => {
     await rm(dir, { recursive: true, force: true })
-    if (primary) {
+    if (source) {
       await createOwnDirectory(runAs, dir)
-      const from = ['-R', '--checkpoint=fast', '--no-sync', `--dbname=${primary.url}`]
-      await run('pg_basebackup', `--pgdata=${dir}`, ...from)
+      const from = ['--checkpoint=fast', '--no-sync', `--dbname=${source.url}`]
+      await run('pg_basebackup', `--pgdata=${dir}`, ...from, ...(source === copyOf ? [] : ['-R']))
     } else await init(dir, '--wal-segsize=1')
     const own = `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nfsync = off\n`
-    await appendFile(join(dir, 'postgresql.conf'), own + (options.settings ?? ''))
+    await appendFile(join(dir, 'postgresql.conf'), own + settings)
   }
   let log = ''
   let stop = async () => undefined as unknown
@@ -73,8 +76,8 @@ export async function openCluster(
     }
     await eventually(() => queryOnce(url, 'select 1'), { what: binaries.postgres })
   }
-  await make(options.primary)
-  await start()
+  await make(primary ?? copyOf)
+  if (!copyOf) await start()
   return {
     url,
     port,
