@@ -1,7 +1,7 @@
 import { queryOnce } from '../../kit/postgres.ts'
 
 /** Tables that a daemon writes also while nothing changes at the service, and columns that each poll may set. */
-const ALWAYS_WRITTEN = ['sync_runs', 'sync_cursors', 'waiting_files', 'locks', 'migrations']
+const ALWAYS_WRITTEN = ['sync_runs', 'sync_cursors', 'waiting_files', 'locks', 'callers', 'migrations']
 const SET_BY_POLLS = ['listed_at', 'next_fetch_at', 'last_seen_at']
 
 type Table = { name: string; columns: string[] }
