@@ -62,7 +62,8 @@ describe.skipIf(leftOut)('an archive without musette', () => {
             where conrelid = attrelid and contype in ('p', 'u', 'f', 'c')) as keys,
            (select array_agg(pg_get_indexdef(indexrelid) order by pg_get_indexdef(indexrelid)) from pg_index where indrelid = attrelid) as indexes
          from pg_attribute join pg_class c on c.oid = attrelid join pg_namespace n on n.oid = relnamespace
-         where nspname in ('training', 'musette') and relkind = 'r' and relname <> 'migrations' and attnum > 0 and not attisdropped
+         where nspname in ('training', 'musette') and relkind = 'r' and relname <> 'migrations'
+           and relpersistence <> 'u' and attnum > 0 and not attisdropped
          order by 1, attnum`,
       )
     expect(await shape(target.url)).toEqual(await shape(source.url))
