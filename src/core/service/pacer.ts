@@ -236,7 +236,8 @@ function joinPace(
     const { ready, queues, ...load } = calls.loadNow()
     const running = load.running + starts.length
     const shares = isShareDue || running >= allowed
-    const demand = shares ? Math.min(limits.concurrency, load.running + ready) : null
+    // A process without calls leaves at the next share, because its part would be lost for the others.
+    const demand = shares ? Math.min(limits.concurrency, load.running + ready) || -1 : null
     const later = starts.filter(({ from }) => from > begun).length
     const batch = Math.max(queues, Math.ceil((BATCH_MS * lowest) / MINUTE)) - later
     const free = (shares ? limits.concurrency : allowed) - running
@@ -285,7 +286,7 @@ function joinPace(
     return reserving
   }
 
-  /** Renews the share until the database says that it is given back, some seconds after the last call. */
+  /** Renews the share until it is given back, a second after the last call. */
   const keepShare = async (own: object): Promise<void> => {
     while (membership === own) {
       await begin()

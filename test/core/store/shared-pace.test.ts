@@ -219,8 +219,11 @@ describe('pacers of several processes', () => {
 
   it('give their share back when they close', async () => {
     const { pacer, call } = openPacer()
-    await call()
-    expect(await sql('select from musette.callers')).toHaveLength(1)
+    let end = () => {}
+    const running = call('1', () => new Promise<void>((resolve) => (end = resolve)))
+    await expect.poll(() => sql('select from musette.callers'), { timeout: 20_000 }).toHaveLength(1)
+    end()
+    await running
     await pacer.close(new Error('the end'))
     expect(await sql('select from musette.callers')).toEqual([])
   })
