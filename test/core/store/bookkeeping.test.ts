@@ -3,10 +3,7 @@ import type { Drift } from '../../../src/core/service/wire/lenient.ts'
 import { findAccountStatuses } from '../../../src/core/store/account-status.ts'
 import { recordDrift } from '../../../src/core/store/drift.ts'
 import {
-  findProgress,
   findRecentRuns,
-  recordCursor,
-  recordListCap,
   recordRunFinished,
   recordRunStarted,
   recordRunsAbandoned,
@@ -17,81 +14,39 @@ import { listed, makeAccount, openTestStore } from './open.ts'
 
 const at = (second: number) => new Date(Date.UTC(2024, 5, 1, 12, 0, second))
 
-test('a cursor follows the clock of the service, even backwards, and keeps the cap of the list', async () => {
-  const { store, sql } = await openTestStore()
-  const key = { accountId: await makeAccount(store), resource: 'activities' }
-  const find = () => store.read((tx) => findProgress(tx, key))
-  expect(await find()).toEqual({ cursor: undefined, listCap: null })
-  await store.transaction((tx) => recordListCap(tx, { ...key, listCap: 500, checkedAt: at(0) }))
-  expect(await find()).toEqual({ cursor: undefined, listCap: 500 })
-  for (const second of [5, 9, 7]) {
-    await store.transaction((tx) => recordCursor(tx, { ...key, updatedFrom: at(second) }))
-  }
-  expect(await find()).toMatchObject({ cursor: { updatedFrom: at(7) }, listCap: 500 })
-  expect(await sql`SELECT list_checked_at AS at FROM training.sync_cursors`).toEqual([{ at: at(0) }])
-})
-
-test('a run has its result, and becomes abandoned after a crash', async () => {
+test('a run that has no end becomes abandoned, and one that ended keeps its result', async () => {
   const { store, accountId } = await openAccount()
-  const start = () =>
-    store.transaction((tx) => recordRunStarted(tx, { accountId, resource: 'activities', kind: 'poll' }))
-  const finished = await start()
-  await store.transaction((tx) =>
-    recordRunFinished(tx, finished, {
-      outcome: 'partial',
-      listed: 3,
-      failed: 1,
-      errorCode: 'x',
-      error: 'bad\0',
-    }),
-  )
+  const run = { accountId, resource: 'activities', kind: 'poll' } as const
+  const start = () => store.transaction((tx) => recordRunStarted(tx, run))
+  const result = { outcome: 'partial', listed: 3, failed: 1, errorCode: 'x' } as const
+  const ended = await start()
+  await store.transaction((tx) => recordRunFinished(tx, ended, { ...result, error: 'bad\0' }))
   const left = await start()
-  const tomorrow = new Date(Date.now() + 86_400_000)
-  expect(await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: at(0) }))).toBe(0)
-  expect(await store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore: tomorrow }))).toBe(1)
-  const runs = await store.read((tx) => findRecentRuns(tx, { limit: 10 }))
-  expect(runs).toMatchObject([
-    { runId: left, outcome: 'abandoned' },
-    {
-      runId: finished,
-      outcome: 'partial',
-      listed: 3,
-      changed: null,
-      failed: 1,
-      errorCode: 'x',
-      error: 'bad',
-    },
-  ])
-  expect(runs.every((run) => run.finishedAt !== null)).toBe(true)
-})
-
-test('drift counts once for each answer, and keeps one example', async () => {
-  const { store, sql } = await openTestStore()
-  const seen: Drift[] = [{ field: 'a', kind: 'unknown', example: 7 }]
-  const empty: Drift[] = [{ field: 'a', kind: 'unknown', example: null }]
-  const other: Drift[] = [{ field: 'b', kind: 'type', example: 'x' }]
-  await store.transaction((tx) => recordDrift(tx, 'activity', seen, [], empty, [...other, ...other]))
-  await store.transaction((tx) => recordDrift(tx, 'activity', empty, other))
-  const rows = await sql`SELECT field, times::int, example FROM training.drift ORDER BY field`
-  expect(rows).toEqual([
-    { field: 'a', times: 3, example: '7' },
-    { field: 'b', times: 2, example: 'x' },
+  const abandon = (startedBefore: Date) =>
+    store.transaction((tx) => recordRunsAbandoned(tx, { startedBefore }))
+  expect([await abandon(at(0)), await abandon(new Date(Date.now() + 86_400_000))]).toEqual([0, 1])
+  const finishedAt = expect.any(Date)
+  expect(await store.read((tx) => findRecentRuns(tx, { limit: 10 }))).toMatchObject([
+    { runId: left, outcome: 'abandoned', finishedAt },
+    { runId: ended, ...result, error: 'bad', changed: null, finishedAt },
   ])
 })
 
-test('drift is counted by endpoint, field and kind, with a cut example', async () => {
+test('drift counts once for each answer, by field and kind, and keeps one cut example', async () => {
   const { store, sql } = await openTestStore()
-  const items: Drift[] = [
-    { field: 'a', kind: 'unknown', example: { deep: 'x'.repeat(500) } },
-    { field: 'a', kind: 'type', example: null },
-    { field: 'a', kind: 'type', example: undefined },
-  ]
-  for (let round = 0; round < 3; round++) await store.transaction((tx) => recordDrift(tx, 'activity', items))
-  await store.transaction((tx) => recordDrift(tx, 'activity', []))
-  const rows = await sql`SELECT kind, times::int, length(example) FROM training.drift ORDER BY kind`
+  const of = (field: string, kind: Drift['kind'], example: unknown): Drift => ({ field, kind, example })
+  const empty = [of('a', 'unknown', null)]
+  const other = [of('b', 'type', { deep: 'x'.repeat(500) }), of('b', 'unknown', undefined)]
+  const record = (...answers: Drift[][]) => store.transaction((tx) => recordDrift(tx, 'activity', ...answers))
+  await record([of('a', 'unknown', 7)], [], empty, [...other, ...other])
+  await record(empty, other)
+  await record([])
+  const rows =
+    await sql`SELECT field, kind, times::int, left(example, 9) AS example, length(example) FROM training.drift ORDER BY 1, 2`
   expect(rows).toEqual([
-    { kind: 'type', times: 3, length: null },
-    { kind: 'unknown', times: 3, length: 100 },
+    { field: 'a', kind: 'unknown', times: 3, example: '7', length: 1 },
+    { field: 'b', kind: 'type', times: 2, example: '{"deep":"', length: 100 },
+    { field: 'b', kind: 'unknown', times: 2, example: null, length: null },
   ])
 })
 

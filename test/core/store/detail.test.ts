@@ -50,13 +50,9 @@ test('a detail is recorded with its row, samples, extras, curve and raw document
 })
 
 test('an answer to an earlier request never overwrites one to a later request', async () => {
-  const { store, sql, activityId } = await openActivity(at(0))
-  const record = (second: number, xss: number) =>
-    store.transaction((tx) =>
-      recordDetail(tx, detailInput(activityId, at(second), { row: detailRow({ xss }) })),
-    )
-  expect(await record(5, 50)).toBe('written')
-  expect(await record(4, 40)).toBe('older')
+  const { sql, record } = await openActivity(at(0))
+  expect(await record(at(5), { row: detailRow({ xss: 50 }) })).toBe('written')
+  expect(await record(at(4), { row: detailRow({ xss: 40 }) })).toBe('older')
   expect(await sql`SELECT xss FROM training.activities`).toEqual([{ xss: 50 }])
   expect(await sql`SELECT 1 FROM training.activity_revisions`).toEqual([])
 })
@@ -72,12 +68,10 @@ test('a change listed during the fetch keeps the activity wanted', async () => {
 })
 
 test('a revision has the changes since the last fetch; the first fetch makes none', async () => {
-  const { store, sql, activityId } = await openActivity(at(0))
-  const record = (second: number, change: Parameters<typeof detailInput>[2]) =>
-    store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(second), change)))
-  await record(1, { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
-  await record(2, { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
-  await record(3, { row: detailRow({ xss: 81.5, sigFtp: 250, elapsedS: 3 }), samples: makeSamples(4) })
+  const { sql, record } = await openActivity(at(0))
+  for (const second of [1, 2])
+    await record(at(second), { row: detailRow({ xss: 80, focus: 'Climber', elapsedS: 2 }) })
+  await record(at(3), { row: detailRow({ xss: 81.5, sigFtp: 250, elapsedS: 3 }), samples: makeSamples(4) })
   expect(await sql`SELECT observed_at, changes FROM training.activity_revisions`).toEqual([
     {
       observed_at: at(3),
@@ -186,53 +180,25 @@ test.each(['detail', 'list'])(
   },
 )
 
-test('an answer without samples does not delete samples that are stored', async () => {
+test('an answer without samples keeps those that are stored, new samples without a kept answer remove the old answer', async () => {
   const { store, sql, activityId, record } = await openActivity(at(0))
-  const packed = (text: string) => packDocument(Buffer.from(text))
-  const first = { rawDocument: await packed('first') }
-  await record(at(1), first)
-  const empty = { samples: makeSamples(0), rawDocument: await packed('second') }
-  await record(at(2), empty)
+  const answer = async (text: string, count: number) => ({
+    samples: makeSamples(count),
+    intensity: normalizeIntensity(
+      makeSamples(count, () => 201),
+      count > 0 ? 200 : 100,
+    ),
+    rawDocument: await packDocument(Buffer.from(text)),
+  })
+  await record(at(1), await answer('first', 3))
+  await record(at(2), await answer('second', 0))
+  expect(await sql`SELECT ftp, above_ftp_s FROM training.activity_intensity`).toEqual([
+    { ftp: 200, above_ftp_s: 3 },
+  ])
   expect(await sql`SELECT count(*)::int FROM training.samples`).toEqual([{ count: 3 }])
   expect(String(await rawDocumentOf(store, activityId))).toBe('first')
-})
-
-test('new samples without a kept answer remove the raw document of the old ones', async () => {
-  const { sql, record } = await openActivity(at(0))
-  const rawDocument = await packDocument(Buffer.from('first'))
-  await record(at(1), { rawDocument })
-  await record(at(2))
+  await record(at(3))
   expect(await sql`SELECT FROM training.raw_documents`).toEqual([])
-})
-
-test('an activity without its samples has the time of its next fetch', async () => {
-  const { store, sql, activityId, record } = await openActivity(at(0))
-  const waiting = {
-    samples: makeSamples(0),
-    detailState: 'awaiting_samples',
-    nextFetchAt: at(60),
-    fetchAttempts: 3,
-  } as const
-  await record(at(1), waiting)
-  expect(await store.read((tx) => findActivity(tx, activityId))).toMatchObject({
-    detailState: 'awaiting_samples',
-    nextFetchAt: at(60),
-    fetchAttempts: 3,
-    sampleCount: 0,
-  })
-  expect(await sql`SELECT samples_at FROM training.activities`).toEqual([{ samples_at: null }])
-})
-
-test('two answers at once become one whole activity', async () => {
-  const { store, sql, activityId } = await openActivity(at(0))
-  const record = (second: number, count: number) =>
-    store.transaction((tx) =>
-      recordDetail(tx, detailInput(activityId, at(second), { samples: makeSamples(count) })),
-    )
-  await Promise.all([record(1, 2_000), record(2, 3_000), record(3, 1_000)])
-  const [row] =
-    await sql`SELECT sample_count, (SELECT count(*)::int FROM training.samples) AS rows FROM training.activities`
-  expect(row).toEqual({ sample_count: 1_000, rows: 1_000 })
 })
 
 test('a gzipped answer is kept unchanged', async () => {
@@ -315,24 +281,26 @@ test('details recorded together equal details recorded separately', async () => 
 
 async function openFive(): Promise<Store> {
   const { store, list } = await openAccount()
-  const entries = [1, 2, 3, 4, 5].map((id) => listed(`p${id}`))
-  await list(entries, at(0))
+  await list(
+    [1, 2, 3, 4, 5].map((id) => listed(`p${id}`)),
+    at(0),
+  )
   return store
 }
 
 async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
-  const queries = [
-    "SELECT to_jsonb(a) - '{first_seen_at,updated_at}'::text[] AS row FROM training.activities a ORDER BY activity_id",
-    'SELECT * FROM training.samples ORDER BY activity_id, t',
-    'SELECT * FROM training.sample_extras ORDER BY activity_id, field',
-    'SELECT * FROM training.power_curves ORDER BY activity_id, duration_s',
-    'SELECT * FROM training.activity_intensity ORDER BY activity_id',
-    'SELECT * FROM training.ride_measures ORDER BY activity_id',
-    'SELECT * FROM training.raw_documents ORDER BY activity_id',
-    'SELECT activity_id, observed_at, changes FROM training.activity_revisions ORDER BY activity_id',
-  ]
   const content: Record<string, unknown>[][] = []
-  for (const query of queries) content.push(await rowsOf(store, query))
+  for (const query of [
+    "to_jsonb(a) - '{first_seen_at,updated_at}'::text[] AS row FROM training.activities a ORDER BY activity_id",
+    '* FROM training.samples ORDER BY activity_id, t',
+    '* FROM training.sample_extras ORDER BY activity_id, field',
+    '* FROM training.power_curves ORDER BY activity_id, duration_s',
+    '* FROM training.activity_intensity ORDER BY activity_id',
+    '* FROM training.ride_measures ORDER BY activity_id',
+    '* FROM training.raw_documents ORDER BY activity_id',
+    'activity_id, observed_at, changes FROM training.activity_revisions ORDER BY activity_id',
+  ])
+    content.push(await rowsOf(store, `SELECT ${query}`))
   return content
 }
 
@@ -359,13 +327,9 @@ test('each value of a field without a column has the time of its sample, in any 
 })
 
 test('an unknown field is recorded again while its activity has no samples', async () => {
-  const { store, sql, activityId } = await openActivity(at(0))
-  const answer = (values: unknown[]) => ({
-    samples: makeSamples(0),
-    sampleExtras: [makeExtra('odd', values)],
-  })
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(1), answer([]))))
-  await store.transaction((tx) => recordDetail(tx, detailInput(activityId, at(2), answer([1]))))
+  const { sql, record } = await openActivity(at(0))
+  for (const [second, values] of [[], [1]].entries())
+    await record(at(second + 1), { samples: makeSamples(0), sampleExtras: [makeExtra('odd', values)] })
   expect(await sql`SELECT field, "values" FROM training.sample_extras`).toEqual([
     { field: 'odd', values: [1] },
   ])

@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
 import { openStore } from '../../../src/core/store/store.ts'
-import { RejectedError } from '../../../src/kit/errors.ts'
 import { openAccount } from './detail.ts'
 import { backendPidOf, openTestStore, quiet, terminate } from './open.ts'
 
@@ -21,23 +20,13 @@ async function errorOf(work: Promise<unknown>): Promise<Error & { code?: string 
 
 test('an error of the store has no parameters at any depth', async () => {
   const { store, sql, accountId } = await openAccount()
-  const works = [
-    () =>
-      store.transaction((tx) =>
-        tx.db.insert(accounts).values([
-          { name: SECRET, baseUrl: SECRET },
-          { name: SECRET, baseUrl: SECRET },
-        ]),
-      ),
+  const twice = [1, 2].map(() => ({ name: SECRET, baseUrl: SECRET }))
+  const run = { accountId, resource: SECRET, kind: 'poll', outcome: SECRET as 'done' } as const
+  for (const work of [
+    () => store.transaction((tx) => tx.db.insert(accounts).values(twice)),
     () => sql`SELECT ${SECRET}::text::int`,
-    () =>
-      store.transaction((tx) =>
-        tx.db
-          .insert(syncRuns)
-          .values({ accountId, resource: SECRET, kind: 'poll', outcome: SECRET as 'done' }),
-      ),
-  ]
-  for (const work of works) {
+    () => store.transaction((tx) => tx.db.insert(syncRuns).values(run)),
+  ]) {
     const error = await errorOf(work())
     expect(error.code).toBe('database_error')
     expect(sqlstateOf(error)).toMatch(/^2/)
@@ -56,14 +45,6 @@ test('a connection error inside a query has no parameters', async () => {
   expect(error).toMatchObject({ name: 'TransientError', code: 'database_unreachable' })
   expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(SECRET)
   expect(await sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
-})
-
-test('errors that do not come from the database pass through the store unchanged', async () => {
-  const { store } = await openTestStore()
-  const ours = new RejectedError('refused', 'no')
-  const bug = new TypeError('bug')
-  expect(await errorOf(store.read(() => Promise.reject(ours)))).toBe(ours)
-  expect(await errorOf(store.transaction(() => Promise.reject(bug)))).toBe(bug)
 })
 
 test('a failed connection has its reason', async () => {
@@ -116,19 +97,6 @@ test('a deadlock is reported as a busy database', async () => {
   expect(sqlstateOf(failed[0])).toBe('40P01')
 })
 
-test('a read transaction cannot write', async () => {
-  const { store } = await openTestStore()
-  const error = await errorOf(store.read((tx) => tx.db.insert(accounts).values({ name: 'x', baseUrl: 'x' })))
-  expect(sqlstateOf(error)).toBe('25006')
-})
-
-test('a connection works in UTC and names musette as its application', async () => {
-  const { sql } = await openTestStore()
-  const [row] =
-    await sql`SELECT current_setting('TimeZone') AS zone, current_setting('application_name') AS name`
-  expect(row).toEqual({ zone: 'UTC', name: 'musette' })
-})
-
 function makeBarrier() {
   let waiting: (() => void) | undefined
   return {
@@ -146,9 +114,7 @@ function makeBarrier() {
 test('a database that takes no writes now is an outage, not a defect', async () => {
   const { store, url } = await openTestStore()
   const database = new URL(url).pathname.slice(1)
-  await store.transaction((tx) =>
-    tx.client.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`),
-  )
+  await store.execute(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
   const later = openStore({ log: quiet }, { connectionString: url, maxConnections: 1 })
   onTestFinished(() => later.close())
   const error = await errorOf(later.transaction((tx) => tx.db.update(accounts).set({ lastError: null })))

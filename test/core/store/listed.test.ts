@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  findKnownActivities,
-  recordAbsent,
-  upsertListed,
-} from '../../../src/core/store/activities/upsert-listed.ts'
+import { upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { countByState, findActivity, findWanted } from '../../../src/core/store/activities/wanted.ts'
 import { recordFetchFailure, recordUnchanged } from '../../../src/core/store/activities/write-activities.ts'
 import { openAccount, openActivity } from './detail.ts'
@@ -24,41 +20,29 @@ test('a list creates new activities, marks known ones, and counts a repeated pat
   expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 3, mirrored: 0 })
 })
 
-test('a list may hold text that Postgres refuses, unreadable dates and ten thousand entries', async () => {
-  const { sql, list } = await openAccount()
-  const entries = Array.from({ length: 10_001 }, (_, index) => listed(`p${index}`))
-  entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
-  const counts = await list(entries, at(0))
-  expect(counts).toEqual({ inserted: 10_002, marked: 0 })
-  const [row] = await sql`SELECT name, started_at FROM training.activities WHERE path = 'odd'`
-  expect(row).toEqual({ name: 'a\ufffd', started_at: null })
-})
-
-test('wanted activities are found newest first, those without a start last', async () => {
-  const { store, accountId, list } = await openAccount()
-  const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
-  const entries = [
-    listed('old', start(1)),
-    listed('none', { startedAt: null }),
-    listed('new', start(3)),
-    listed('mid', start(2)),
-  ]
-  await list(entries, at(0))
-  const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(1) }))
-  expect(wanted.map((activity) => activity.path)).toEqual(['new', 'mid', 'old', 'none'])
-})
-
-test('the newest activities get the lowest ids, so that samples are stored in order of fetching', async () => {
+test('a list may hold text that Postgres refuses, unreadable dates and thousands of entries, and the newest get the lowest ids', async () => {
   const { sql, list } = await openAccount()
   const day = (index: number) => (index * 7_919) % 6_000
   const entries = Array.from({ length: 6_000 }, (_, index) =>
     listed(`p${day(index)}`, { startedAt: new Date(Date.UTC(2010, 0, day(index))) }),
   )
-  entries.push(listed('none', { startedAt: null }))
+  entries.push(listed('odd', { name: 'a\0\ud800', startedAt: null, timezone: null, startedAtLocal: null }))
+  expect(await list(entries, at(0))).toEqual({ inserted: 6_001, marked: 0 })
+  // So samples are stored in the order of fetching.
+  const rows = await sql`SELECT path, name, started_at FROM training.activities ORDER BY activity_id`
+  expect(rows.pop()).toEqual({ path: 'odd', name: 'a\ufffd', started_at: null })
+  expect(rows.map(({ path }) => path)).toEqual(
+    Array.from({ length: 6_000 }, (_, index) => `p${5_999 - index}`),
+  )
+})
+
+test('wanted activities are found newest first, those without a start last', async () => {
+  const { store, accountId, list } = await openAccount()
+  const start = (day: number) => ({ startedAt: new Date(Date.UTC(2024, 0, day)) })
+  const entries = [listed('old', start(1)), listed('none', { startedAt: null }), listed('new', start(3))]
   await list(entries, at(0))
-  const rows = await sql`SELECT path FROM training.activities ORDER BY activity_id`
-  const newestFirst = Array.from({ length: 6_000 }, (_, index) => `p${5_999 - index}`)
-  expect(rows.map(({ path }) => path)).toEqual([...newestFirst, 'none'])
+  const wanted = await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(1) }))
+  expect(wanted.map((activity) => activity.path)).toEqual(['new', 'old', 'none'])
 })
 
 test('a failed activity is wanted again after its pause, and at once when it is listed again', async () => {
@@ -94,18 +78,4 @@ test('an unchanged activity becomes mirrored, but stays wanted when it was liste
   expect(await state()).toBe('wanted')
   await unchanged(at(11))
   expect(await state()).toBe('mirrored')
-})
-
-test('an absent activity is not wanted until it is listed again', async () => {
-  const { store, accountId, activityId, list } = await openActivity(at(0))
-  const mark = () =>
-    store.transaction((tx) => recordAbsent(tx, { accountId, activityIds: [activityId], absentSince: at(5) }))
-  expect(await mark()).toBe(1)
-  expect(await mark()).toBe(0)
-  expect(await store.read((tx) => findWanted(tx, { accountId, limit: 10, now: at(6) }))).toEqual([])
-  expect(await store.read((tx) => countByState(tx, accountId))).toMatchObject({ wanted: 0, absent: 1 })
-  await list([listed('p1')], at(7))
-  expect(await store.read((tx) => findKnownActivities(tx, accountId))).toMatchObject([
-    { path: 'p1', absentSince: null },
-  ])
 })

@@ -30,15 +30,19 @@ async function openEmptyStore() {
   return { url: database.url, store }
 }
 
-test('two migrations at once, and a third one later, apply each step once', async () => {
+test('two migrations at once of a user who may not create roles, and a third one later, apply each step once', async () => {
   const { url, store } = await openEmptyStore()
-  const run = () => migrate({ connectionString: url, log: quiet })
+  const owner = `plain_${process.pid}`
+  await store.execute(`CREATE ROLE ${owner} LOGIN PASSWORD 'plain'`)
+  onTestFinished(() => store.execute(`DROP OWNED BY ${owner}; DROP ROLE ${owner}`))
+  await store.execute(`GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${owner}`)
+  const plainUrl = Object.assign(new URL(url), { username: owner, password: 'plain' })
+  const run = () => migrate({ connectionString: plainUrl.href, log: quiet })
   await Promise.all([run(), run()])
   await run()
   await store.read(checkSchema)
   const journal = await rowsOf(store, 'SELECT hash FROM musette.migrations')
-  expect(new Set(journal.map((row) => row.hash)).size).toBe(journal.length)
-  expect(journal.length).toBeGreaterThan(0)
+  expect(new Set(journal.map((row) => row.hash)).size).toBe((await readMigrations()).length)
 })
 
 test('every schema, table and column of ours has a comment', async () => {
@@ -80,51 +84,17 @@ test('each field of the service has its column, of its type and with its comment
   expect(lacking, 'write these, and the columns, in the migration').toEqual([])
 })
 
-test('musette_reader reads every table of training, later ones too, and nothing of musette', async () => {
-  const { url, sql } = await openTestStore()
-  await sql`CREATE TABLE training.later (x int)`
-  const reader = new pg.Client({ connectionString: url })
-  await reader.connect()
-  onTestFinished(() => reader.end())
-  await reader.query('SET ROLE musette_reader')
-  const tables = await reader.query("SELECT tablename FROM pg_tables WHERE schemaname = 'training'")
-  expect(tables.rows.length).toBeGreaterThan(14)
-  for (const { tablename } of tables.rows) await reader.query(`SELECT * FROM training.${tablename} LIMIT 1`)
-  await expect(reader.query('SELECT * FROM musette.credentials')).rejects.toMatchObject({ code: '42501' })
-  await expect(reader.query('DELETE FROM training.drift')).rejects.toMatchObject({ code: '42501' })
-})
-
-test('a user who may not create roles can migrate a database', async () => {
-  const { url, store } = await openEmptyStore()
-  const owner = `plain_${process.pid}`
-  await store.transaction(async (tx) => {
-    await tx.client.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'plain'`)
-    await tx.client.query(
-      `DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO ${owner}', current_database()); END $$`,
-    )
-  })
-  onTestFinished(async () => {
-    await store.transaction((tx) => tx.client.query(`DROP OWNED BY ${owner}; DROP ROLE ${owner}`))
-  })
-  const plainUrl = new URL(url)
-  plainUrl.username = owner
-  plainUrl.password = 'plain'
-  await migrate({ connectionString: plainUrl.href, log: quiet })
-  await store.read(checkSchema)
-})
-
 test('a database that was never migrated is refused with the command to type', async () => {
   const { store } = await openEmptyStore()
   const refusal = (code: string, verb: string) =>
     expect.objectContaining({
       name: 'ConfigError',
       code,
-      message: expect.stringMatching(new RegExp(`run: musette ${verb}$`)),
+      message: expect.stringMatching(`run: musette ${verb}$`),
     })
   await expect(store.read(checkSchema)).rejects.toEqual(refusal('database_empty', 'login'))
-  await expect(store.read((tx) => tx.client.query('SELECT 1 FROM training.accounts'))).rejects.toEqual(
-    refusal('database_unmigrated', 'migrate'),
-  )
+  const read = store.read((tx) => tx.client.query('SELECT 1 FROM training.accounts'))
+  await expect(read).rejects.toEqual(refusal('database_unmigrated', 'migrate'))
 })
 
 test('only migrate adds tables to the database of another program', async () => {
@@ -190,10 +160,8 @@ test('a database with unknown migrations is refused unchanged with the command t
 test('a database that a newer version has migrated is refused, for reading and for migrating', async () => {
   const { store, url, sql } = await openTestStore()
   await sql`INSERT INTO musette.migrations (hash, created_at) VALUES ('later', 99999999999999)`
-  await expect(store.read(checkSchema)).rejects.toMatchObject({ code: 'database_newer' })
-  await expect(migrate({ connectionString: url, log: quiet })).rejects.toMatchObject({
-    code: 'database_newer',
-  })
+  for (const refused of [store.read(checkSchema), migrate({ connectionString: url, log: quiet })])
+    await expect(refused).rejects.toMatchObject({ code: 'database_newer' })
 })
 
 test('each migration is recorded with its version of musette, also in a journal without that column', async () => {
@@ -220,7 +188,7 @@ test('a migration is repeated after a deadlock', async () => {
   await writeLaterMigrations(folder, {
     '9999_later': [
       'LOCK TABLE training.samples IN ACCESS EXCLUSIVE MODE',
-      'SELECT pg_sleep(2)',
+      'SELECT pg_sleep(1)',
       'ALTER TABLE training.activities ADD COLUMN later integer NOT NULL DEFAULT 7',
     ],
   })
@@ -230,9 +198,8 @@ test('a migration is repeated after a deadlock', async () => {
   await reader.query('BEGIN; LOCK TABLE training.activities IN ACCESS SHARE MODE')
   const { log, lines } = makeTestLog()
   const migrating = migrate({ connectionString: url, log, folder })
-  await eventually(async () => {
-    return (await rowsOf(store, locksHeldOn('training.samples', 'AccessExclusiveLock'))).length > 0
-  })
+  const held = locksHeldOn('training.samples', 'AccessExclusiveLock')
+  await eventually(async () => (await rowsOf(store, held)).length > 0)
   await reader.query('SELECT count(*) FROM training.samples')
   await reader.query('COMMIT')
   await migrating

@@ -40,7 +40,7 @@ const degree = (most: number) =>
     fc.constantFrom(UNKNOWN, 0, most, -most, most + 1),
     fc.double({ min: -most, max: most, noNaN: true }),
   )
-const rides = fc.array(fc.array(fc.tuple(degree(90), degree(180)), { maxLength: 9 }), {
+const rides = fc.array(fc.array<Point>(fc.tuple(degree(90), degree(180)), { maxLength: 9 }), {
   minLength: 1,
   maxLength: 5,
 })
@@ -48,43 +48,40 @@ const rides = fc.array(fc.array(fc.tuple(degree(90), degree(180)), { maxLength: 
 it('the start and the box of a ride equal those computed by SQL, with gaps and odd values', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
+  // Without positions; and across the 180th meridian, with a box around the earth.
+  const examples: Point[][] = [
+    [
+      [0, 0],
+      [UNKNOWN, 5],
+    ],
+    [
+      [0, 0],
+      [-16.5, 179.9],
+      [-16.4, -179.9],
+    ],
+  ]
   await fc.assert(
     fc.asyncProperty(rides, async (made) => {
       for (const points of made) await record(scene, accountId, points)
       expect(await scene.query(STORED)).toEqual(await scene.query(COMPUTED))
     }),
-    { numRuns: 12 },
+    { numRuns: 12, examples: [[examples]] },
   )
-})
-
-it('a ride without positions has no place; one across the 180th meridian has a box around the earth', async () => {
-  const scene = await openScene()
-  const accountId = await scene.account()
-  await record(scene, accountId, [
-    [0, 0],
-    [UNKNOWN, 5],
-  ])
-  await record(scene, accountId, [
-    [0, 0],
-    [-16.5, 179.9],
-    [-16.4, -179.9],
-  ])
-  const nothing = { start_lat: null, start_lng: null, south: null, north: null, west: null, east: null }
-  expect(await scene.query(STORED)).toMatchObject([
-    nothing,
-    { start_lat: -16.5, start_lng: 179.9, south: -16.5, north: -16.4, west: -179.9, east: 179.9 },
-  ])
 })
 
 it('rides that began in a box, and rides that may have passed it, are found by an index', async () => {
   const scene = await openScene()
   const accountId = await scene.account()
-  await scene.query(
-    `insert into training.activities (account_id, path, detail_state, listed_at, wanted_at, start_lat, start_lng, south, north, west, east)
-     select $1, 'far' || n, 'mirrored', now(), now(), lat, lng, lat - 0.1, lat + 0.1, lng - 0.1, lng + 0.1
-     from generate_series(1, 10000) n, lateral (select n % 170 - 85.0 as lat, n % 359 - 179.0 as lng) at`,
-    [accountId],
-  )
+  await scene.store.transaction(async ({ client }) => {
+    // Without the triggers of the change feed, which take ten seconds here.
+    await client.query('set local session_replication_role = replica')
+    await client.query(
+      `insert into training.activities (account_id, path, detail_state, listed_at, wanted_at, start_lat, start_lng, south, north, west, east)
+       select $1, 'far' || n, 'mirrored', now(), now(), lat, lng, lat - 0.1, lat + 0.1, lng - 0.1, lng + 0.1
+       from generate_series(1, 10000) n, lateral (select n % 170 - 85.0 as lat, n % 359 - 179.0 as lng) at`,
+      [accountId],
+    )
+  })
   await scene.sql`analyze training.activities`
   const box = 'box(point(7.9, 47.9), point(8.1, 48.1))'
   for (const condition of [
