@@ -55,7 +55,7 @@ async function expectWhole(own: Fleet, life: Life): Promise<void> {
       expect(await states()).toEqual([{ state: 'mirrored', n: life.dropped() }])
       return true
     },
-    { timeoutMs: 90_000, everyMs: 2_000, what: 'every file in SQL' },
+    { timeoutMs: 150_000, everyMs: 5_000, what: 'every file in SQL' },
   )
   await eventually(() => expectMirrored(own).then(() => true), { everyMs: 500 })
   const left = async () => (await own.files('')).filter((name) => name !== OWNER_FILE)
