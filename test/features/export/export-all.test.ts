@@ -243,7 +243,7 @@ describe('an export of the whole history', () => {
     await writeFile(path, JSON.stringify({ ...rest, files: Object.fromEntries(older) }))
     const counts = await run()
     expect(counts?.written).toBe(counts?.files)
-    expect(Object.keys(await files())).toEqual(Object.keys(known))
+    expect(Object.keys(await files()).sort()).toEqual(Object.keys(known).sort())
   })
 
   it('has an activity once when its local day moves to another year', async () => {
