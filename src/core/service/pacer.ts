@@ -255,7 +255,7 @@ function joinPace(
       starts.push({ from: readAt + Math.ceil(ms), until: begun + ms + MAX_LATE_MS })
     if (found && demand !== null) {
       if (found.allowed === null) membership = undefined
-      ;[allowed, callers, lowest] = [found.allowed ?? 0, found.callers ?? 1, found.requestsPerMinute]
+      ;[allowed, callers, lowest] = [found.allowed ?? 0, found.callers ?? callers, found.requestsPerMinute]
       ;[isShareDue, isShort] = [false, allowed < demand]
     }
     // The requests of the next minute are given out: nothing more until the share is computed again.
