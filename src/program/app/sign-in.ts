@@ -49,19 +49,21 @@ export async function findSignedIn({ store }: Pick<App, 'store'>): Promise<Set<s
   return new Set(accounts.flatMap(({ name, needsLogin }) => (needsLogin ? [] : [name])))
 }
 
-/** Finds the address that a login would send passwords or tokens to without encryption; undefined for https or this machine. */
-export async function findPlainAddress(
+/** Warns before a login that would send secrets without encryption to another machine. Throws ConfigError `no_base_url`. */
+export async function notePlainAddress(
   app: Pick<App, 'config' | 'store'>,
-  name: string,
-): Promise<string | undefined> {
+  { name, secrets, note }: { name: string; secrets: string; note: (line: string) => void },
+): Promise<void> {
   const baseUrl = await baseUrlOf(app, name)
-  return isPlainHttp(baseUrl) ? baseUrl : undefined
+  if (!isPlainHttp(baseUrl)) return
+  note(
+    `musette: ${baseUrl} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
+  )
 }
 
 /**
  * Begins the authorization code flow (service document, endpoint 2) with a new random `state`; `authorizeUrl` is for the rider's
- * browser. Throws ConfigError
- * `authorize_refused` when the service refuses the client or the redirect address.
+ * browser. Throws ConfigError `authorize_refused` when the service refuses the client or the redirect address.
  */
 export async function beginBrowserLogin(
   app: SignInApp,
@@ -84,10 +86,8 @@ export async function beginBrowserLogin(
       signal?: AbortSignal,
     ): Promise<Account> {
       if (answer.state !== state) {
-        throw new ConfigError(
-          'state_mismatch',
-          'the answer does not belong to this login; run: musette login --browser',
-        )
+        const message = 'the answer does not belong to this login; run: musette login --browser'
+        throw new ConfigError('state_mismatch', message)
       }
       const grant = { type: 'authorization_code', code: answer.code, redirectUri } as const
       const pair = await app.service.requestLogin(client, grant, signal)
@@ -97,10 +97,9 @@ export async function beginBrowserLogin(
 }
 
 /** Deletes the tokens of an account and keeps its mirror. Throws ConfigError `no_account`. */
-export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<Account> {
-  const account = await accountNamed(app, name)
-  await app.vault.forget(account.accountId)
-  return account
+export async function signOut(app: Pick<App, 'store' | 'vault'>, name: string): Promise<void> {
+  const { accountId } = await accountNamed(app, name)
+  await app.vault.forget(accountId)
 }
 
 /**

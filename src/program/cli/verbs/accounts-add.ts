@@ -13,7 +13,7 @@ import { countOf, quoteShell } from '../../../kit/text.ts'
 import { EXIT } from '../../frame/context.ts'
 import { SERVICE, SIGNED_IN } from '../../frame/help-of-verbs.ts'
 import { defineVerb, flag, option } from '../../frame/verb.ts'
-import { ACCOUNTS, notePlainAddress } from './login.ts'
+import { ACCOUNTS } from './login.ts'
 
 /** A line of the file; without `password` the command says it. */
 type Login = { line: number; account: string; username: string; password: string | undefined }
@@ -48,13 +48,10 @@ export const accountsAddVerb = defineVerb({
   before: (_context, { file, passwordCommand }) => readLogins(file, passwordCommand !== undefined),
   async run(context, { file, passwordCommand = '', keepPassword = false, json }, logins) {
     const { openApp } = await import('../../app/app.ts')
-    const { findSignedIn, signInWhenAllowed } = await import('../../app/sign-in.ts')
+    const { findSignedIn, notePlainAddress, signInWhenAllowed } = await import('../../app/sign-in.ts')
     const { config, log, signal, features, print, printJson, note } = context
     return closeAfter(await openApp(config, log, { signal, byHand: true, features }), async (app) => {
-      await notePlainAddress(context, app, {
-        name: logins[0]?.account ?? '',
-        secrets: 'passwords and tokens',
-      })
+      await notePlainAddress(app, { name: logins[0]?.account ?? '', secrets: 'passwords and tokens', note })
       const signedIn = await findSignedIn(app)
       const counts = { signed_in: 0, present: 0, failed: 0 }
       for (const [index, login] of logins.entries()) {

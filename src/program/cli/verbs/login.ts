@@ -48,15 +48,15 @@ export const loginVerb = defineVerb({
     if (!isAccountName(name)) throw new ConfigError('bad_account_name', ACCOUNT_NAMES)
     const browser = options.browser || options.paste
     const { openApp } = await import('../../app/app.ts')
-    const { signInWithPassword } = await import('../../app/sign-in.ts')
+    const { notePlainAddress, signInWithPassword } = await import('../../app/sign-in.ts')
     const { loginInBrowser } = await import('../browser-login.ts')
     const credentials = browser ? undefined : await readCredentials(context, options)
-    const { config, log, signal, features, print } = context
+    const { config, log, signal, features, print, note } = context
     return closeAfter(
       await openApp(config, log, { signal, byHand: true, longestPauseMs: LONGEST_PAUSE_MS, features }),
       async (app) => {
         const secrets = browser ? 'tokens' : 'your password and tokens'
-        await notePlainAddress(context, app, { name, secrets })
+        await notePlainAddress(app, { name, secrets, note })
         const { sameRider } = options
         const account = credentials
           ? await signInWithPassword(app, { name, ...credentials, keepPassword, sameRider, signal })
@@ -80,20 +80,6 @@ export const logoutVerb = defineVerb({
     print(`signed out of account "${account}"; its mirror stays`)
   },
 })
-
-/** Warns before a login that would send secrets without encryption. Throws ConfigError `no_base_url`. */
-export async function notePlainAddress(
-  { note }: Pick<Context, 'note'>,
-  app: App,
-  { name, secrets }: { name: string; secrets: string },
-): Promise<void> {
-  const { findPlainAddress } = await import('../../app/sign-in.ts')
-  const plain = await findPlainAddress(app, name)
-  if (plain === undefined) return
-  note(
-    `musette: ${plain} is not https, so anybody on the way can read ${secrets}; stop here and set MUSETTE_BASE_URL=https://… unless you trust this network`,
-  )
-}
 
 /** Sets the home's time zone: the given one, else the one of the environment, else the answer at a terminal. */
 async function setHome(
@@ -151,12 +137,8 @@ async function readCredentials(
   if (!username) throw new ConfigError('no_username', 'no user name; run: musette login --username NAME')
   if (options.passwordStdin)
     return { username, password: (await readInput(process.stdin, context.signal)).replace(/\r?\n$/, '') }
-  if (!canAsk(context)) {
-    throw new ConfigError(
-      'no_password',
-      'no terminal to ask on; run: musette login --username NAME --password-stdin',
-    )
-  }
+  const message = 'no terminal to ask on; run: musette login --username NAME --password-stdin'
+  if (!canAsk(context)) throw new ConfigError('no_password', message)
   return { username, password: await promptForSecret('Password', context.signal) }
 }
 
