@@ -189,7 +189,7 @@ function openIdleJobs(backend: BackendChoice, ids: number[]): Promise<Jobs> {
 
 /** Removes the jobs that wait, so that only what falls due is measured. */
 async function drain(choice: BackendChoice): Promise<void> {
-  const { factory, prefix = 'musette' } = await openBackend({ log: makeSilentLog() }, choice)
+  const { factory, prefix } = await openBackend({ log: makeSilentLog() }, choice)
   for (const name of QUEUE_NAMES) {
     const queue = new Queue(name, { connection: {}, prefix }, factory)
     await queue.drain()

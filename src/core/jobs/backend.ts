@@ -11,6 +11,7 @@ import {
   quoteSchemaName,
   runMigrations,
 } from 'bullmq'
+import { Cluster } from 'ioredis'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { ConfigError, connectReason, errorCode, MusetteError, TransientError } from '../../kit/errors.ts'
@@ -56,7 +57,7 @@ type Factory = BackendFactory<IQueueBackend, object>
 
 export type Backend = Readonly<{
   factory: Factory
-  prefix?: string
+  prefix: string
   /** Throws when Redis answers but takes no writes, see asQueueError. */
   checkWrites?: (queue: Pick<Queue, 'trimEvents'>) => Promise<unknown>
   close: () => Promise<void>
@@ -71,7 +72,7 @@ const CONNECTION_IDLE_MS = 1 * MINUTE
  */
 export async function openBackend(deps: { log: Logger }, choice: BackendChoice): Promise<Backend> {
   try {
-    if (choice.kind === 'redis') return redisBackend(choice, await checkRedis(deps, choice.url))
+    if (choice.kind === 'redis') return makeBackend(choice, await checkRedis(deps, choice.url))
     await migrateQueueTables(choice.url)
     return makeBackend(choice, [])
   } catch (error) {
@@ -79,39 +80,33 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
   }
 }
 
-/** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
-export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[]): Backend {
-  if (choice.kind === 'redis') return redisBackend(choice, nodes)
-  const pool = makeQueuePool(choice.url)
-  return {
-    factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
-    close: async () => void (await within(pool.end(), CONNECTION_MS)),
-  }
-}
-
 /** How long Redis may be silent after a command, ms, before a new connection is made: a worker's command blocks for 10 s. */
 const SILENT_MS = 30 * SECOND
 
-type RedisChoice = Extract<BackendChoice, { kind: 'redis' }>
-
-function redisBackend(
-  { url, prefix, silentMs = SILENT_MS }: RedisChoice,
-  nodes: readonly RedisFacts[],
-): Backend {
-  const address = parseAddress(url)
-  const closers: Array<() => void> = []
+/** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
+export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[]): Backend {
+  if (choice.kind === 'postgres') {
+    const pool = makeQueuePool(choice.url)
+    return {
+      factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
+      prefix: 'musette',
+      close: async () => void (await within(pool.end(), CONNECTION_MS)),
+    }
+  }
+  const { url, prefix, silentMs = SILENT_MS } = choice
+  const clusters: Cluster[] = []
   return {
     factory: (name, opts, extra) => {
       const waits = extra?.withBlockingConnection === true
-      const { connection, close } = makeRedisConnection(address, { nodes, waits, silentMs })
-      closers.push(close)
+      const connection = makeRedisConnection(url, { nodes, waits, silentMs })
+      if (connection instanceof Cluster) clusters.push(connection)
       return createRedisBackend(name, { ...opts, connection }, extra)
     },
     prefix,
     // A write that changes nothing: BullMQ keeps this many events anyway.
     checkWrites: (queue) => queue.trimEvents(10_000).catch((error) => Promise.reject(asQueueError(error))),
     close: async () => {
-      for (const close of closers) close()
+      for (const cluster of clusters) cluster.disconnect()
     },
   }
 }
@@ -137,11 +132,11 @@ export async function migrateQueueTables(url: string): Promise<void> {
   await withQueueClient(url, (client) => runMigrations(client, SCHEMA))
 }
 
-/** The versions of BullMQ's own tables: in this database, 0 where there are none, and in this program. */
-export type QueueVersions = { from: number; to: number }
-
-/** Finds the versions of BullMQ's own tables. Throws TransientError `queue_unreachable`, also for tables that are too new. */
-export async function findQueueVersions(url: string): Promise<QueueVersions> {
+/**
+ * Finds the versions of BullMQ's own tables: in this database, 0 where there are none, and in this program. Throws TransientError
+ * `queue_unreachable`, also for tables that are too new.
+ */
+export async function findQueueVersions(url: string) {
   try {
     const from = (await hasQueueTables(url))
       ? await withQueueClient(url, (client) => assertSchemaCompatibility(client, SCHEMA))
@@ -207,9 +202,8 @@ export function makeQueuePool(url: string, pause: Sleep = sleep, silentMs?: numb
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
   }
-  if (!isPgPool(delayed))
-    throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ refuses the pool')
-  return delayed
+  if (isPgPool(delayed)) return delayed
+  throw new MusetteError('queue_pool', 'jobs: open the queue: BullMQ refuses the pool')
 }
 
 /** Returns an error of makeQueuePool's connections, of a replica and of a key that is not of BullMQ as one that says what to do, and any other as it is. */
@@ -247,12 +241,8 @@ async function queryOn(client: pg.PoolClient, text: string, params: readonly unk
 /** Fetches the facts about Redis, logs settings that would lose jobs, and removes old keys. Throws as fetchRedisFacts does. */
 async function checkRedis({ log }: { log: Logger }, url: string): Promise<RedisFacts[]> {
   const nodes = await fetchRedisFacts(url)
-  const evicting = nodes.find(({ mayEvictJobs }) => mayEvictJobs)
-  if (evicting)
-    log.warn(
-      { policy: evicting.evictionPolicy },
-      'jobs: Redis may evict jobs; set: maxmemory-policy noeviction',
-    )
+  const policy = nodes.find(({ evictionPolicy }) => evictionPolicy)?.evictionPolicy
+  if (policy) log.warn({ policy }, 'jobs: Redis may evict jobs; set: maxmemory-policy noeviction')
   if (nodes.some(({ appendOnly }) => !appendOnly))
     log.info('jobs: Redis has no append-only file; jobs lost in a crash are found again by the sweep')
   await removeOldKeys(url, nodes)

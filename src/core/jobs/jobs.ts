@@ -16,7 +16,7 @@ import {
 } from './queues.ts'
 import { CONNECTION_MS } from './redis.ts'
 import { reconcileSchedules } from './schedules.ts'
-import { closeOrDisconnect, type JobWorker, openWorker } from './worker.ts'
+import { closeOrDisconnect, openWorker } from './worker.ts'
 
 /** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
 const LOCK_MS = 30 * SECOND
@@ -95,7 +95,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   }
 
   let runsAll = (await queues.polls.getWorkers()).length === 0
-  const workers: JobWorker[] = []
+  const workers: Array<Awaited<ReturnType<typeof openWorker>>> = []
   if (options.roles.worker) {
     for (const queue of QUEUE_NAMES) {
       const worker = await openWorker(
@@ -123,8 +123,8 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
     halt()
   })
 
-  const reconcile = (atStart: boolean) =>
-    reconcileSchedules({ log, queues, catalog, accounts: deps.accounts }, { atStart })
+  const reconcile = async (atStart: boolean) =>
+    reconcileSchedules({ log, queues, catalog }, { accounts: await deps.accounts(), atStart })
   let keepsSchedules = false
   const checkWrites = () => Promise.all(QUEUE_NAMES.map((name) => backend.checkWrites?.(queues[name])))
   const beat = async () => {

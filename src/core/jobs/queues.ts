@@ -45,7 +45,7 @@ export function makeQueues(deps: {
   backend: Backend
   onError: (where: string, error: unknown) => void
 }): Queues {
-  const { factory, prefix = 'musette' } = deps.backend
+  const { factory, prefix } = deps.backend
   const make = (name: QueueName): JobQueue => {
     // The factory has the connection, so this option, which BullMQ requires, is empty.
     const queue: JobQueue = new Queue(name, { connection: {}, prefix }, factory)
@@ -69,26 +69,22 @@ export async function enqueueJobs(
   const priority = PRIORITIES[input.priority ?? 'normal']
   const distinct = new Map(input.payloads.map((payload) => [jobKeyOf(input.name, job, payload), payload]))
   const places = new Map<unknown, number>()
-  const placeOf = (payload: unknown): number => {
-    const { accountId } = Object(payload)
+  const jobs = [...distinct].map(([key, data]) => {
+    const { accountId } = Object(data)
     const place = places.get(accountId) ?? 0
     places.set(accountId, place + 1)
-    return place
-  }
-  const jobs = [...distinct].map(([key, data]) => ({
-    name: input.name,
-    data,
-    opts: {
+    const opts = {
       jobId: `${key}-${randomBytes(6).toString('hex')}`,
       deduplication: { id: key },
-      priority: priority + placeOf(data),
+      priority: priority + place,
       attempts,
       backoff: { type: BACKOFF_TYPE },
       removeOnComplete: KEEP_COMPLETED,
       removeOnFail: KEEP_FAILED,
       stackTraceLimit: 1,
-    },
-  }))
+    }
+    return { name: input.name, data, opts }
+  })
   let added = 0
   for (let start = 0; start < jobs.length; start += ENQUEUE_BATCH) {
     const batch = jobs.slice(start, start + ENQUEUE_BATCH)
@@ -108,10 +104,8 @@ export async function enqueueJobs(
  * Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority apart; here `waiting` includes
  * them. Throws the backend's errors.
  */
-export async function fetchCounts(deps: {
-  queues: Queues
-}): Promise<Record<QueueName, Record<string, number>>> {
-  const read = async (name: QueueName) => {
+export async function fetchCounts(deps: { queues: Queues }) {
+  const read = async (name: QueueName): Promise<Record<string, number>> => {
     const { prioritized = 0, waiting = 0, ...others } = await deps.queues[name].getJobCounts(...STATES)
     return { ...others, waiting: waiting + prioritized }
   }

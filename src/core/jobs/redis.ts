@@ -25,14 +25,14 @@ export function parseAddress(url: string): RedisAddress {
 }
 
 /**
- * Makes what BullMQ connects with: for a Cluster a client, which `close` ends, else options. `waits` waits for Redis to come back, as a
+ * Makes what BullMQ connects with: for a Cluster a client, which the caller ends, else options. `waits` waits for Redis to come back, as a
  * worker does; else a command without Redis fails soon, and the sweep repeats it. Redis may be silent for `silentMs` after a command.
  */
 export function makeRedisConnection(
-  address: RedisAddress,
-  input: { nodes: readonly RedisFacts[]; waits: boolean; silentMs: number },
+  url: string,
+  { nodes, waits, silentMs }: { nodes: readonly RedisFacts[]; waits: boolean; silentMs: number },
 ) {
-  const { nodes, waits, silentMs } = input
+  const address = parseAddress(url)
   const { hosts, group } = address
   const common = {
     ...optionsOf(address),
@@ -44,8 +44,7 @@ export function makeRedisConnection(
   }
   if (!nodes.some(({ isCluster }) => isCluster)) {
     const servers = group ? { sentinels: [...hosts], name: group } : hosts[0]
-    const connection = { ...common, ...servers, retryStrategy: pauseMs, enableOfflineQueue: waits }
-    return { connection, close: () => undefined } // each queue and worker closes the connections it made
+    return { ...common, ...servers, retryStrategy: pauseMs, enableOfflineQueue: waits }
   }
   const cluster = new Cluster([...nodes.map(({ server }) => server), ...hosts], {
     redisOptions: common,
@@ -61,7 +60,7 @@ export function makeRedisConnection(
     }),
   })
   cluster.on('error', () => undefined) // BullMQ reports them, until it has closed
-  return { connection: cluster, close: () => cluster.disconnect() }
+  return cluster
 }
 
 /** Login, TLS and parameters of every server of an address. */
@@ -100,11 +99,10 @@ export async function fetchRedisFacts(url: string, signal?: AbortSignal): Promis
 async function fetchFacts(redis: Redis, server: RedisHost) {
   const info = await redis.info()
   const find = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
-  const evictionPolicy = find('maxmemory_policy')
   const isCluster = find('redis_mode') === 'cluster'
   const slots = isCluster ? await redis.cluster('SLOTS') : []
   const isComplete = !isCluster || String(await redis.cluster('INFO')).includes('cluster_state:ok')
-  const isLoading = find('loading') === '1' || find('async_loading') === '1'
+  const isLoading = /^(async_)?loading:1/m.test(info)
   return {
     server,
     isCluster,
@@ -115,9 +113,8 @@ async function fetchFacts(redis: Redis, server: RedisHost) {
       ).values(),
     ],
     version: find('redis_version') ?? 'unknown',
-    evictionPolicy,
-    /** whether its policy lets it delete jobs when its memory is full */
-    mayEvictJobs: evictionPolicy !== undefined && evictionPolicy !== 'noeviction',
+    /** by which it deletes jobs when its memory is full */
+    evictionPolicy: /^maxmemory_policy:(?!noeviction\b)(\S+)/m.exec(info)?.[1],
     usedMemory: Number(find('used_memory') ?? 0),
     maxMemory: Number(find('maxmemory') ?? 0),
     appendOnly: find('aof_enabled') === '1',

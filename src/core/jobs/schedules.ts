@@ -16,44 +16,32 @@ const PAGE = 1_000
 /** A schedule that runs while pages are fetched moves to the end and shifts the others; so pages overlap by this many. */
 const OVERLAP = 100
 
-type ReconcileDeps = Readonly<{
-  log: Logger
-  queues: Queues
-  catalog: Catalog
-  /** The ids of all accounts, which the schedules must match. When it fails, nothing is changed. */
-  accounts: () => Promise<number[]>
-}>
-
 /**
- * Updates the queue's schedules: writes missing, changed, silent and lost ones, and removes those of deleted accounts. The job of a missing
- * one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the errors of the backend and of
- * `accounts`.
+ * Updates the queue's schedules for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of deleted
+ * accounts. The job of a missing one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the
+ * backend's errors.
  */
-export async function reconcileSchedules(deps: ReconcileDeps, input: { atStart: boolean }) {
+export async function reconcileSchedules(
+  deps: { log: Logger; queues: Queues; catalog: Catalog },
+  { accounts, atStart }: { accounts: readonly number[]; atStart: boolean },
+) {
   const { catalog, queues } = deps
-  const wanted = wantedSchedules(await deps.accounts(), catalog)
   const queue = queues.polls
-  const found = await fetchSchedules(queue)
-  const now = Date.now()
-  const toWrite: WantedSchedule[] = []
+  const { wanted, verdicts, gone } = await compareSchedules(deps, accounts)
   const runNow = new Map<string, unknown[]>()
-
-  await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
-    const { id, name, payload } = schedule
-    const verdict = await fetchVerdict(queue, found.get(id), schedule, now)
-    if (verdict === 'missing' || (input.atStart && catalog[name]?.schedule?.atStart))
+  for (const { id, name, payload } of wanted) {
+    if (verdicts.get(id) === 'missing' || (atStart && catalog[name]?.schedule?.atStart))
       runNow.set(name, [...(runNow.get(name) ?? []), payload])
-    if (verdict === 'silent') await queue.removeJobScheduler(id)
-    if (verdict !== 'fine') toWrite.push(schedule)
-  })
+  }
   for (const [name, payloads] of runNow) await enqueueJobs({ queues, catalog }, { name, payloads })
-  await eachAtOnce(toWrite, AT_ONCE, (schedule) => upsertSchedule(queue, schedule))
-
-  const ids = new Set(wanted.map(({ id }) => id))
-  const gone = [...found.keys()].filter((id) => !ids.has(id))
+  await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
+    const verdict = verdicts.get(schedule.id)
+    if (verdict === 'silent') await queue.removeJobScheduler(schedule.id)
+    if (verdict) await upsertSchedule(queue, schedule)
+  })
   await eachAtOnce(gone, AT_ONCE, async (id) => void (await queue.removeJobScheduler(id)))
 
-  const counts = { made: toWrite.length, removed: gone.length }
+  const counts = { made: verdicts.size, removed: gone.length }
   if (counts.made + counts.removed > 0) deps.log.info(counts, 'jobs: schedules brought up to date')
 }
 
@@ -69,17 +57,26 @@ export async function fetchSchedules(queue: JobQueue): Promise<Map<string, Found
   return found
 }
 
-/** Fetches the state of a schedule; it may be overdue while its job exists and all workers are busy. Throws the backend's errors. */
-async function fetchVerdict(
-  queue: JobQueue,
-  found: FoundSchedule | undefined,
-  schedule: WantedSchedule,
-  now: number,
-): Promise<'fine' | 'missing' | 'changed' | 'silent'> {
-  const verdict = verdictOn(found, schedule, now)
-  if (verdict !== 'overdue') return verdict
-  const job = await queue.getJob(`repeat:${schedule.id}:${found?.nextAt}`)
-  return job ? 'fine' : 'missing'
+/** Fetches the verdicts on the schedules that are not fine, by id, and the ids of those that must not exist. Throws the backend's errors. */
+async function compareSchedules(
+  { queues, catalog }: { queues: Queues; catalog: Catalog },
+  accounts: readonly number[],
+) {
+  const found = await fetchSchedules(queues.polls)
+  const wanted = wantedSchedules(accounts, catalog)
+  const now = Date.now()
+  const verdicts = new Map<string, Verdict>()
+  await eachAtOnce(wanted, AT_ONCE, async (schedule) => {
+    const { id } = schedule
+    const verdict = verdictOn(found.get(id), schedule, now)
+    if (verdict === 'fine') return
+    // It is overdue while its job exists and all workers are busy.
+    const isLate = verdict === 'overdue'
+    if (isLate && (await queues.polls.getJob(`repeat:${id}:${found.get(id)?.nextAt}`))) return
+    verdicts.set(id, isLate ? 'missing' : verdict)
+  })
+  const ids = new Set(wanted.map(({ id }) => id))
+  return { wanted, verdicts, gone: [...found.keys()].filter((id) => !ids.has(id)) }
 }
 
 async function upsertSchedule(queue: JobQueue, schedule: WantedSchedule): Promise<void> {
@@ -145,9 +142,9 @@ type Verdict = 'fine' | 'missing' | 'changed' | 'silent' | 'overdue'
 export function verdictOn(found: FoundSchedule | undefined, wanted: WantedSchedule, now: number): Verdict {
   if (!found) return 'missing'
   if (found.everyMs !== wanted.everyMs || found.offset !== wanted.offset) return 'changed'
-  if (found.nextAt === undefined) return 'silent'
-  if (found.nextAt > now + 2 * wanted.everyMs) return 'silent'
-  if (found.nextAt < now - wanted.everyMs) return 'overdue'
+  const { nextAt = Number.POSITIVE_INFINITY } = found
+  if (nextAt > now + 2 * wanted.everyMs) return 'silent'
+  if (nextAt < now - wanted.everyMs) return 'overdue'
   return 'fine'
 }
 
@@ -177,7 +174,7 @@ export async function inspectQueue(input: {
   accounts: readonly number[]
   catalog: Catalog
 }) {
-  const { backend: choice } = input
+  const { backend: choice, accounts, catalog } = input
   // A queue waits for its Redis forever; this request fails at once.
   const nodes = choice.kind === 'redis' ? await fetchRedisFacts(choice.url) : []
   if (choice.kind === 'postgres' && !(await hasQueueTables(choice.url))) return undefined
@@ -187,15 +184,8 @@ export async function inspectQueue(input: {
     await Promise.all(Object.values(queues).map((queue) => queue.waitUntilReady()))
     const counts = await fetchCounts({ queues })
     const paused = await fetchPaused({ queues })
-    const found = await fetchSchedules(queues.polls)
-    const now = Date.now()
-    const wanted = wantedSchedules(input.accounts, input.catalog)
-    const wrong: string[] = []
-    for (const schedule of wanted) {
-      const verdict = await fetchVerdict(queues.polls, found.get(schedule.id), schedule, now)
-      if (verdict !== 'fine') wrong.push(schedule.id)
-    }
-    return { counts, paused, schedules: { wanted: wanted.length, wrong } }
+    const { wanted, verdicts } = await compareSchedules({ queues, catalog }, accounts)
+    return { counts, paused, schedules: { wanted: wanted.length, wrong: [...verdicts.keys()] } }
   } finally {
     for (const queue of Object.values(queues)) await within(queue.close(), CONNECTION_MS)
     await backend.close()

@@ -48,8 +48,6 @@ type WorkerInput = Readonly<{
   backoff?: Backoff | undefined
 }>
 
-export type JobWorker = Awaited<ReturnType<typeof openWorker>>
-
 /** Opens the worker of one queue; it starts no job before `run`. Throws the backend's errors when it is unreachable. */
 export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
   const running = new Set<AbortSignal>()
@@ -74,7 +72,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
     runJob,
     {
       connection: {}, // the factory has it
-      prefix: deps.backend.prefix ?? 'musette',
+      prefix: deps.backend.prefix,
       autorun: false,
       concurrency: input.concurrency,
       lockDuration: input.lockMs,
@@ -82,9 +80,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
       maxStalledCount: MAX_CRASHES,
       maxStartedAttempts: MAX_STARTS,
       runRetryDelay: RUN_RETRY_MS,
-      settings: {
-        backoffStrategy: (attempts) => backoffMs(input.backoff ?? BACKOFF, attempts),
-      },
+      settings: { backoffStrategy: (attempts) => backoffMs(input.backoff ?? BACKOFF, attempts) },
     },
     deps.backend.factory,
   )
@@ -157,10 +153,8 @@ function accountOf(payload: unknown): { accountId?: number } {
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {
   const { payload } = jobOf(deps.catalog, job.name)
   if (job.stalledCounter > MAX_CRASHES) {
-    throw new RejectedError(
-      'job_poison',
-      `the worker ended ${job.stalledCounter} times during the job ${job.name}`,
-    )
+    const message = `the worker ended ${job.stalledCounter} times during the job ${job.name}`
+    throw new RejectedError('job_poison', message)
   }
   // The schema of the same name has checked the payload.
   return await jobOf(deps.handlers, job.name)(parsePayload(payload, job.data) as never, { signal, log })

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
-import type { QueueVersions } from '../../core/jobs/backend.ts'
 import { outdated } from '../../core/store/database-errors.ts'
 import type { Migrated } from '../../core/store/migrate.ts'
 import { checkServer } from '../../core/store/migration/check-server.ts'
@@ -146,7 +145,7 @@ async function prepareChange(
 
 /** What `migrate` would do, and the tables of the queue in Postgres, which the daemon brings to its version; null with Redis. */
 export type DatabasePlan = MigrationPlan & {
-  queue: QueueVersions | null
+  queue: { from: number; to: number } | null
   /** the backup before that, and the room that it needs; null for none */
   backup: { dir: string; needed_bytes: number } | null
 }

@@ -89,7 +89,7 @@ function redisFindings(facts: RedisFacts, url: string, isOneOfSeveral: boolean):
     const look = facts.isCluster ? 'cluster nodes' : 'info persistence'
     findings.push(problem('unreachable', `${redis} takes no jobs: ${facts.notReady}`, `${cli} ${look}`))
   }
-  if (facts.mayEvictJobs) {
+  if (facts.evictionPolicy) {
     const found = `${redis} may throw jobs away when its memory is full: maxmemory-policy is ${facts.evictionPolicy}; write noeviction into its redis.conf, too`
     findings.push(problem('configuration', found, `${cli} config set maxmemory-policy noeviction`))
   }
