@@ -5,8 +5,8 @@ export type Column<Row> = {
   title: string
   /** aligned to the right, for numbers */
   number?: boolean
-  /** the cell that names its row */
-  names?: boolean
+  /** what tells the rows apart, of the cell that names its row */
+  names?: keyof Row & string
   /** as wide as two on a card */
   wide?: boolean
   /** stays on one line */
@@ -28,6 +28,7 @@ type Props<Row> = {
 
 /** A table. On a narrow screen its style makes every row a card and removes the roles, so they are set here. */
 export function Table<Row>({ caption, columns, rows, narrow, folded = false }: Props<Row>) {
+  const key = columns.find(({ names }) => names)?.names
   const table = (
     <table role="table" class={narrow ? 'rows' : 'as-cards'}>
       <caption class="quiet">{caption}</caption>
@@ -41,8 +42,8 @@ export function Table<Row>({ caption, columns, rows, narrow, folded = false }: P
         </tr>
       </thead>
       <tbody role="rowgroup">
-        {rows.map((row, index) => (
-          <tr key={index} role="row">
+        {rows.map((row) => (
+          <tr key={key && row[key]} role="row">
             {columns.map((column) => (
               <Cell key={column.title} column={column} row={row} />
             ))}

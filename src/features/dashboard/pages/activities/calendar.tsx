@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<string, number>> = {
 const LEVELS = [0, 1, 2, 3, 4]
 
 const MONTHS: readonly Column<Sums['months'][number]>[] = [
-  { title: 'Month', names: true, cell: ({ month }) => formatDay(`${month}-01`, 'month') },
+  { title: 'Month', names: 'month', cell: ({ month }) => formatDay(`${month}-01`, 'month') },
   { title: 'Activities', number: true, cell: ({ activities }) => formatNumber(activities) },
   { title: 'Time', number: true, cell: ({ elapsed_s: s }) => formatNumber(s && s / 3_600, 'h', 1) },
   { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },

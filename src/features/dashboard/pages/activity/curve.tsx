@@ -121,7 +121,7 @@ function columnsFor(of: { activityId: number; kg: number | null; label: string }
     cell: ({ watts }) => (kg === null || kg <= 0 ? '–' : formatNumber(watts / kg, '', 2)),
   }
   return [
-    { title: 'Duration', names: true, cell: (point) => formatSpan(point.duration_s) },
+    { title: 'Duration', names: 'duration_s', cell: (point) => formatSpan(point.duration_s) },
     { title: 'This activity', number: true, cell: (point) => formatNumber(point.watts, 'W') },
     ...(kg === null ? [] : [perKg]),
     { title: label, number: true, cell: ({ other }) => formatNumber(other?.watts, 'W') },

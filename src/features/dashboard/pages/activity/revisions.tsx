@@ -3,7 +3,7 @@ import { Ago, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
-type Change = { at: string; column: string; before: unknown; after: unknown }
+type Change = { id: string; at: string; column: string; before: unknown; after: unknown }
 
 /** The columns with another name on the page; others have their name in SQL. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const FEW = 6
 
 const COLUMNS: readonly Column<Change>[] = [
-  { title: 'What', names: true, cell: ({ column }) => NAMES[column] ?? column },
+  { title: 'What', names: 'id', cell: ({ column }) => NAMES[column] ?? column },
   { title: 'Before', cell: ({ before }) => write(before) },
   { title: 'After', cell: ({ after }) => write(after) },
   { title: 'Seen', cell: ({ at }) => <Ago at={at} /> },
@@ -35,8 +35,8 @@ const COLUMNS: readonly Column<Change>[] = [
 
 /** The changes by the service since the activity was first fetched, if any. */
 export function Revisions({ revisions }: { revisions: View['revisions'] }) {
-  const changes = revisions.flatMap(({ observed_at: at, changes: columns }) =>
-    Object.entries(columns).map(([column, [before, after]]) => ({ at, column, before, after })),
+  const changes = revisions.flatMap(({ observed_at: at, changes: all }) =>
+    Object.entries(all).map(([column, [before, after]]) => ({ id: at + column, at, column, before, after })),
   )
   if (changes.length === 0) return null
   return (

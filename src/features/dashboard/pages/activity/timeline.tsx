@@ -37,7 +37,7 @@ const LANES: readonly Lane[] = [
 ]
 
 const STEPS: readonly Column<Step>[] = [
-  { title: 'From', names: true, cell: (step) => formatStopwatch(step.from_s) },
+  { title: 'From', names: 'from_s', cell: (step) => formatStopwatch(step.from_s) },
   { title: 'Mean power', number: true, cell: (step) => formatNumber(step.mean_power, 'W') },
   { title: 'Highest power', number: true, cell: (step) => formatNumber(step.highest_power, 'W') },
   { title: 'Lowest MPA', number: true, cell: (step) => formatNumber(step.lowest_mpa, 'W') },

@@ -13,7 +13,7 @@ const HR_BOUNDS = [0, 0.6, 0.7, 0.8, 0.9]
 
 function columnsFor(title: string): readonly Column<Zone>[] {
   return [
-    { title: 'Zone', names: true, cell: ({ zone }) => zone },
+    { title: 'Zone', names: 'zone', cell: ({ zone }) => zone },
     { title, cell: ({ bounds }) => bounds },
     { title: 'Time', number: true, cell: ({ seconds }) => formatStopwatch(seconds) },
     { title: 'Share', wide: true, cell: ({ share }) => <Share share={share} /> },
@@ -98,7 +98,7 @@ type LapsProps = { laps: readonly Lap[]; onChoose: (range: Range) => void }
 export function Laps({ laps, onChoose }: LapsProps) {
   if (laps.length === 0) return null
   const columns: readonly Column<Lap>[] = [
-    { title: 'Lap', names: true, cell: (lap) => <LapButton lap={lap} onChoose={onChoose} /> },
+    { title: 'Lap', names: 'lap', cell: (lap) => <LapButton lap={lap} onChoose={onChoose} /> },
     { title: 'Begins', number: true, cell: ({ from_s: from }) => formatStopwatch(from) },
     { title: 'Time', number: true, cell: ({ elapsed_s: s }) => formatStopwatch(s) },
     { title: 'Distance', number: true, cell: ({ distance_m: m }) => formatDistance(m && m / 1_000, 2) },

@@ -56,7 +56,7 @@ function columnsOf(season: number | null, kg: number | null): readonly Column<Be
     cell: (point) => <Best best={of(point)} kg={kg} />,
   })
   return [
-    { title: 'Duration', names: true, cell: (point) => formatSpan(point.duration_s) },
+    { title: 'Duration', names: 'duration_s', cell: (point) => formatSpan(point.duration_s) },
     column('All time', (point) => point.all_time),
     column(`Season ${season ?? ''}`, (point) => point.season),
     column('Last 90 days', (point) => point.last_90_days),

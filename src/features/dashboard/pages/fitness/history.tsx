@@ -96,7 +96,7 @@ function History({ id, title, label, lanes, caption, columns: { at, ...lines }, 
 
 function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
   return [
-    { title: 'Last of the month', names: true, cell: (month) => formatDay(month.at) },
+    { title: 'Last of the month', names: 'at', cell: (month) => formatDay(month.at) },
     ...lanes.flatMap((lane) =>
       lane.lines.map(({ label, key, unit, digits }) => ({
         title: label,

@@ -30,7 +30,7 @@ const WEEK_LANES: readonly Lane[] = [
 ]
 
 const WEEKS: readonly Column<Week>[] = [
-  { title: 'Week of', names: true, cell: ({ monday }) => formatDay(monday) },
+  { title: 'Week of', names: 'monday', cell: ({ monday }) => formatDay(monday) },
   { title: 'Activities', number: true, cell: ({ activities }) => formatNumber(activities) },
   { title: 'Low', number: true, cell: ({ low }) => formatNumber(low) },
   { title: 'High', number: true, cell: ({ high }) => formatNumber(high) },

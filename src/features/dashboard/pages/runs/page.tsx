@@ -23,7 +23,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
 }
 
 const RUNS: readonly Column<Run>[] = [
-  { title: 'Run', names: true, cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
+  { title: 'Run', names: 'runId', cell: ({ resource, kind }) => `${resource.replaceAll('_', ' ')}: ${kind}` },
   { title: 'Outcome', cell: ({ outcome }) => <Badge mood={MOODS[outcome] ?? 'plain'}>{outcome}</Badge> },
   { title: 'Started', cell: (run) => <Ago at={run.startedAt} /> },
   { title: 'Brought', wide: true, cell: describe },
@@ -31,7 +31,7 @@ const RUNS: readonly Column<Run>[] = [
 ]
 
 const JOBS: readonly Column<Job>[] = [
-  { title: 'Job', names: true, cell: (job) => <JobName {...job} /> },
+  { title: 'Job', names: 'id', cell: (job) => <JobName {...job} /> },
   {
     title: 'State',
     cell: ({ has_failed: failed }) => (
@@ -44,7 +44,7 @@ const JOBS: readonly Column<Job>[] = [
 ]
 
 const SCHEDULES: readonly Column<Schedule>[] = [
-  { title: 'Job', names: true, cell: (schedule) => <JobName {...schedule} /> },
+  { title: 'Job', names: 'key', cell: (schedule) => <JobName {...schedule} /> },
   { title: 'Every', cell: ({ every_s: s }) => (s === null ? '' : formatSpan(s)) },
   { title: 'Next', cell: ({ next_at: at }) => at && <Ago at={at} /> },
 ]

@@ -112,7 +112,7 @@ function describeTrend(points: Today['ftp_trend']): string {
 }
 
 const WEEK: readonly Column<WeekDay>[] = [
-  { title: 'Day', names: true, cell: ({ day }) => formatDay(day, 'with weekday') },
+  { title: 'Day', names: 'day', cell: ({ day }) => formatDay(day, 'with weekday') },
   { title: 'Done', number: true, cell: ({ xss }) => formatNumber(xss, 'XSS') },
   { title: 'Recommended', number: true, cell: ({ recommended_xss }) => formatNumber(recommended_xss, 'XSS') },
   { title: 'Time', number: true, cell: ({ elapsed_s }) => (elapsed_s > 0 ? formatSpan(elapsed_s) : '') },
@@ -143,7 +143,7 @@ function Week({ today: { week, day } }: Props) {
 }
 
 const STEPS: readonly Column<Step>[] = [
-  { title: 'From', names: true, cell: ({ from_s }) => formatSpan(from_s) },
+  { title: 'From', names: 'from_s', cell: ({ from_s }) => formatSpan(from_s) },
   { title: 'For', number: true, cell: ({ from_s, to_s }) => formatSpan(to_s - from_s) },
   { title: 'Power', number: true, cell: powerOf },
 ]
@@ -221,6 +221,6 @@ function SavedWorkouts({ today: { workouts, workout_formats: formats, account_id
 }
 
 const WORKOUTS: readonly Column<Saved>[] = [
-  { title: 'Workout', names: true, cell: ({ name, path }) => name || path },
+  { title: 'Workout', names: 'path', cell: ({ name, path }) => name || path },
   { title: 'Time', number: true, cell: ({ seconds }) => (seconds === null ? '' : formatSpan(seconds)) },
 ]

@@ -25,7 +25,7 @@ type WaitingFile = View['waiting'][number]
 type FailedActivity = View['failed'][number]
 
 const ACTIVITIES: readonly Column<Line>[] = [
-  { title: 'Activity', names: true, cell: (line) => <ActivityName line={line} /> },
+  { title: 'Activity', names: 'activity_id', cell: (line) => <ActivityName line={line} /> },
   { title: 'Started', wide: true, whole: true, cell: (line) => formatWallClock(line.started_at_local) },
   { title: 'Time', number: true, cell: (line) => formatStopwatch(line.elapsed_s) },
   { title: 'Distance', number: true, cell: (line) => formatDistance(line.distance_km) },
@@ -62,7 +62,7 @@ export function Activities({ lines, several }: { lines: readonly Line[]; several
 const UPLOAD_MOODS: Readonly<Record<string, Mood>> = { ...ENDED, unconfirmed: 'bad' }
 
 const UPLOADS: readonly Column<Upload>[] = [
-  { title: 'File', names: true, cell: (upload) => formatName(upload.file_name) },
+  { title: 'File', names: 'seen_at', cell: (upload) => formatName(upload.file_name) },
   { title: 'State', cell: ({ state }) => <Badge mood={UPLOAD_MOODS[state] ?? 'busy'}>{state}</Badge> },
   { title: 'Seen', cell: (upload) => <Ago at={upload.seen_at} /> },
   {
@@ -92,7 +92,7 @@ export function Uploads({ uploads, several }: { uploads: readonly Upload[]; seve
 }
 
 const WAITING: readonly Column<WaitingFile>[] = [
-  { title: 'File', names: true, cell: ({ path }) => path },
+  { title: 'File', names: 'path', cell: ({ path }) => path },
   { title: 'Since', cell: ({ waiting_since: since }) => <Ago at={since} /> },
   { title: 'Waits', wide: true, cell: ({ reason }) => reason },
 ]
@@ -110,7 +110,7 @@ export function WaitingFiles({ files }: { files: readonly WaitingFile[] }) {
 const FAILED: readonly Column<FailedActivity>[] = [
   {
     title: 'Activity',
-    names: true,
+    names: 'activity_id',
     cell: ({ activity_id: id, name, path }) => <ActivityLink id={id} name={name || path} />,
   },
   { title: 'Reason', wide: true, cell: ({ reason }) => reason },
