@@ -71,19 +71,13 @@ export const coreGauges = defineGauges({
           }),
         },
       })),
-      ...counts.activities.flatMap(({ account, state, count, never_fetched: neverFetched }) => [
+      ...counts.activities.flatMap(({ account, state, count, ...of }) => [
         { labels: { account, state }, values: { musette_activities: count } },
         ...(state === 'wanted'
-          ? [{ labels: { account }, values: { musette_backfill_to_go: neverFetched } }]
+          ? [{ labels: { account }, values: { musette_backfill_to_go: of.never_fetched } }]
           : []),
+        ...(state === 'mirrored' ? [{ labels: { account }, values: comparedOf(of) }] : []),
       ]),
-      ...counts.verified.map(({ account, since, unverified, differed }) => ({
-        labels: { account },
-        values: {
-          musette_verified_age_seconds: unverified > 0 ? Number.POSITIVE_INFINITY : since,
-          musette_scrub_differences: differed,
-        },
-      })),
       ...counts.uploads.map(({ count, ...labels }) => ({ labels, values: { musette_uploads: count } })),
       ...[...WAITING_CODES.map((code) => ({ code, count: 0 })), ...counts.waiting].map(({ code, count }) => ({
         labels: { code },
@@ -98,6 +92,14 @@ export const coreGauges = defineGauges({
   },
 })
 
+/** The comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days. */
+type Compared = { since: Date | null; unverified: number; differed: number }
+
+const comparedOf = ({ since, unverified, differed }: Compared) => ({
+  musette_verified_age_seconds: unverified > 0 ? Number.POSITIVE_INFINITY : since,
+  musette_scrub_differences: differed,
+})
+
 type StateCount = { account: string; state: string; count: number }
 
 /**
@@ -105,20 +107,25 @@ type StateCount = { account: string; state: string; count: number }
  * that the service no longer lists, in whatever state they are. It reads activities and uploads once, and no samples.
  */
 async function findCounts({ client }: Tx) {
-  const counted = await client.query<StateCount & { never_fetched: number }>(
-    `select a.name as account, s.state, count(v.activity_id)::int as count,
-            count(v.activity_id) filter (where v.fetched_at is null)::int as never_fetched
-     from training.accounts a cross join unnest($1::text[]) s(state)
-     left join training.activities v on v.account_id = a.account_id
-       and s.state = case when v.absent_since is null then v.detail_state else 'absent' end
-     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+  const counted = await client.query<StateCount & Compared & { never_fetched: number }>(
+    `select a.name as account, s.state, coalesce(v.count, 0) as count, coalesce(v.never_fetched, 0) as never_fetched, v.since,
+            coalesce(v.unverified, 0) as unverified, d.differed
+     from training.accounts a cross join lateral (${FOUND_DIFFERENT}) d cross join unnest($1::text[]) s(state)
+     left join (
+       select account_id, case when absent_since is null then detail_state else 'absent' end as state, count(*)::int as count,
+              count(*) filter (where fetched_at is null)::int as never_fetched,
+              min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
+       from training.activities group by 1, 2
+     ) v on v.account_id = a.account_id and v.state = s.state
+     order by a.account_id, s.state`,
     [[...activities.detailState.enumValues, 'absent']],
   )
   const files = await client.query<StateCount>(
-    `select a.name as account, s.state, count(u.content_id)::int as count
+    `select a.name as account, s.state, coalesce(u.count, 0) as count
      from training.accounts a cross join unnest($1::text[]) s(state)
-     left join training.uploads u on u.account_id = a.account_id and u.state = s.state
-     group by a.account_id, a.name, s.state order by a.account_id, s.state`,
+     left join (select account_id, state, count(*)::int as count from training.uploads group by 1, 2) u
+       on u.account_id = a.account_id and u.state = s.state
+     order by a.account_id, s.state`,
     [uploads.state.enumValues],
   )
   const waiting = await client.query<{ code: string; count: number }>(
@@ -128,26 +135,10 @@ async function findCounts({ client }: Tx) {
     `select (select sum(pg_total_relation_size(t)) from musette.leaves('training.samples') t)::float8 as musette_samples_bytes,
             pg_database_size(current_database())::float8 as musette_database_bytes`,
   )
-  const verified = await client.query<{
-    account: string
-    since: Date | null
-    unverified: number
-    differed: number
-  }>(
-    `select a.name as account, v.*, d.* from training.accounts a
-     cross join lateral (
-       select min(verified_at) as since, count(*) filter (where verified_at is null)::int as unverified
-       from training.activities where account_id = a.account_id and detail_state = 'mirrored' and absent_since is null
-     ) v
-     cross join lateral (${FOUND_DIFFERENT}) d
-     order by a.account_id`,
-  )
   return {
     activities: counted.rows,
     uploads: files.rows,
     waiting: waiting.rows,
-    /** the comparison with the service: the oldest time of a mirrored activity, how many have none, how many differed in 30 days */
-    verified: verified.rows,
     sizes: sizes.rows[0] ?? {},
   }
 }
