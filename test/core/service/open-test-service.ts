@@ -100,7 +100,7 @@ export function openTestService(
   }
   const service = openService(
     { vault, log, now: clock.now, sleep: clock.sleep, random: () => 0, dispatcher: agent, observer },
-    { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
+    { concurrency: 4, requestsPerMinute: 60_000_000, userAgent: 'musette/test', ...options },
   )
   const account = service.forAccount(ACCOUNT)
   return { service, account, vault, requests, lines, slept: clock.slept, clock }
@@ -118,7 +118,7 @@ export function openRealAccount(
   const vault = makeMemoryVault({ 1: makeCredentials(now(), { origin: baseUrl, ...changes }) })
   const service = openService(
     { vault, log, now, sleep, random: () => 0 },
-    { concurrency: 4, requestsPerMinute: 60_000, userAgent: 'musette/test', ...options },
+    { concurrency: 4, requestsPerMinute: 60_000_000, userAgent: 'musette/test', ...options },
   )
   onTestFinished(() => server.close())
   onTestFinished(() => service.close())

@@ -5,8 +5,14 @@ export const ROWS: FeatureRows = {
   connects: [['db-url'], ['db-url', '--with-password'], ['db-hold']],
   ofAll: ['reader'],
   commands: {
-    'musette db-url': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
+    'musette db-url': [
+      'test/features/reader/reader.test.ts',
+      'works on the embedded Postgres, and enters none of its other databases',
+    ],
     'musette reader': { why: 'But for assistants, its sentences are for the administrator of a server.' },
-    'tail ${': ['test/features/reader/reader.test.ts', 'works on the embedded Postgres'],
+    'tail ${': [
+      'test/features/reader/reader.test.ts',
+      'works on the embedded Postgres, and enters none of its other databases',
+    ],
   },
 }
