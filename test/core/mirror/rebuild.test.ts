@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { rebuildActivities } from '../../../src/core/mirror/rebuild-activities.ts'
 import { findRebuildProgress } from '../../../src/core/store/activities/raw-documents.ts'
@@ -17,7 +17,8 @@ describe('rebuild', () => {
     String((await rig.sql`select path from training.activities where activity_id = ${activityId}`)[0]?.path)
 
   const rig = useRig({ activities: ACTIVITIES - 1, longestActivitySeconds: 300 })
-  beforeAll(async () => {
+  beforeEach(async () => {
+    await rig.renew()
     // Texts as well as numbers, in fields that have no column.
     const sample = { mm: 0.25, label: 'climb' }
     await rig.add({ seconds: 400, name: 'Fields beyond the document', sample })
@@ -59,8 +60,7 @@ describe('rebuild', () => {
     expect(await feed()).toEqual(changes)
     expect(await rig.requests()).toEqual({})
     const runs =
-      await rig.sql`select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'
-        order by run_id desc limit 1`
+      await rig.sql`select kind, outcome, listed, changed, failed from training.sync_runs where resource = 'rebuild'`
     expect(runs).toEqual([
       { kind: 'by_hand', outcome: 'done', listed: ACTIVITIES, changed: ACTIVITIES, failed: 0 },
     ])

@@ -20,11 +20,7 @@ describe('reconcile', () => {
       await rig.sql`select outcome, error_code, error, absent from training.sync_runs where kind = 'reconcile' order by
         run_id desc limit 1`
     )[0]
-  const removed: Array<string | undefined> = []
-  const remove = async (path: string | undefined) => {
-    removed.push(path)
-    await rig.steer('DELETE', `activities/${path}`)
-  }
+  const remove = (path: string | undefined) => rig.steer('DELETE', `activities/${path}`)
   const errors = () => rig.log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
 
   const rig = useRig({
@@ -33,7 +29,7 @@ describe('reconcile', () => {
     env: { MUSETTE_HISTORY_START: '2022-01-01' },
   })
   beforeEach(async () => {
-    for (const path of removed.splice(0)) await rig.steer('POST', `activities/${path}/revive`)
+    await rig.renew()
     await rig.sync({ full: true })
   })
 

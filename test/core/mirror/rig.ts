@@ -130,7 +130,7 @@ export async function openRig(options: {
       async renew() {
         await sandbox.close()
         sandbox = await startService(sandbox.port)
-        await queryOnce(databaseUrl, `truncate ${EMPTIED} cascade`)
+        await queryOnce(databaseUrl, `truncate ${EMPTIED} restart identity cascade`)
         account = await signInWithPassword(app, login)
         log.lines.length = 0
       },
