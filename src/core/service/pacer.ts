@@ -62,6 +62,8 @@ export function makePacer(
   let running = 0
   let timer: AbortController | undefined
   let closed: Error | undefined
+  /** the pauses that are being told to the other processes */
+  let storing: Promise<unknown> = Promise.resolve()
 
   const pausedMs = (origin: string): number => {
     const pause = pauses.get(origin)
@@ -177,17 +179,17 @@ export function makePacer(
     /** Pauses every call to an origin for `ms` from now; a longer pause stays. */
     pause(origin: string, ms: number): void {
       // What cannot be stored the other processes learn from the service.
-      if (pauseHere(origin, ms)) deps.shared?.pause(origin, ms).catch(() => undefined)
+      if (pauseHere(origin, ms)) storing = Promise.allSettled([storing, deps.shared?.pause(origin, ms)])
       startNext()
     },
     pausedMs,
-    /** Rejects all calls that wait, and all later ones, with `reason`, and gives back the share of this process. */
+    /** Rejects all calls that wait, and all later ones, with `reason`, and gives back the share of this process once its pauses are stored. */
     async close(reason: Error): Promise<void> {
       closed = reason
       timer?.abort()
       timer = undefined
       for (const waiter of waiting.splice(0)) waiter.refuse(reason)
-      await pace.close()
+      await Promise.all([storing, pace.close()])
     },
   }
 }

@@ -8,8 +8,9 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>
 
+// drizzle-kit declares no unlogged tables: those are what processes share, and hold nothing that is kept.
 const TABLES = `pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('training', 'musette')
-  and c.relkind = 'r' and c.relname <> 'migrations'`
+  and c.relkind = 'r' and c.relpersistence = 'p' and c.relname <> 'migrations'`
 
 /** What a table is made of, as Postgres tells it: columns by name, since one that a later migration adds comes last, constraints, indexes. */
 const QUERIES = {
