@@ -88,4 +88,22 @@ describe('accounts add', () => {
     const signedIn = 'select name from training.accounts where not needs_login'
     expect(await queryOnce(rig.databaseUrl, signedIn)).toEqual([{ name: 'first' }])
   })
+
+  it('stops between two lines with whole accounts only, and goes on with the same command', async () => {
+    for (const name of ['first', '2nd']) await rig.musette(['logout', name])
+    const stop = 'mkdir stopped 2>/dev/null && kill -INT $PPID && exec sleep 60'
+    const command = `[ {account} = 2nd ] && ${stop}; echo {username}`
+    const again = () => add('first rider\n2nd second\n', '--password-command', command)
+    const logins = 'select name, needs_login from training.accounts order by name'
+    expect((await again()).code).toBe(130)
+    expect(await queryOnce(rig.databaseUrl, logins)).toEqual([
+      { name: '2nd', needs_login: true },
+      { name: 'first', needs_login: false },
+    ])
+    const { code, stdout } = await again()
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '2 of 2: account "2nd" is signed in\n1 signed in, 1 were already, 0 lines failed\n',
+    })
+  })
 })

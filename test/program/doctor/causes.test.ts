@@ -131,14 +131,14 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
     const client = new Redis(at.redis)
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
     client.disconnect()
-    const run = (host: string) =>
+    const run = (host: string, redis = `rediss://${host}:${at.tlsRedis}`) =>
       runNode([distPath('main.js'), 'doctor'], {
         cwd: at.dir,
         env: {
           ...{ DATABASE_URL: at.database, MUSETTE_HTTP: 'off', MUSETTE_DATA_DIR: dataDir },
           NODE_EXTRA_CA_CERTS: '',
           MUSETTE_BASE_URL: `https://${host}:${at.tlsService}`,
-          REDIS_URL: `rediss://${host}:${at.tlsRedis}`,
+          REDIS_URL: redis,
         },
       })
     const right = await run('localhost')
@@ -146,6 +146,12 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
     // Not in the words of the library, which has its own in the log.
     expect(right.stdout).toContain('redis: Redis may throw jobs away')
     expect(right.stderr).not.toContain('IMPORTANT')
+    const names = ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes']
+    const monitor = `sentinel monitor club localhost ${at.tlsRedis} 2`
+    const { port } = await keep(openTlsFront(at.dir, (await keep(openOwnRedis([...names, monitor]))).url))
+    const group = await run('localhost', `rediss-sentinel://localhost:${port}#club`)
+    expect(group.stdout).toContain('redis: Redis may throw jobs away')
+    expect(group.stdout).toMatch(/^ok +queue: \d+ jobs wait/m)
     const other = await run('127.0.0.1')
     expect(other.stdout).toMatch(/service: .*is for another host name.*into MUSETTE_BASE_URL$/m)
     expect(other.stdout).toMatch(/redis: the certificate of Redis is for another host name.*into REDIS_URL$/m)
