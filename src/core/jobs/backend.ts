@@ -52,11 +52,9 @@ export function makeBackendChoice(
   }
 }
 
-/** The factory of BullMQ's backends, either kind, with its connection; queues and workers are made with it. */
-type Factory = BackendFactory<IQueueBackend, object>
-
 export type Backend = Readonly<{
-  factory: Factory
+  /** of BullMQ's backends, either kind, with its connection; queues and workers are made with it */
+  factory: BackendFactory<IQueueBackend, object>
   prefix: string
   /** Throws when Redis answers but takes no writes, see asQueueError. */
   checkWrites?: (queue: Pick<Queue, 'trimEvents'>) => Promise<unknown>

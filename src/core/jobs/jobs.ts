@@ -118,10 +118,7 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
     for (const worker of workers) worker.halt()
   }
   signal.addEventListener('abort', halt, { once: true })
-  opened.defer('signal', () => {
-    signal.removeEventListener('abort', halt)
-    halt()
-  })
+  opened.defer('signal', () => signal.removeEventListener('abort', halt))
 
   const reconcile = async (atStart: boolean) =>
     reconcileSchedules({ log, queues, catalog }, { accounts: await deps.accounts(), atStart })
@@ -240,12 +237,8 @@ export function makeErrorTally(deps: { log: Logger; clock: Clock; onFirst: () =>
       const code = error instanceof Error ? `${error.name} ${errorCode(error)}` : 'unexpected'
       const now = deps.clock().getTime()
       const known = seen.get(code)
-      if (known) {
-        known.times += 1
-        known.lastAt = now
-        return
-      }
-      seen.set(code, { where, times: 1, lastAt: now })
+      seen.set(code, { where: known?.where ?? where, times: 1 + (known?.times ?? 0), lastAt: now })
+      if (known) return
       deps.log.warn({ where, code: errorCode(error), error: errorLine(error) }, 'jobs: queue error')
       if (seen.size === 1) deps.onFirst()
     },

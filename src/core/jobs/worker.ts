@@ -84,7 +84,8 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
     },
     deps.backend.factory,
   )
-  worker.on('error', (error) => deps.onError(`worker ${input.queue}`, error))
+  const report = (error: unknown) => deps.onError(`worker ${input.queue}`, error)
+  worker.on('error', report)
   worker.on('lockRenewalFailed', (ids) => {
     // Another worker has these jobs, or the queue was emptied: going on would do the work twice.
     for (const id of ids) worker.cancelJob(id)
@@ -93,13 +94,11 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
 
   const halt = () => {
     if (halted.signal.aborted) return
-    void worker.pause(true).catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
+    void worker.pause(true).catch(report)
     halted.abort(new DOMException('jobs: the worker is stopping', 'AbortError'))
   }
   return {
-    run: () => {
-      void worker.run().catch((error: unknown) => deps.onError(`worker ${input.queue}`, error))
-    },
+    run: () => void worker.run().catch(report),
     /** Starts no further job and aborts the running ones. A second call does nothing. */
     halt,
     /** Waits for running jobs at most `graceMs`, then closes; jobs that still run are found as stalled by another worker. */

@@ -117,9 +117,9 @@ async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
 }
 
 /** Reads the password of a line from the command. Throws ConfigError `password_command`, without what it printed. */
-async function readPassword(command: string, { account, username }: Login, signal: AbortSignal) {
-  const words: Record<string, string> = { '{account}': account, '{username}': username }
-  const typed = command.replace(/\{account\}|\{username\}/g, (word) => quoteShell(words[word] ?? ''))
+async function readPassword(command: string, login: Login, signal: AbortSignal) {
+  const fill = (_word: string, field: 'account' | 'username') => quoteShell(login[field])
+  const typed = command.replace(/\{(account|username)\}/g, fill)
   const { stdout } = await promisify(exec)(typed, { signal }).catch((error) => {
     signal.throwIfAborted()
     throw new ConfigError('password_command', `the password command ended with code ${error.code}`)
