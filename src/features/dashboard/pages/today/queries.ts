@@ -29,7 +29,7 @@ import { collectProblems } from './problems.ts'
 /** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
 
-type AccountStatus = Status['accounts'][number]
+type AccountStatus = Status['accounts'][number] & { account_id: number }
 
 /** Of one list, enough for a screen. */
 const MAX_FILES = 15
@@ -57,9 +57,10 @@ export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) 
     ])
     const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
     if (accountId !== undefined && !isKnown) return undefined
-    const accounts = shared.accounts.filter(
-      ({ account_id: id }, index) => index < MAX_ACCOUNTS || id === accountId,
-    )
+    // After the choice, because a URL is parsed for each.
+    const accounts = shared.accounts
+      .filter(({ account_id: id }, index) => index < MAX_ACCOUNTS || id === accountId)
+      .map(viewOf)
     return { ...shared, accounts, today: today && { ...today, workout_formats: workoutFormats } }
   }
 }
@@ -78,10 +79,7 @@ async function findSharedPart(app: FactsApp) {
   const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
   const problems = await collectProblems(facts, 'page')
   return {
-    accounts: status.accounts.map((account) => ({
-      account_id: ids.get(account.account) ?? 0,
-      ...viewOf(account),
-    })),
+    accounts: status.accounts.map((account) => ({ account_id: ids.get(account.account) ?? 0, ...account })),
     problems,
     /** whether the page and all logins are without problems */
     is_well:
