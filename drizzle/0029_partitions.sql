@@ -42,8 +42,8 @@ BEGIN
   EXECUTE format('ALTER TABLE %s SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)', child);
   PERFORM musette.set_like(child, parent, key);
   IF about.relkind = 'p' THEN
-    -- Rows that came before their partition. Without a lock others could come meanwhile, and the partition could not be attached.
-    EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', rest);
+    -- Rows that came before their partition. Nobody may look for them meanwhile: who waits for the rest only would miss them at their new place.
+    EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
     EXECUTE format('WITH gone AS (DELETE FROM %s WHERE greatest(%I, 0) / %s = %s RETURNING *) INSERT INTO %s SELECT * FROM gone',
       rest, key, width, number, child);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM %s', parent, child, bounds);

@@ -102,6 +102,19 @@ test('a deletion that waits for a step finds the rows at their new place', async
   expect(await sql`SELECT FROM training.samples WHERE activity_id = 7`).toEqual([])
 })
 
+test('a deletion that waits for a new partition finds the rows there', async () => {
+  const { store, sql, url, finish } = await openMirror()
+  await finish()
+  await sql`INSERT INTO training.samples (activity_id) VALUES (29)`
+  const deleted = await store.transaction(async ({ client }) => {
+    await client.query("SELECT musette.add_partition('training.samples', 'activity_id', 4, 7)")
+    const waiting = sql`DELETE FROM training.samples WHERE activity_id = 29 RETURNING 1 AS one`
+    await eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length > 0)
+    return { waiting }
+  })
+  expect(await deleted.waiting).toHaveLength(1)
+})
+
 test('activities that are rewritten, deleted and added meanwhile are what was written last', async () => {
   const { store, sql, keep, finish } = await openMirror()
   const written = new Map(Array.from({ length: RIDES }, (_, ride) => [ride + 1, 300]))
