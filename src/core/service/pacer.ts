@@ -22,10 +22,11 @@ type Reservation = Limits & { count: number; running: number; demand: number | n
 
 /**
  * The ms to wait before each request that a process was given, and those of the pause of each origin; with a demand also the requests that
- * it may have under way (null when it wanted none for seconds), the number of processes, and their lowest pace.
+ * it may have under way and the number of processes (null when it wanted none for seconds), and their lowest pace.
  */
-export type Reserved = { waitsMs: number[]; pausesMs: Record<string, number>; allowed: number | null } & {
-  callers: number
+export type Reserved = { waitsMs: number[]; pausesMs: Record<string, number> } & {
+  allowed: number | null
+  callers: number | null
   requestsPerMinute: number
 }
 
@@ -82,13 +83,6 @@ export function makePacer(
 
   const findReady = () => waiting.filter(({ call }) => pausedMs(call.origin) === 0)
 
-  const startNextIn = (ms: number): void => {
-    const own = new AbortController()
-    timer = own
-    const start = () => timer === own && startNext()
-    deps.sleep(ms, own.signal).then(start, () => undefined)
-  }
-
   const startNext = (): void => {
     timer?.abort()
     timer = undefined
@@ -97,8 +91,11 @@ export function makePacer(
       const [next] = findReady().toSorted((one, other) => lastOf(one) - lastOf(other))
       const ms = next ? pace.waitMs() : Math.min(...waiting.map(({ call }) => pausedMs(call.origin)))
       if (!next || ms > 0) {
-        if (ms < Number.POSITIVE_INFINITY) startNextIn(ms)
-        return
+        if (ms === Number.POSITIVE_INFINITY) return
+        const own = new AbortController()
+        timer = own
+        const start = () => timer === own && startNext()
+        return void deps.sleep(ms, own.signal).then(start, () => undefined)
       }
       remove(next)
       served += 1
@@ -137,29 +134,21 @@ export function makePacer(
     },
   })
 
-  const waitForStart = (call: PacedCall, signal: AbortSignal | undefined): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (closed) return reject(closed)
-      const pauseMs = pausedMs(call.origin)
-      if (pauseMs > longestPauseMs) return reject(rateLimited(pauseMs))
-      const settle = (end: () => void) => {
-        signal?.removeEventListener('abort', abandon)
-        end()
-      }
-      const waiter: Waiter = {
-        call,
-        start: () => settle(resolve),
-        refuse: (reason) => settle(() => reject(reason)),
-      }
-      const abandon = (): void => {
+  const waitForStart = (call: PacedCall, signal: AbortSignal | undefined): Promise<void> => {
+    let abandon = (): void => undefined
+    const started = new Promise<void>((start, refuse) => {
+      const waiter = { call, start, refuse }
+      abandon = () => {
         remove(waiter)
-        waiter.refuse(signal?.reason)
+        refuse(signal?.reason)
         startNext()
       }
-      signal?.addEventListener('abort', abandon, { once: true })
       waiting.push(waiter)
-      startNext()
     })
+    signal?.addEventListener('abort', abandon, { once: true })
+    startNext()
+    return started.finally(() => signal?.removeEventListener('abort', abandon))
+  }
 
   return {
     /**
@@ -168,6 +157,9 @@ export function makePacer(
      */
     async run<T>(call: PacedCall, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted()
+      if (closed) throw closed
+      const pauseMs = pausedMs(call.origin)
+      if (pauseMs > longestPauseMs) throw rateLimited(pauseMs)
       await waitForStart(call, signal)
       try {
         return await work()
@@ -301,17 +293,17 @@ function joinPace(
     /** Returns how long the next call must wait; forever when an answer, or the end of a call, lets it start. */
     waitMs(): number {
       const at = now().getTime()
-      const { running } = calls.loadNow()
+      // The end of a call starts the next one.
+      if (calls.loadNow().running >= (isAlone ? allowed : limits.concurrency)) return Number.POSITIVE_INFINITY
       // A clock that was set back leaves nothing that may start.
       starts = starts.filter(({ until }) => at <= until && at >= readAt)
       const [start] = starts
-      if (start && isAlone && running >= allowed) return Number.POSITIVE_INFINITY
       if (start && (isAlone || !reserving)) {
         if (start.from > at) return start.from - at
         // A slow database is not queried twice for one call.
         if (isAlone || at - readAt <= FRESH_MS || tookMs > FRESH_MS) return 0
       }
-      if (start || !isShort || running < allowed) void begin()
+      if (start || !isShort || calls.loadNow().running < allowed) void begin()
       return Number.POSITIVE_INFINITY
     },
     spend: () => void starts.shift(),

@@ -16,9 +16,17 @@ export function makeSharedPace(
 ): SharedPace {
   const caller = randomUUID()
   const problems = makeLogOnce(log)
+  /** whether a statement is under way: a second one would wait behind it, on one more connection */
+  let isPending = false
+  const slow = () => new TransientError('database_slow', 'the database did not answer within a second')
+  const end = () => {
+    isPending = false
+  }
   return {
     async reserve({ count, running, demand, concurrency, requestsPerMinute, calm }) {
       try {
+        if (isPending) throw slow()
+        isPending = true
         // Prepared, because planning would take most of the time.
         const found = store.query<Reserved>({
           name: 'reserve_calls',
@@ -26,8 +34,8 @@ export function makeSharedPace(
             FROM musette.reserve_calls($1, $2, $3, $4, $5, $6, $7)`,
           values: [caller, count, running, demand, concurrency, requestsPerMinute, calm],
         })
-        if (!(await within(found, answerWithinMs)))
-          throw new TransientError('database_slow', 'the database did not answer within a second')
+        found.then(end, end)
+        if (!(await within(found, answerWithinMs))) throw slow()
         problems.over('pace')
         const [reserved] = await found
         if (!reserved) throw new Error('a function returns a row')

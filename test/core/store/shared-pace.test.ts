@@ -6,7 +6,13 @@ import { makeSharedPace } from '../../../src/core/store/shared-pace.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { sleep } from '../../../src/kit/time.ts'
 import { makeTestLog } from '../../kit/log.ts'
-import { openHold, openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import {
+  openHold,
+  openTestDatabase,
+  queryOnce,
+  type TestDatabase,
+  WAITING_FOR_LOCK,
+} from '../../kit/postgres.ts'
 import { errorOf } from '../service/open-test-service.ts'
 import { quiet } from './open.ts'
 
@@ -104,6 +110,19 @@ describe('requests that processes reserve', () => {
     const wanted = { count: 20, demand: 20, concurrency: 64, requestsPerMinute }
     const { waitsMs } = await process.reserve(want(wanted))
     expect(waitsMs.filter((ms) => ms === 0)).toHaveLength(burst)
+  })
+
+  it('leave one statement in the database that does not answer', async () => {
+    const store = openStore({ log: quiet }, { connectionString: database.url })
+    onTestFinished(() => store.close())
+    const { reserve } = makeSharedPace({ store, log: quiet }, 300)
+    const hold = await openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode')
+    onTestFinished(() => hold.close())
+    for (let tries = 0; tries < 3; tries++)
+      expect(await errorOf(reserve(want({})))).toMatchObject({ code: 'database_slow' })
+    expect(await sql(WAITING_FOR_LOCK)).toHaveLength(1)
+    await hold.close()
+    await expect.poll(() => reserve(want({})).catch(() => undefined)).toMatchObject({ callers: 1 })
   })
 
   it('wait no longer than a minute when the clock of the server is set back', async () => {
@@ -204,6 +223,8 @@ describe('pacers of several processes', () => {
       { pacer: here, queues: ['1'] },
       { pacer: there, queues: ['1'] },
     ])
+    // Also when both have given their share back meanwhile.
+    await expect.poll(() => sql('select from musette.callers'), { timeout: 20_000 }).toEqual([])
     const hold = await openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode')
     onTestFinished(() => hold.close())
     const [before, said] = [here.starts.length, log.lines.length]
@@ -215,6 +236,30 @@ describe('pacers of several processes', () => {
     await expect.poll(() => levels().at(-1), { timeout: 10_000 }).toBe('info')
     expect(levels().filter((level) => level === 'warn').length).toBeLessThanOrEqual(1)
     await here.call()
+  })
+
+  it('ask the database nothing while all that they may have under way is under way', async () => {
+    await sql(`select setval('musette.spent_until', 1)`)
+    const { reserve, pause } = openProcess()
+    let [asked, started] = [0, 0]
+    const never = () => new Promise<void>(() => {})
+    const count = (wanted: Wanted) => {
+      asked++
+      return reserve(wanted)
+    }
+    const work = () => {
+      started++
+      return never()
+    }
+    const limits = { concurrency: 2, requestsPerMinute: 6_000 }
+    const shared = { pause, reserve: count }
+    const pacer = makePacer({ now: () => new Date(), sleep: never, shared }, limits)
+    onTestFinished(() => pacer.close(new Error('the test is over')))
+    for (let calls = 0; calls < 3; calls++)
+      pacer.run({ queue: '1', origin: 'x' }, work).catch(() => undefined)
+    await expect.poll(() => started).toBe(2)
+    for (let queries = 0; queries < 10; queries++) await sql('select')
+    expect(asked).toBeLessThanOrEqual(4)
   })
 
   it('give their share back when they close', async () => {
