@@ -64,7 +64,7 @@ export type ServiceOptions = {
   /** the HTTP proxies towards the service; undefined: none */
   proxies?: Proxies | undefined
   /** a person waits: the first refresh ignores the pause after a failure */
-  byHand?: boolean
+  byHand?: boolean | undefined
   timeouts?: Partial<Timeouts>
   /** the largest answer that is read, after decompression; 60 MB */
   maxBodyBytes?: number
@@ -76,7 +76,7 @@ export function openService(
     vault: TokenVault
     log: Logger
     now?: Clock
-    sleep?: Sleep
+    sleep?: Sleep | undefined
     random?: () => number
     dispatcher?: Dispatcher
     /** called for every request and every rate limit, for metrics */
@@ -87,7 +87,6 @@ export function openService(
   options: ServiceOptions,
 ) {
   const { vault, log, now = systemClock, sleep = systemSleep, random = Math.random } = deps
-  const { byHand = false } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const connections = openConnections(timeouts, options.proxies, deps.dispatcher)
   const pacer = makePacer(
@@ -114,7 +113,7 @@ export function openService(
       const key = JSON.stringify([accountId, name, baseUrl])
       const queue = String(accountId)
       const account = { accountId, name, baseUrl, queue }
-      const fresh = { account, refreshAfter: refreshAfter(random), mayTryNow: byHand }
+      const fresh = { account, refreshAfter: refreshAfter(random), mayTryNow: options.byHand ?? false }
       const state: LoginState = logins.get(key) ?? fresh
       logins.set(key, state)
       return accountService({ calls, vault, log }, state)
@@ -129,8 +128,13 @@ export function openService(
     /** See listsOneOf. */
     listsOneOf: (input: Omit<Comparison, 'queue'>, signal?: AbortSignal) =>
       listsOneOf(calls, { ...input, queue: 'login', signal }),
-    listDefaultWorkouts: (baseUrl: string, signal?: AbortSignal) =>
-      listDefaultWorkouts(calls, baseUrl, signal),
+    /** Lists the default workouts, without a token (service document, endpoint 5). */
+    async listDefaultWorkouts(baseUrl: string, signal?: AbortSignal) {
+      const [endpoint, what] = ['GET /oauth/workout', 'default workouts'] as const
+      const target = { endpoint, what, url: endpointUrl(baseUrl, '/oauth/workout'), authorization: undefined }
+      const answer = await callRead(calls, { request: { ...target, method: 'GET' }, queue: what }, signal)
+      return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
+    },
     /** Rejects new calls, waits for a token refresh in flight, then closes every connection. */
     async close() {
       const paced = pacer.close(new DOMException('the client of the service is closed', 'AbortError'))
@@ -275,16 +279,6 @@ function accountService(deps: RefreshDeps, state: LoginState) {
     /** Renews the token when it is past half its life. */
     refreshTokenIfDue: (signal?: AbortSignal) => refreshIfDue(deps, state, signal),
   }
-}
-
-/** Lists the default workouts, without a token (service document, endpoint 5). */
-export async function listDefaultWorkouts(deps: CallDeps, baseUrl: string, signal?: AbortSignal) {
-  const what = 'default workouts'
-  const url = endpointUrl(baseUrl, '/oauth/workout')
-  const target = { endpoint: 'GET /oauth/workout', url, what } as const
-  const request: ServiceRequest = { ...target, method: 'GET', authorization: undefined }
-  const answer = await callRead(deps, { request, queue: what }, signal)
-  return makeAnswer(answer, jsonBy(parseWorkoutList)(answer, what))
 }
 
 function jsonBy<T>(parse: (wire: Record<string, unknown>) => Parsed<T>, words = '') {

@@ -52,23 +52,16 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
     // Without the variable nothing is cleared: a daemon may have it set while a command does not.
     if (config.timezone !== undefined) await recordHomeOfOthers({ store: local.store, log }, config.timezone)
     const { store, vault } = local
+    const { observer, sleep, longestPauseMs, byHand, features } = options
     const { concurrency, requestsPerMinute } = config.service
     const service = openService(
+      { vault, log, observer, sleep, sharedPace: makeSharedPace({ store, log }) },
       {
-        ...{ vault, log, observer: options.observer, sharedPace: makeSharedPace({ store, log }) },
-        ...(options.sleep && { sleep: options.sleep }),
-      },
-      {
-        concurrency,
-        requestsPerMinute,
+        ...{ concurrency, requestsPerMinute, longestPauseMs, byHand, proxies: config.proxies },
         userAgent: `musette/${VERSION}`,
-        proxies: config.proxies,
-        longestPauseMs: options.longestPauseMs,
-        byHand: options.byHand ?? false,
       },
     )
     release.defer('service', () => service.close())
-    const { features } = options
     const onWorkouts = await Promise.all(features.map((feature) => feature.openOnWorkouts?.(local)))
     return {
       ...local,
@@ -76,8 +69,8 @@ export async function openApp<Features extends readonly WorkoutsFeature[]>(
       service,
       mirror: {
         store,
-        serviceOf: (account) => service.forAccount(account),
-        listDefaultWorkouts: (baseUrl, signal) => service.listDefaultWorkouts(baseUrl, signal),
+        serviceOf: service.forAccount,
+        listDefaultWorkouts: service.listDefaultWorkouts,
         onWorkouts: onWorkouts.filter((each) => each !== undefined),
         vacuum: makeSamplesVacuum({ store, log }),
         log,

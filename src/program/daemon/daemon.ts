@@ -125,10 +125,8 @@ async function openParts(
     )
     release.defer('jobs', () => jobs.close())
     if (input.roles.includes('worker')) {
-      const completion = openCompletion(app)
-      release.defer('completion of derived rows', () => completion.close())
-      const partitioning = openPartitioning(app)
-      release.defer('partitioning', () => partitioning.close())
+      release.defer('completion of derived rows', openCompletion(app).close)
+      release.defer('partitioning', openPartitioning(app).close)
       for (const { name, openInWorker } of FEATURES) {
         const part = await openInWorker?.({ app, jobs, startedAt })
         if (part) release.defer(name, () => part.close())

@@ -114,26 +114,22 @@ async function attempt({ log }: { log: Logger }, work: () => Promise<void>): Pro
 
 /** Tells whether autovacuum or another process holds the lock that a vacuum needs. */
 async function isLocked(store: Store): Promise<boolean> {
-  const { rows } = await store.read((tx) =>
-    tx.client.query(
-      `SELECT FROM pg_locks WHERE relation IN (${LEAVES}) AND granted
-         AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    ),
+  const rows = await store.query(
+    `SELECT FROM pg_locks WHERE relation IN (${LEAVES}) AND granted
+       AND mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   )
   return rows.length > 0
 }
 
 /** Counts the samples by the activities' rows (`held`) and by the planner's statistics (`known`). */
 async function countSamples(store: Store): Promise<{ held: number; known: number }> {
-  const { rows } = await store.read((tx) =>
-    tx.client.query<{ held: number; known: number }>(
-      `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
-         sum(greatest(reltuples, 0))::float8 AS known
-       FROM pg_class WHERE oid IN (${LEAVES})`,
-    ),
+  const [row] = await store.query<{ held: number; known: number }>(
+    `SELECT (SELECT coalesce(sum(sample_count), 0) FROM training.activities)::float8 AS held,
+       sum(greatest(reltuples, 0))::float8 AS known
+     FROM pg_class WHERE oid IN (${LEAVES})`,
   )
-  return rows[0] ?? { held: 0, known: 0 }
+  return row ?? { held: 0, known: 0 }
 }
 
 /**
@@ -143,16 +139,14 @@ async function countSamples(store: Store): Promise<{ held: number; known: number
  * instead of 40 ms. Returns false while a vacuum holds the table: the next write tries again.
  */
 export async function keepStatistics(store: Store): Promise<boolean> {
-  const { rows } = await store.read((tx) =>
-    tx.client.query<{ schema: string; name: string; distinct: number }>(
-      `SELECT n.nspname AS schema, c.relname AS name, (-a.activities / a.held)::float8 AS distinct
-       FROM (SELECT sum(sample_count)::float8 AS held, (count(*) FILTER (WHERE sample_count > 0))::float8 AS activities
-             FROM training.activities) a, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-       LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = 'activity_id' AND NOT s.inherited
-       WHERE c.oid IN (${LEAVES}) AND current_setting('server_version_num')::int >= 180000
-         AND a.held > 0
-         AND (s.correlation = 1 AND -s.n_distinct BETWEEN a.activities / a.held / 2 AND a.activities / a.held * 2) IS NOT TRUE`,
-    ),
+  const rows = await store.query<{ schema: string; name: string; distinct: number }>(
+    `SELECT n.nspname AS schema, c.relname AS name, (-a.activities / a.held)::float8 AS distinct
+     FROM (SELECT sum(sample_count)::float8 AS held, (count(*) FILTER (WHERE sample_count > 0))::float8 AS activities
+           FROM training.activities) a, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = 'activity_id' AND NOT s.inherited
+     WHERE c.oid IN (${LEAVES}) AND current_setting('server_version_num')::int >= 180000
+       AND a.held > 0
+       AND (s.correlation = 1 AND -s.n_distinct BETWEEN a.activities / a.held / 2 AND a.activities / a.held * 2) IS NOT TRUE`,
   )
   if (rows.length === 0) return true
   // A lock of ours that waits would end an autovacuum, and keep others waiting.
@@ -173,12 +167,10 @@ const MIN_CHANGED = 500
 
 /** Finds the tables except samples with statistics older than a fifth of their rows: autovacuum may be slow or off. */
 async function findUnanalyzed(store: Store): Promise<string[]> {
-  const { rows } = await store.read((tx) =>
-    tx.client.query<{ name: string }>(
-      `SELECT relid::regclass::text AS name FROM pg_stat_user_tables
-       WHERE schemaname IN ('training', 'musette') AND relid <> 'training.samples'::regclass
-         AND n_mod_since_analyze >= ${MIN_CHANGED} + n_live_tup / 5`,
-    ),
+  const rows = await store.query<{ name: string }>(
+    `SELECT relid::regclass::text AS name FROM pg_stat_user_tables
+     WHERE schemaname IN ('training', 'musette') AND relid <> 'training.samples'::regclass
+       AND n_mod_since_analyze >= ${MIN_CHANGED} + n_live_tup / 5`,
   )
   return rows.map(({ name }) => name)
 }
