@@ -40,7 +40,7 @@ const change = fc.oneof(
   odds(1, fc.record({ do: kind('analyse'), which, minutes: int(1, 600) })),
   odds(2, fc.record({ do: kind('delete'), which })),
   odds(2, fc.record({ do: kind('revive'), which })),
-  odds(1, fc.record({ do: kind('recalculate') })),
+  odds(1, fc.constant({ do: 'recalculate' } as const)),
 )
 /** What may happen to an activity at the service. */
 export type Change = ValueOf<typeof change>
@@ -62,7 +62,7 @@ const broken = fc.constantFrom('html', 'cut', '500', 'no-success', 'success-fals
 const trouble = fc.oneof(
   odds(2, fc.record({ do: kind('break'), which, how: broken })),
   odds(8, fc.record({ do: kind('fault'), on: faultPlace, kind: faultKind, times: int(1, 4) })),
-  odds(1, fc.record({ do: kind('expire') })),
+  odds(1, fc.constant({ do: 'expire' } as const)),
 )
 
 const cap = fc.record({ do: kind('cap'), cap: fc.constantFrom(null, 2, 3, 4, 6) })
