@@ -73,7 +73,7 @@ export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jo
 
 async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseStack) {
   const { log, signal } = deps
-  const { catalog } = options
+  const { catalog, lockMs = LOCK_MS, stalledMs = STALLED_EVERY_MS, backoff } = options
   let heartbeat: ReturnType<typeof startHeartbeat> | undefined
   const tally = makeErrorTally({ log, clock: systemClock, onFirst: () => heartbeat?.wake() })
 
@@ -98,15 +98,10 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
   const workers: Array<Awaited<ReturnType<typeof openWorker>>> = []
   if (options.roles.worker) {
     for (const queue of QUEUE_NAMES) {
+      const concurrency = queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency
       const worker = await openWorker(
         { log, catalog, handlers: deps.handlers, queues, backend, onError },
-        {
-          queue,
-          concurrency: queue === 'polls' ? POLLS_CONCURRENCY : options.concurrency,
-          lockMs: options.lockMs ?? LOCK_MS,
-          stalledMs: options.stalledMs ?? STALLED_EVERY_MS,
-          backoff: options.backoff,
-        },
+        { queue, concurrency, lockMs, stalledMs, backoff },
       )
       workers.push(worker)
     }

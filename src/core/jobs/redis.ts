@@ -146,15 +146,8 @@ async function fetchPrimary(address: RedisAddress & { group: string }, signal?: 
 }
 
 /** Returns what the first server answers. Throws the error of the first of them when none does. */
-async function firstAnswer<T>(
-  hosts: readonly RedisHost[],
-  look: (server: RedisHost) => Promise<T>,
-): Promise<T> {
-  try {
-    return await Promise.any(hosts.map(look))
-  } catch (error) {
-    throw error instanceof AggregateError ? error.errors[0] : error
-  }
+function firstAnswer<T>(hosts: readonly RedisHost[], look: (server: RedisHost) => Promise<T>): Promise<T> {
+  return Promise.any(hosts.map(look)).catch(({ errors }: AggregateError) => Promise.reject(errors[0]))
 }
 
 /** Does work over a separate connection. Throws TransientError `queue_unreachable`. */

@@ -145,10 +145,9 @@ async function saveLogin(
   person: { username?: string; password?: string },
 ): Promise<Account> {
   const { clientId, clientSecret, baseUrl } = client
-  const { name } = input
   const rider = await compareRider(app, input, { baseUrl, pair, username: person.username })
   const login = { clientId, clientSecret, pair, ...person }
-  const account = await app.vault.saveLogin({ name, baseUrl }, login, rider)
+  const account = await app.vault.saveLogin({ name: input.name, baseUrl }, login, rider)
   const { timezone } = app.config
   if (timezone !== undefined) await recordHomeOfOthers(app, timezone)
   return account
