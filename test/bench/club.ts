@@ -133,9 +133,9 @@ async function signInAll(bench: Bench, accounts: number) {
 async function fillRides({ client }: Bench): Promise<number> {
   await client.query(`set session_replication_role = replica`)
   const { rowCount } = await client.query(
-    `insert into training.activities (account_id, path, name, activity_type, started_at, timezone, started_at_local, detail_state,
+    `insert into training.activities (account_id, path, name, activity_type, started_at, timezone, timezone_source, started_at_local, detail_state,
        sample_count, elapsed_s, max_power, avg_power, xss, distance, listed_at, wanted_at)
-     select account_id, 'ride' || n, 'Tempo ' || n, 'Cycling', at, 'UTC', at at time zone 'UTC', 'mirrored',
+     select account_id, 'ride' || n, 'Tempo ' || n, 'Cycling', at, 'UTC', 'service', at at time zone 'UTC', 'mirrored',
        0, 600 + n, 800, 100 + n % 200, n % 150, 30, now(), now()
      from training.accounts, generate_series(1, ${RIDES_EACH}) n, lateral (select now() - n * interval '3 days' as at) t`,
   )
