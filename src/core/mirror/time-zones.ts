@@ -7,6 +7,8 @@ import {
   recordHomeOfEnvironment,
 } from '../store/account-rows.ts'
 import { findZoneFacts, recordZones } from '../store/activities/zone-rows.ts'
+import { findChangedAccounts } from '../store/feed/change-rows.ts'
+import type { Tx } from '../store/store.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Activities of one transaction, so that none holds many rows for long. */
@@ -37,9 +39,10 @@ export async function updateTimeZones(
   return changed
 }
 
-/** Finds the time zones of the activities of all accounts, as updateTimeZones does. */
-export async function updateAllTimeZones(deps: Deps): Promise<void> {
-  for (const account of await deps.store.read(findAccounts)) await updateTimeZones(deps, account)
+/** Finds the time zones of the activities of all accounts, or of those with changes after the number `since`, as updateTimeZones does. */
+export async function updateAllTimeZones(deps: Deps, since?: number): Promise<void> {
+  const find = (tx: Tx) => (since === undefined ? findAccounts(tx) : findChangedAccounts(tx, since))
+  for (const { accountId } of await deps.store.read(find)) await updateTimeZones(deps, { accountId })
 }
 
 /**

@@ -91,9 +91,9 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
         if (!passes.includes(account.accountId)) wanted += await enqueueWanted(app, jobs(), account)
       }
       await logProgress(app, swept, wanted)
-      // All time zones are found again when the change feed has grown.
+      // The time zones of an account are found again when the change feed has more of it.
       const newest = await store.read(findNewestChange)
-      if (newest !== swept.newestChange) await updateAllTimeZones(app)
+      if (newest !== swept.newestChange) await updateAllTimeZones(app, swept.newestChange)
       swept.newestChange = newest
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune(app, swept)

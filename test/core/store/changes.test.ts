@@ -5,7 +5,12 @@ import { makeRow } from '../../../src/core/fields/field.ts'
 import { TRAINING_INFO_FIELDS } from '../../../src/core/fields/training-fields.ts'
 import { recordAbsent, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
 import { recordUnchanged } from '../../../src/core/store/activities/write-activities.ts'
-import { checkSince, pruneChanges } from '../../../src/core/store/feed/change-rows.ts'
+import {
+  checkSince,
+  findChangedAccounts,
+  findNewestChange,
+  pruneChanges,
+} from '../../../src/core/store/feed/change-rows.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.ts'
 import { recordWorkoutsAbsent, upsertWorkouts } from '../../../src/core/store/workout-rows.ts'
@@ -179,6 +184,22 @@ describe('what changes nothing', () => {
     await list([listed('p1')], at(0))
     expect(await sql`select kind from training.changes`).toEqual([{ kind: 'activity.new' }])
   })
+})
+
+it('the accounts that have changed are those with later changes, and all when the database has moved', async () => {
+  const { store, sql, accountId } = await openAccount()
+  await sql`insert into training.accounts (name, base_url) values ('other', 'http://127.0.0.1:9')`
+  const insert = (account: number | null, kind: string) =>
+    sql`insert into training.changes (account_id, kind) values (${account}, ${kind})`
+  await insert(accountId, 'activity.new')
+  const since = await store.read(findNewestChange)
+  const changed = () => store.read((tx) => findChangedAccounts(tx, since))
+  await insert(null, 'workout.new')
+  expect(await changed()).toEqual([])
+  await insert(accountId, 'activity.changed')
+  expect(await changed()).toEqual([{ accountId }])
+  await insert(null, 'restored')
+  expect(await changed()).toHaveLength(2)
 })
 
 describe('old changes', () => {

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../kit/eventually.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openCliRig } from './rig.ts'
@@ -47,6 +48,7 @@ describe('musette upload', () => {
     await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
     await fault({ kind: 'status', status: 429, retry_after: 3600 })
     expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 4 })
+    await eventually(async () => (await rig.rows('select from musette.service_pauses')).length > 0)
     const { code, stderr } = await rig.musette(['upload', 'third.fit'])
     expect([code, stderr]).toEqual([4, expect.stringContaining('the service asked to wait')])
     await rig.rows('delete from musette.service_pauses')

@@ -47,6 +47,17 @@ export async function findNewestChange(tx: Tx): Promise<number> {
   return rows[0]?.newest ?? 0
 }
 
+/** Finds the accounts with changes after the number `since`; all of them when the database has moved since, because changes may be lost. */
+export async function findChangedAccounts(tx: Tx, since: number): Promise<{ accountId: number }[]> {
+  const { rows } = await tx.client.query<{ accountId: number }>(
+    `WITH later AS (SELECT account_id, kind FROM training.changes WHERE change_id > $1)
+     SELECT account_id AS "accountId" FROM training.accounts WHERE account_id IN (SELECT account_id FROM later)
+       OR EXISTS (SELECT FROM later WHERE kind = 'restored') ORDER BY 1`,
+    [since],
+  )
+  return rows
+}
+
 /**
  * Checks that every change after the number `since` is still there. Throws ConfigError `changes_pruned` when some may have been
  * deleted, and `changes_unknown` when no change had that number: the reader knows another database.
