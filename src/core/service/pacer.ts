@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { RateLimitedError } from '../../kit/errors.ts'
+import { errorLine, RateLimitedError } from '../../kit/errors.ts'
 import { type Clock, MINUTE, SECOND, type Sleep } from '../../kit/time.ts'
 
 /** The queue of a call (queues take turns) and its origin (a pause holds for one origin). */
@@ -171,7 +171,9 @@ export function makePacer(
     /** Pauses every call to an origin for `ms` from now; a longer pause stays. */
     pause(origin: string, ms: number): void {
       // What cannot be stored the other processes learn from the service.
-      if (pauseHere(origin, ms)) storing = Promise.allSettled([storing, deps.shared?.pause(origin, ms)])
+      const say = (error: unknown) =>
+        deps.log?.warn({ reason: errorLine(error) }, 'a pause was not told to other processes')
+      if (pauseHere(origin, ms)) storing = Promise.all([storing, deps.shared?.pause(origin, ms).catch(say)])
       startNext()
     },
     pausedMs,
