@@ -5,7 +5,7 @@ type Opened = { close(): unknown }
 /** Opens something once for the tests of a file or of a describe, and closes it after them. Its members are there when the tests run. */
 export function openForAll<T extends Opened>(open: () => Promise<T>): T {
   const opened: Partial<T> = {}
-  beforeAll(async () => void Object.assign(opened, await open()))
+  beforeAll(async () => fill(opened, await open()))
   afterAll(() => opened.close?.())
   return opened as T
 }
@@ -13,7 +13,12 @@ export function openForAll<T extends Opened>(open: () => Promise<T>): T {
 /** Opens something anew for each of these tests, and closes it after it. */
 export function openForEach<T extends Opened>(open: () => Promise<T>): T {
   const opened: Partial<T> = {}
-  beforeEach(async () => void Object.assign(opened, await open()))
+  beforeEach(async () => fill(opened, await open()))
   afterEach(() => opened.close?.())
   return opened as T
+}
+
+/** Gives an object the members of another; what a getter returns may change later. */
+function fill(opened: object, members: object): void {
+  Object.defineProperties(opened, Object.getOwnPropertyDescriptors(members))
 }

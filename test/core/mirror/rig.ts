@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { beforeEach } from 'vitest'
 import type { ResyncChoice } from '../../../src/core/mirror/sync-activities.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { FEATURES } from '../../../src/features/index.ts'
@@ -11,6 +11,7 @@ import type { FactsApp } from '../../../src/program/frame/findings/facts.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeTestLog, type TestLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { makeSqlTag, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
@@ -153,20 +154,11 @@ async function openDatabase(release: ReleaseStack): Promise<string> {
  * `empty`.
  */
 export function useRig(options: Parameters<typeof openRig>[0], empty?: string): Rig {
-  let rig: Rig | undefined
-  beforeAll(async () => {
-    rig = await openRig(options)
-  })
+  const rig = openForAll(() => openRig(options))
   beforeEach(async () => {
-    await rig?.heal()
-    if (empty) await rig?.rows(`truncate ${empty} cascade`)
-    if (rig) rig.log.lines.length = 0
+    await rig.heal()
+    if (empty) await rig.rows(`truncate ${empty} cascade`)
+    rig.log.lines.length = 0
   })
-  afterAll(() => rig?.close())
-  return laterOf(() => rig)
-}
-
-/** Stands for what is opened before the tests of a file. */
-export function laterOf<T extends object>(opened: () => T | undefined): T {
-  return new Proxy({} as T, { get: (_, name) => Reflect.get(opened() ?? {}, name) })
+  return rig
 }

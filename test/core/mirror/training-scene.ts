@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { beforeEach } from 'vitest'
 import type { MirrorCounts, MirrorDeps } from '../../../src/core/mirror/mirror.ts'
 import { mirrorTrainingInfo } from '../../../src/core/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../../src/core/mirror/poll-workouts.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
 import { signInWithPassword } from '../../../src/program/app/sign-in.ts'
-import { laterOf, openRig, type Rig } from './rig.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openRig, type Rig } from './rig.ts'
 
 export type Scene = Rig & {
   deps: MirrorDeps
@@ -32,18 +33,14 @@ export async function openScene(env: Record<string, string> = {}): Promise<Scene
  * workouts.
  */
 export function useScene(): Scene {
-  let scene: Scene | undefined
-  beforeAll(async () => {
-    scene = await openScene()
-  })
+  const scene = openForAll(openScene)
   beforeEach(async () => {
-    await scene?.heal()
-    await scene?.steer('PATCH', 'settings', { workout_dialect: 'both', wotd_type: 'Scheduled' })
+    await scene.heal()
+    await scene.steer('PATCH', 'settings', { workout_dialect: 'both', wotd_type: 'Scheduled' })
     const tables =
       'workouts, workout_definitions, workout_sets, workout_files, training_info, sync_runs, drift'
-    await scene?.rows(`truncate ${tables.replaceAll(/\w+/g, 'training.$&')} cascade`)
-    if (scene) scene.log.lines.length = 0
+    await scene.rows(`truncate ${tables.replaceAll(/\w+/g, 'training.$&')} cascade`)
+    scene.log.lines.length = 0
   })
-  afterAll(() => scene?.close())
-  return laterOf(() => scene)
+  return scene
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { beforeEach } from 'vitest'
 import { contentIdOf, readFit } from '../../../src/core/fit/read-fit.ts'
 import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
@@ -10,7 +10,8 @@ import { importFile } from '../../../src/core/upload/import-file.ts'
 import { sendFile } from '../../../src/core/upload/send-file.ts'
 import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
 import { makeUploadDeps } from '../../../src/program/app/files/upload-files.ts'
-import { laterOf, openRig } from '../mirror/rig.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openRig } from '../mirror/rig.ts'
 
 type RigOptions = { activities?: number; env?: Record<string, string>; databaseUrl?: string }
 
@@ -102,11 +103,7 @@ export async function openUploadRig(options: RigOptions = {}) {
 
 /** Opens one rig for all tests of a file, which is renewed before each. */
 export function useUploadRig(options: RigOptions = {}): UploadRig {
-  let rig: UploadRig | undefined
-  beforeAll(async () => {
-    rig = await openUploadRig(options)
-  })
-  beforeEach(() => rig?.renew())
-  afterAll(() => rig?.close())
-  return laterOf(() => rig)
+  const rig = openForAll(() => openUploadRig(options))
+  beforeEach(() => rig.renew())
+  return rig
 }
