@@ -1,8 +1,6 @@
 import type { Tx } from '../../../core/store/store.ts'
+import { MAX_ACCOUNTS } from '../shared/sent.ts'
 import { rowsOf } from './rows-of.ts'
-
-/** Of more accounts nobody reads the names; the page of any one opens by its number. */
-export const MAX_ACCOUNTS = 100
 
 /** Finds the accounts that a page lets a person choose: the oldest, and the shown one. */
 export async function findAccountChoices(tx: Tx, shown = 0) {

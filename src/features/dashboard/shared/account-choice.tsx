@@ -1,4 +1,5 @@
 import { Link } from './parts.tsx'
+import { MAX_ACCOUNTS } from './sent.ts'
 
 type Choice = {
   /** the page whose account is chosen */
@@ -12,9 +13,6 @@ export function readAccount(): string | undefined {
   return new URLSearchParams(location.search).get('account')?.match(/^\d{1,9}$/)?.[0]
 }
 
-/** From this many on the answer has not all of them. */
-const MANY = 100
-
 /** The choice of the account, of many by the number in `training.accounts`; nothing for a single one. */
 export function AccountChoice({ path, accounts, shown }: Choice) {
   if (accounts.length < 2) return null
@@ -25,7 +23,7 @@ export function AccountChoice({ path, accounts, shown }: Choice) {
           {account}
         </Link>
       ))}
-      {accounts.length >= MANY && (
+      {accounts.length >= MAX_ACCOUNTS && (
         <form>
           <input
             name="account"

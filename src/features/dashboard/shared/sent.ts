@@ -9,3 +9,6 @@ type Json<T> = T extends Date
 
 /** The type of the daemon's query result in the browser. */
 export type Sent<Query extends (...input: never[]) => unknown> = Json<NonNullable<Awaited<ReturnType<Query>>>>
+
+/** Pages send the names of so many accounts; of more nobody reads them, and the page of any other opens by its number. */
+export const MAX_ACCOUNTS = 100
