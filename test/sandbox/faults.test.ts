@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../src/sandbox/fit-file.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -34,6 +36,22 @@ describe('a planned failure', () => {
       expect(JSON.parse(answer.text)).toEqual({ error: 'slow down' })
     }
     expect((await ask()).status).toBe(200)
+  })
+
+  it('answers an upload at once, and closes the connection only after its body, so that the client reads the answer', async () => {
+    await plan({ kind: 'status', status: 429, body: { error: 'slow down' } })
+    const socket = connect({ port: client.sandbox.port, host: '127.0.0.1', allowHalfOpen: true })
+    let text = ''
+    socket.on('data', (bytes) => {
+      text += bytes
+    })
+    const lines = ['POST /oauth/upload HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 4']
+    socket.write(`${lines.join('\r\n')}\r\n\r\nbo`)
+    await eventually(() => text.includes('slow down'))
+    await client.steer('GET', 'counts')
+    expect(socket.readableEnded).toBe(false)
+    socket.end('dy')
+    await once(socket, 'close')
   })
 
   it('sends less than it announced', async () => {

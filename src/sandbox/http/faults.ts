@@ -44,11 +44,14 @@ function compile(text: string): RegExp | undefined {
   }
 }
 
-/** Sends an answer whole. */
+/** Sends an answer whole, and closes the connection after the request is read: a client that still writes would lose the answer. */
 export function sendReply(response: ServerResponse, reply: Reply): void {
+  const { req } = response
   writeHead(response, reply)
-  response.end(reply.body)
-  if (!response.req.complete) response.req.resume()
+  if (req.complete || reply.status === 408) return void response.end(reply.body)
+  response.flushHeaders()
+  response.write(reply.body)
+  req.once('close', () => response.end()).resume()
 }
 
 /** Fails as planned. `reset`, `status`, `html`, `empty` and `stall` skip the work; `cut`, `slow` and `lost-answer` fail after it. */
