@@ -24,7 +24,7 @@ const LENGTH_WITHIN_S = 60
 const LENGTH_WITHIN_SHARE = 0.02
 /** How far two values of one second may differ, 1/min or W: a service may smooth them. */
 const VALUE_WITHIN = 2
-/** Fewer values prove nothing; two riders of one ride often share a heart rate, so most values must be equal. */
+/** Fewer values prove no equality, but a difference; two riders of one ride often share a heart rate, so most values must be equal. */
 const [MIN_VALUES, MIN_SAME_SHARE] = [30, 0.8]
 
 /** A whole FIT activity and its account. */
@@ -110,7 +110,7 @@ function isAsLong(a: number, b: number): boolean {
   return Math.abs(a - b) <= Math.max(LENGTH_WITHIN_S, LENGTH_WITHIN_SHARE * Math.max(a, b))
 }
 
-/** Whether the activity has the file's sensor values, or none can be compared. */
+/** Whether the activity has the file's heart rates or its power, or too few values are in both, of which most are equal. */
 async function hasSameValues(
   deps: Pick<Deps, 'store' | 'memory'>,
   { fit }: WholeFile,
@@ -121,15 +121,15 @@ async function hasSameValues(
   const { t: times = [], hr, power } = await deps.memory(fit.sizeBytes, read)
   const rowAt = new Map([...t].map((time, row) => [Math.round(time / SECOND), row]))
   const rows = [...times].map((time) => rowAt.get(Math.round(time / SECOND) + shiftS) ?? -1)
-  const shareOf = (here: Float64Array | undefined, others: Float64Array) => {
+  const compare = (here: Float64Array | undefined, others: Float64Array) => {
     const both = [...(here ?? [])].map(
       (value, row) => [value, others[rows[row] ?? -1] ?? Number.NaN] as const,
     )
     // Every rider who coasts has the same power.
     const known = both.filter(([value, other]) => value > 0 && !Number.isNaN(other))
     const same = known.filter(([value, other]) => Math.abs(value - other) <= VALUE_WITHIN)
-    return known.length < MIN_VALUES ? [] : [same.length / known.length]
+    return { isSame: same.length >= MIN_SAME_SHARE * known.length, isProof: known.length >= MIN_VALUES }
   }
-  const shares = [...shareOf(hr, there.hr), ...shareOf(power, there.p_raw)]
-  return shares.length === 0 || shares.some((share) => share >= MIN_SAME_SHARE)
+  const compared = [compare(hr, there.hr), compare(power, there.p_raw)]
+  return compared.every(({ isSame }) => isSame) || compared.some(({ isSame, isProof }) => isSame && isProof)
 }

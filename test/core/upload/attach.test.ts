@@ -118,6 +118,11 @@ describe('a file of a ride that came to the service another way', () => {
     await rig.importFile('ride.fit', second.bytes)
     const reason = `it may be any of the activities ${second.path}, twin`
     expect(await rig.find(second.bytes)).toMatchObject({ reason })
+    const third = await rideFromElsewhere()
+    const few = 'hr = case when extract(second from t) < 20 then hr + 20 end, p_raw = null'
+    await rig.rows(`update training.samples set ${few} returning 1`)
+    const stranger = textWith(`activity ${third.path} is of another device or rider`)
+    expect(await rig.importFile('few.fit', third.bytes)).toMatchObject(stranger)
   })
 
   it('waits when the service lists the ride and the mirror was not polled since', async () => {
