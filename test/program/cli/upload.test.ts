@@ -47,7 +47,10 @@ describe('musette upload', () => {
     await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
     await fault({ kind: 'status', status: 429, retry_after: 3600 })
     const limited = await rig.musette(['upload', 'third.fit'])
-    expect(limited).toMatchObject({ code: 4, stderr: expect.stringContaining('the service asks to wait 3600 s') })
+    expect(limited).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('the service asks to wait 3600 s'),
+    })
     expect(await rig.rows('select from musette.service_pauses')).toHaveLength(1)
     const { code, stderr } = await rig.musette(['upload', 'third.fit'])
     expect([code, stderr]).toEqual([4, expect.stringContaining('the service asked to wait')])
