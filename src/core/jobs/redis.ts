@@ -50,6 +50,8 @@ export function makeRedisConnection(
     redisOptions: common,
     lazyConnect: true,
     enableOfflineQueue: waits,
+    // With it connect() never settles while a part has no primary, and a worker that connects again then waits forever.
+    enableReadyCheck: false,
     clusterRetryStrategy: pauseMs,
     // The name of a certificate is that of the host, not of its address.
     dnsLookup: (host, done) => done(null, host),
