@@ -192,7 +192,7 @@ function openPartitioning({ mirror: { store, log } }: Pick<App, 'mirror'>): { cl
   const partitions = makePartitions({ store, log })
   return startWork(async (signal) => {
     while (!signal.aborted) {
-      const isMore = await partitions.keep()
+      const isMore = await partitions.keep(signal)
       await sleep(isMore ? MOVE_EVERY_MS : LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   })

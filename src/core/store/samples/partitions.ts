@@ -49,15 +49,16 @@ export function makePartitions(
     })
 
   /** Moves some rows of a table, or attaches its partitions when none is left; returns whether there is more to do. */
-  const move = async ({ table, key }: Table, pages: number): Promise<boolean> => {
+  const move = async ({ table, key }: Table, pages: number, signal?: AbortSignal): Promise<boolean> => {
     let page = Math.min(pages, pageOf.get(table) ?? pages)
     let moved = 0
-    for (let step = 0; step < STEPS && page > 0; step++) {
+    for (let step = 0; step < STEPS && page > 0 && !signal?.aborted; step++) {
       const next = Math.max(0, page - stepPages)
       moved += Number(await call('move_to_partitions($1, $2, $3, $4) AS result', [table, key, keys, next]))
       page = next
       pageOf.set(table, page)
     }
+    if (signal?.aborted) return true
     if (moved > 0) {
       log.info({ table, moved, pagesLeft: page }, 'moved rows to partitions')
       await store.execute(summarizeNew(table, key))
@@ -72,7 +73,7 @@ export function makePartitions(
     return !isDone
   }
 
-  const keepTable = async (one: Table): Promise<boolean> => {
+  const keepTable = async (one: Table, signal?: AbortSignal): Promise<boolean> => {
     const { table, key } = one
     const state = await store.read((tx) => findState(tx, one, keys))
     if (isSettled(state)) return false
@@ -87,20 +88,21 @@ export function makePartitions(
       await call(text, [table, key, keys, state.last + 1])
       await keepStatistics(store)
     }
-    return state.is_plain && (await move(one, state.pages))
+    return state.is_plain && (await move(one, state.pages, signal))
   }
 
   return {
     /**
      * Makes the partitions that are needed next, and moves some rows of a table that is not partitioned yet. Returns whether there is more
      * to do soon. A failure is only logged, because every row stays where all find it; does nothing while another process does the same.
+     * The signal ends it after the step that runs.
      */
-    async keep(): Promise<boolean> {
+    async keep(signal?: AbortSignal): Promise<boolean> {
       let isMore = false
       for (const one of TABLES)
         try {
           if (isSettled(await store.read((tx) => findState(tx, one, keys)))) continue
-          isMore = (await withExclusiveWork(store, 'partitions', () => keepTable(one))) || isMore
+          isMore = (await withExclusiveWork(store, 'partitions', () => keepTable(one, signal))) || isMore
           problems.over(one.key)
         } catch (error) {
           const isLocked = sqlstateOf(error) === '55P03'
