@@ -9,6 +9,7 @@ import {
   TIMESTAMP,
 } from '../core/fit/profile.ts'
 import { encodeFit, type Field, type Message } from '../core/fit/write-fit.ts'
+import { DAY } from '../kit/time.ts'
 import type { Signature } from './athlete/fitness-model.ts'
 import { homeIn } from './athlete/history.ts'
 import { drawBell, makeRandom } from './athlete/random.ts'
@@ -85,9 +86,10 @@ function makeEvent(time: number, type: number): Message {
   }
 }
 
-/** Temperature falls in the evening, respiration follows the heart, and the right leg works more as the left one tires. */
+/** Temperature follows season, evening and height, respiration the heart; the right leg works more as the left one tires. */
 function recordAt(track: Track, place: number): Message {
   const hours = place / 3_600
+  const season = 18 - 10 * Math.cos((2 * Math.PI * at(track.unixMs, place)) / (365.25 * DAY))
   const balance = OF_THE_RIGHT_LEG | Math.round(50.5 + Math.min(4, hours * 2))
   return {
     number: RECORD.message,
@@ -101,7 +103,7 @@ function recordAt(track: Track, place: number): Message {
       [7, 'uint16', at(track.power, place)],
       [3, 'uint8', at(track.hr, place)],
       [4, 'uint8', at(track.cad, place)],
-      [13, 'sint8', 24 - hours * 5],
+      [13, 'sint8', season - hours * 3 - at(track.alt, place) * 0.0065],
       [30, 'uint8', balance],
       [108, 'uint16', (8 + at(track.hr, place) / 8) * 100],
     ],

@@ -2,6 +2,7 @@ import { availablePower, makeReserve, type Signature, spendReserve } from './fit
 import type { Home, PlannedActivity } from './history.ts'
 import { drawBell, drawBetween, makeRandom, type Random } from './random.ts'
 import { type Effort, planEfforts } from './ride-kinds.ts'
+import { LEVEL, makeRoad, type Road } from './road.ts'
 
 /** The plan of a ride; the same plan always gives the same track. */
 export type Ride = Pick<PlannedActivity, 'startMs' | 'seconds' | 'kind' | 'running' | 'indoor'> & {
@@ -14,18 +15,18 @@ export type Ride = Pick<PlannedActivity, 'startMs' | 'seconds' | 'kind' | 'runni
 
 const METRES_PER_DEGREE = 111_320
 
-/** Simulates a ride second by second: power within the available power, and the values that follow from it. */
+/** Simulates a ride second by second: power within the available power, and all that follows from it by physics. */
 export function simulateTrack(ride: Ride): Track {
   const random = makeRandom(ride.seed, 'track')
   const track = makeTrack(ride.seconds)
   const targeted = ride.indoor && !ride.running && random() < 0.7
   rideEfforts(ride, planEfforts({ ...ride, targeted }, random), track, random)
   fillTimes(ride, track)
-  if (!ride.indoor) fillRoad(ride, track, random)
+  fillRoad(ride, track)
   return track
 }
 
-/** Sets power, cadence, heart rate, target and a first guess of the speed. */
+/** Sets power, cadence, heart rate and target. */
 function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random): void {
   const { signature } = ride
   const reserve = makeReserve(signature)
@@ -53,24 +54,7 @@ function rideEfforts(ride: Ride, efforts: Effort[], track: Track, random: Random
       if (cadenceLost === 0)
         track.cad[second] = watts === 0 ? 0 : Math.round((ride.running ? 84 : 87) + 4 * noise)
       if (effort.targeted) track.tgt[second] = Math.round(effort.watts)
-      track.spd[second] = ride.running
-        ? 1.4 + (2.1 * watts) / signature.ftp
-        : 11.2 * Math.cbrt(watts / signature.ftp)
     }
-  }
-  settleSpeed(track)
-}
-
-/** Makes the speed follow the power slowly, and the distance from it. */
-function settleSpeed(track: Track): void {
-  let speed = 2
-  let metres = 0
-  for (let i = 0; i < track.spd.length; i++) {
-    speed += ((track.spd[i] as number) - speed) * 0.06
-    metres += speed
-    track.spd[i] = speed
-    track.dist[i] = metres
-    track.alt[i] = 0
   }
 }
 
@@ -90,27 +74,86 @@ function fillTimes(ride: Ride, track: Track): void {
   }
 }
 
-/** Sets hills and a loop on the map. */
-function fillRoad(ride: Ride, track: Track, random: Random): void {
-  const base = drawBetween(random, 60, 240)
-  const hill = drawBetween(random, 8, 60)
-  const wave = drawBetween(random, 1_800, 5_200)
-  const phase = random() * 6
-  const turn = random() < 0.5 ? -1 : 1
-  let heading = random() * 2 * Math.PI
-  let lat = ride.home.lat + drawBell(random) * 0.02
-  let lng = ride.home.lng + drawBell(random) * 0.02
-  for (let i = 0; i < ride.seconds; i++) {
-    const metres = track.dist[i] as number
-    const speed = track.spd[i] as number
-    track.alt[i] =
-      base + hill * Math.sin(metres / wave + phase) + (hill / 6) * Math.sin((metres * 5.3) / wave)
-    heading += (turn * 2 * Math.PI) / ride.seconds + Math.sin(metres / 310 + phase) * 0.02
-    lat += (speed * Math.cos(heading)) / METRES_PER_DEGREE
-    lng += (speed * Math.sin(heading)) / (METRES_PER_DEGREE * Math.cos((lat * Math.PI) / 180))
-    track.lat[i] = lat
-    track.lng[i] = lng
+/** Sets speed, distance, height and, outdoors, places on the loop that the rider can finish in time. */
+function fillRoad(ride: Ride, track: Track): void {
+  let road = LEVEL
+  let metres = moveAlong(road, ride, track)
+  track.alt.fill(0)
+  if (ride.indoor) return
+  for (let guess = 0; guess < 2; guess++) {
+    road = makeRoad(ride.home, metres)
+    metres = moveAlong(road, ride, track)
   }
+  const goal = road.lengthM * Math.max(1, Math.round(metres / road.lengthM))
+  let [easy, hard]: readonly number[] = NEEDS
+  for (let pass = 0; pass < 11; pass++) {
+    const need = Math.sqrt(easy * hard)
+    if (moveAlong(road, ride, track, need) > goal) easy = need
+    else hard = need
+  }
+  const random = makeRandom(ride.seed, 'place')
+  let [north, east] = [4 * drawBell(random), 4 * drawBell(random)]
+  for (let i = 0; i < ride.seconds; i++) {
+    const [metres, step] = [at(track.dist, i), at(track.spd, i)]
+    const place = sectionAt(road, metres)
+    track.alt[i] = (road.heights[place] as number) + (road.slopes[place] as number) * (metres % road.sectionM)
+    const heading = road.headings[sectionAt(road, metres - step / 2)] as number
+    north += step * Math.cos(heading)
+    east += step * Math.sin(heading)
+    track.lat[i] = ride.home.lat + north / METRES_PER_DEGREE
+    track.lng[i] = ride.home.lng + east / METRES_PER_DEGREE / Math.cos((ride.home.lat * Math.PI) / 180)
+  }
+}
+
+/** Draws the wind of a ride, m/s, and the direction that it comes from, radians from north. */
+export function drawWind({ seed, indoor }: Pick<Ride, 'seed' | 'indoor'>) {
+  const random = makeRandom(seed, 'wind')
+  return { speed: indoor ? 0 : drawBetween(random, 0, 4), from: random() * 2 * Math.PI }
+}
+
+/** A rider of 72 kg, whose bicycle weighs 10 kg. */
+const RIDER_KG = 72
+const KG = RIDER_KG + 10
+/** The shares of the power that the chain passes on, and of the weight that rolling takes; half the density of air times drag area, kg/m. */
+const CHAIN = 0.975
+const ROLLING = 0.005
+const DRAG = 0.6 * 0.32
+/** J that a runner needs for each kg and metre, and how much more on a slope. */
+const STRIDE = 0.8
+const CLIMBING = 4
+/** How much position, tyres and clothes can multiply what rolling, air and strides take. */
+const NEEDS = [0.6, 1.65] as const
+/** No rider stands, m/s. */
+const MIN_SPEED = 0.6
+
+/**
+ * Sets speed and distance along a road, and returns the metres. A cyclist's power that rolling, air and slope do not take becomes kinetic
+ * energy; a runner's pace follows the power.
+ */
+function moveAlong(road: Road, ride: Ride, track: Track, need = 1): number {
+  const wind = drawWind(ride)
+  let speed = 2
+  let metres = 0
+  for (let i = 0; i < ride.seconds; i++) {
+    const watts = at(track.power, i)
+    const place = sectionAt(road, metres)
+    const slope = road.slopes[place] as number
+    if (ride.running) {
+      speed += (watts / (RIDER_KG * STRIDE * need * (1 + CLIMBING * slope)) - speed) * 0.06
+    } else {
+      const air = speed + wind.speed * Math.cos((road.headings[place] as number) - wind.from)
+      const force = KG * 9.81 * (slope + ROLLING * need) + DRAG * need * air * Math.abs(air)
+      speed = Math.sqrt(Math.max(MIN_SPEED ** 2, speed ** 2 + (2 * (CHAIN * watts - force * speed)) / KG))
+    }
+    metres += speed
+    track.spd[i] = speed
+    track.dist[i] = metres
+  }
+  return metres
+}
+
+function sectionAt({ sectionM, slopes }: Road, metres: number): number {
+  return Math.floor(metres / sectionM) % slopes.length
 }
 
 const COLUMNS = ['unixMs', 'power', 'cad', 'hr', 'alt', 'spd', 'lat', 'lng', 'dist', 'tgt'] as const
