@@ -4,7 +4,7 @@ import { findFitOriginal } from '../../core/store/uploads/kept-fit.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
 import type { App } from '../../program/app/app.ts'
 import { accountNamed } from '../../program/app/local-app.ts'
-import type { ExportFormat } from './export-formats.ts'
+import { type ExportFormat, OF_POSITIONS } from './export-formats.ts'
 import { encodeParquet } from './parquet/parquet-encoder.ts'
 import {
   EXPORT_COLUMNS,
@@ -12,6 +12,7 @@ import {
   findExportedActivity,
   findSampleLines,
   findSamplePages,
+  findTrack,
   SAMPLE_COLUMNS,
 } from './rows/export-rows.ts'
 
@@ -47,6 +48,8 @@ export async function exportActivity(
       return `the FIT file of activity ${path} is not here; run: ${commandFor('upload', name)} FILE, which keeps it and does not send it again`
     if (format !== 'fit' && activity.sampleCount === 0)
       return `activity ${path} has no samples here: ${whyNoSamples(activity, name)}`
+    if (OF_POSITIONS.has(format) && !activity.hasPositions)
+      return `activity ${path} has no positions, which ${format} needs; run: ${commandFor('export', name, path)} --format tcx`
     for await (const piece of file ? [gunzipSync(file.body)] : piecesOf(tx, activity, format)) {
       signal.throwIfAborted()
       await write(piece)
@@ -58,6 +61,8 @@ export async function exportActivity(
 function piecesOf(tx: Tx, activity: ExportedActivity, format: ExportFormat): AsyncIterable<Piece> {
   if (format === 'csv') return csvPieces(tx, activity)
   if (format === 'json') return jsonPieces(tx, activity)
+  if (format === 'gpx' || format === 'tcx' || format === 'geojson')
+    return findTrack(tx, activity.activityId, format)
   return encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, [activity]))
 }
 

@@ -11,9 +11,8 @@ import { quoteShell } from '../../kit/text.ts'
 import { DAY } from '../../kit/time.ts'
 import type { App } from '../../program/app/app.ts'
 import {
-  ALSO,
-  type Also,
   type ExportedFiles,
+  exportCommand,
   openExportFolder,
   publish,
   readExport,
@@ -21,8 +20,10 @@ import {
   readForeignFiles,
   readWholeFiles,
   removeStaged,
+  trackFormatOf,
   writeStaged,
 } from './export-folder.ts'
+import { ALSO, type Also } from './export-formats.ts'
 import { findWantedFiles } from './files-to-export.ts'
 import { type EncoderThread, openEncoderThread } from './parquet/encoder-thread.ts'
 import type { EncodeGroup } from './parquet/parquet-encoder.ts'
@@ -79,6 +80,11 @@ async function exportInto(app: Pick<App, 'store'>, input: ExportInput) {
     const { identity, line } = database
     const last = await openExportFolder(dir, database)
     const before = last?.files ?? {}
+    if (last && !trackFormatOf(last.also) !== !trackFormatOf(input.also)) {
+      const held = trackFormatOf(last.also) ? 'tracks' : 'Parquet files'
+      const message = `${dir} holds ${held}; name another folder, or run: ${exportCommand(dir, last.also)}`
+      throw new ConfigError('not_an_export', message)
+    }
     // Then all is written again: numbers that two lines give out may be the same, and mean other rows.
     const anew = last !== undefined && last.database?.line !== line
     const sinceCheckMs = Math.abs(Date.now() - Date.parse(last?.checked_at ?? ''))
@@ -147,7 +153,7 @@ async function writeChanges(
         changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
         changes.bytes += written.bytes
-        if (path.startsWith('samples/')) changes.samples += rows
+        if (/^(samples|gpx|tcx|geojson)\//.test(path)) changes.samples += rows
         done += file.rows
       }
       return changes
@@ -208,7 +214,7 @@ export const FAULTS = {
 export async function checkExport(
   app: Pick<App, 'store'>,
   { dir: given, signal }: { dir: string; signal: AbortSignal },
-): Promise<{ files: number; faults: ExportFault[] }> {
+): Promise<{ files: number; faults: ExportFault[]; run: string }> {
   const dir = resolve(given)
   const database = await app.store.read(findIdentity)
   const foreign = await readForeignExport(dir, database)
@@ -235,5 +241,5 @@ export async function checkExport(
     return why ? [{ path, why }] : []
   })
   for (const path of await readForeignFiles(dir, files)) faults.push({ path, why: 'foreign' })
-  return { files: Object.keys(files).length, faults }
+  return { files: Object.keys(files).length, faults, run: exportCommand(given, also) }
 }

@@ -21,6 +21,7 @@ import {
 } from '../../kit/folders/folder-owner.ts'
 import { parseIfJson } from '../../kit/json.ts'
 import { quoteShell } from '../../kit/text.ts'
+import { ALSO, type Also, TRACK_FORMATS } from './export-formats.ts'
 
 /** The manifest: it tells readers the content and the time of the export. */
 const MANIFEST = 'musette-export.json'
@@ -30,10 +31,6 @@ const STAGING = '.musette-staging'
 const READ_BYTES = 1024 * 1024
 /** What an empty disk holds. */
 const NOTHING: ReadonlySet<string> = new Set([STAGING, OWNER_FILE, 'lost+found'])
-
-/** The optional content of an export: the FIT files, and the answers of the service. */
-export const ALSO = ['originals', 'raw'] as const
-export type Also = (typeof ALSO)[number]
 
 const fileSchema = z.strictObject({
   fingerprint: z.string(),
@@ -48,7 +45,7 @@ const fileSchema = z.strictObject({
 const pathSchema = z
   .string()
   .regex(
-    /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz))$/,
+    /^(?:[a-z_]+\/account=[^/\\]*\/(?:year=[^/\\]+\/)?[\w-]+\.parquet|(?:originals|raw|gpx|tcx|geojson)\/account=[^/\\]*\/year=[^/\\]+\/[^/\\]+\.(?:fit|json\.gz|gpx|tcx|geojson))$/,
   )
 const manifestSchema = z.strictObject({
   musette: z.string(),
@@ -94,9 +91,20 @@ export async function readForeignExport(dir: string, database: DatabaseIdentity)
     if (identity === database.identity) continue
     const found = `${dir} holds the export of another database (identity ${identity}), so this one leaves it alone; name another folder, or remove that one when it is not needed`
     const own = `${dir}-${database.identity.slice(0, 8)}`
-    return { found, run: `musette export --all --to ${quoteShell(own)}` }
+    return { found, run: exportCommand(own, manifest?.also) }
   }
   return readForeign(dir, database)
+}
+
+/** Finds the format of a folder of tracks; undefined of one of tables. */
+export function trackFormatOf(also: readonly Also[] = []) {
+  return TRACK_FORMATS.find((format) => also.includes(format))
+}
+
+/** Writes the command that brings a folder up to date. */
+export function exportCommand(dir: string, also?: readonly Also[]): string {
+  const tracks = trackFormatOf(also)
+  return `musette export --all ${tracks ? `--format ${tracks} --tracks` : '--to'} ${quoteShell(dir)}`
 }
 
 /** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */

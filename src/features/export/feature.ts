@@ -6,7 +6,7 @@ import { DATABASE, ITEMS, WHOSE } from '../../program/frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
 import { defineVerb, flag, option, type Tools } from '../../program/frame/verb.ts'
 import type { ExportCounts } from './export-all.ts'
-import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts'
+import { ALSO, type Also, EXPORT_FORMATS, type ExportFormat, TRACK_FORMATS } from './export-formats.ts'
 
 const exportVerb = defineVerb({
   name: 'export [path]',
@@ -14,11 +14,12 @@ const exportVerb = defineVerb({
   options: {
     format: option<ExportFormat>(
       '--format <format>',
-      'csv, json (with the activity, and fields that have no column), parquet, or fit, the file that it came from (default: "csv")',
+      'csv, json (with the activity, and fields that have no column), parquet, fit (the file that it came from), or as a track gpx, tcx, geojson (default: "csv", of --tracks "gpx")',
     ).choices(EXPORT_FORMATS),
     owner: option('--account <account>', 'whose activity'),
     all: flag('--all', 'everything of all accounts as Parquet; only what has changed since the last time'),
     dir: option('--to <dir>', 'the folder for --all'),
+    tracks: option('--tracks <dir>', 'with --all: a folder of tracks instead, a file an activity'),
     originals: flag('--originals', 'with --all: the FIT files too, by date and name'),
     raw: flag('--raw', 'with --all: the answers of the service too, as JSON'),
     check: flag('--check', 'with --all: compare the folder with the database, and write nothing'),
@@ -29,20 +30,24 @@ const exportVerb = defineVerb({
     exits: ITEMS,
     examples: [
       'musette export 3f0c2b --format csv > ride.csv',
+      'musette export 3f0c2b --format gpx > ride.gpx',
       'musette export --all --format parquet --to history',
+      'musette export --all --tracks rides',
       'musette export --all --to history --originals --raw',
       'musette export --all --to history --check',
     ],
   },
   needs: 'database',
-  before(_context, { path, format, owner, all, dir, originals, raw, check }) {
-    const isHistory = dir !== undefined && path === undefined && owner === undefined
-    if (all && !(isHistory && (format ?? 'parquet') === 'parquet'))
+  before(_context, { path, format, owner, all, dir, tracks, originals, raw, check }) {
+    const isWhole = path === undefined && owner === undefined
+    const isTables = dir !== undefined && tracks === undefined && (format ?? 'parquet') === 'parquet'
+    const isTracks = tracks !== undefined && !(dir || originals || raw) && trackFormat(format) !== undefined
+    if (all && !(isWhole && (isTables || isTracks)))
       throw new ConfigError(
         'bad_usage',
-        'the history of all accounts is exported as Parquet into a folder; run: musette export --all --format parquet --to DIR',
+        'the history of all accounts is exported into a folder, as Parquet or as tracks; run: musette export --all --format parquet --to DIR, or: musette export --all --tracks DIR',
       )
-    if (!all && (path === undefined || dir !== undefined || originals || raw || check))
+    if (!all && (path === undefined || (dir ?? tracks) !== undefined || originals || raw || check))
       throw new ConfigError(
         'bad_usage',
         'name one activity, or export everything: musette export --all --format parquet --to DIR',
@@ -52,28 +57,28 @@ const exportVerb = defineVerb({
         `this format is not for a terminal; run: musette export ${quoteShell(path ?? '')} --format ${format} > FILE`,
       )
   },
-  async run(tools, { path = '', format = 'csv', owner, all, dir = '', originals, raw, check }) {
+  async run(tools, { path = '', format, owner, all, tracks, dir = tracks ?? '', originals, raw, check }) {
     if (check) return checkFolder(tools, dir)
     if (all) {
-      const also = [...(originals ? (['originals'] as const) : []), ...(raw ? (['raw'] as const) : [])]
+      const requested = { originals, raw, [trackFormat(format) ?? '']: tracks !== undefined }
+      const also = ALSO.filter((one) => requested[one])
       return exportHistory(tools, dir, also)
     }
     const { app, signal } = tools
     const { findChosenAccount } = await import('../../program/app/local-app.ts')
     const { exportActivity } = await import('./export-activity.ts')
     const name = await findChosenAccount(app, { name: owner, verb: 'export' })
-    const why = await exportActivity(app, { name, path, format, write: writeOut, signal })
+    const why = await exportActivity(app, { name, path, format: format ?? 'csv', write: writeOut, signal })
     if (why === undefined) return EXIT.done
     tools.note(`musette: ${why}`)
     return EXIT.partial
   },
 })
 
-async function exportHistory(
-  tools: Tools<'database'>,
-  dir: string,
-  also: ReadonlyArray<'originals' | 'raw'>,
-): Promise<number> {
+/** Returns the format of --tracks; undefined for one that is none. */
+const trackFormat = (format: ExportFormat = 'gpx') => TRACK_FORMATS.find((one) => one === format)
+
+async function exportHistory(tools: Tools<'database'>, dir: string, also: readonly Also[]): Promise<number> {
   const { exportAll } = await import('./export-all.ts')
   const { app, signal } = tools
   const line = tools.beginProgress('exporting rows')
@@ -97,16 +102,14 @@ const SHOWN = 20
 async function checkFolder(tools: Tools<'database'>, dir: string): Promise<number> {
   const { app, signal, print, note } = tools
   const { checkExport, FAULTS } = await import('./export-all.ts')
-  const { files, faults } = await checkExport(app, { dir, signal })
+  const { files, faults, run } = await checkExport(app, { dir, signal })
   if (faults.length === 0) {
     print(`${dir}: ${files} files, each as it was written and as the database holds it`)
     return EXIT.done
   }
   for (const { path, why } of faults.slice(0, SHOWN)) print(`${path}: ${FAULTS[why]}`)
   if (faults.length > SHOWN) print(`and ${formatCount(faults.length - SHOWN)} more`)
-  const mend = faults.some(({ why }) => why !== 'foreign')
-    ? `; run: musette export --all --to ${quoteShell(dir)}`
-    : ''
+  const mend = faults.some(({ why }) => why !== 'foreign') ? `; run: ${run}` : ''
   note(`musette: ${formatCount(faults.length)} of ${formatCount(files)} files differ${mend}`)
   return EXIT.partial
 }

@@ -5,8 +5,10 @@ import { findAccounts } from '../../core/store/account-rows.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { MusetteError } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
-import type { Also } from './export-folder.ts'
+import { trackFormatOf } from './export-folder.ts'
+import { type Also, OF_POSITIONS, type TrackFormat } from './export-formats.ts'
 import { type EncodeGroup, encodeParquet } from './parquet/parquet-encoder.ts'
+import { findTrack } from './rows/export-rows.ts'
 import { findContent, findPartitions, type Partition } from './rows/partitions.ts'
 
 /** A file that an export of this moment of the database has. */
@@ -23,9 +25,9 @@ type WantedFile = {
 /** `onRows` gets the rows of each piece, `encode` makes row groups of them. */
 type Use = { onRows: (rows: number) => void; encode: EncodeGroup }
 
-/** Finds the files of an export at the moment of a transaction: the tables, and the requested originals. */
+/** Finds the files of an export at the moment of a transaction: the tables and the requested originals, or only tracks. */
 export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<WantedFile[]> {
-  const partitions = await findPartitions(tx)
+  const partitions = trackFormatOf(also) ? [] : await findPartitions(tx)
   const names = new Set((await findAccounts(tx)).map(({ name }) => name))
   const files = partitions.map((partition): WantedFile => {
     // The fingerprint includes the version, because another one may write other columns.
@@ -40,10 +42,15 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
   for (const one of also) {
     const taken = new Set<string>()
     for (const kept of (await tx.client.query<KeptFile>(KEPT[one].files)).rows) {
+      const { key, fingerprint, rows = 1 } = kept
       const path = pathOfKept(one, kept, { names, taken })
       taken.add(path)
-      const findPieces = (tx: Tx, { onRows }: Use) => findKept(tx, { one, key: kept.key, onRows })
-      files.push({ path, fingerprint: kept.fingerprint, rows: 1, findPieces })
+      const findPieces = (tx: Tx, { onRows }: Use) => {
+        onRows(rows)
+        const isKept = one === 'originals' || one === 'raw'
+        return isKept ? findKept(tx, { one, key }) : findTrackBytes(tx, Number(key), one)
+      }
+      files.push({ path, fingerprint, rows, findPieces })
     }
   }
   return files
@@ -62,16 +69,19 @@ async function* findParquet(tx: Tx, partition: Partition, { onRows, encode }: Us
 
 async function* findKept(
   tx: Tx,
-  { one, key, onRows }: { one: Also; key: KeptFile['key']; onRows: (rows: number) => void },
+  { one, key }: { one: 'originals' | 'raw'; key: KeptFile['key'] },
 ): AsyncGenerator<Uint8Array> {
   const { rows } = await tx.client.query<{ body: Buffer; encoding: string }>(KEPT[one].body, [key])
   if (!rows[0]) throw new MusetteError('kept_file_gone', `store: ${one} ${key} is gone`)
-  onRows(1)
   const { body, encoding } = rows[0]
   const isPacked = encoding === 'gzip'
   // The answers stay compressed: there are gigabytes of them.
   if (one === 'raw') yield isPacked ? body : gzipSync(body)
   else yield isPacked ? gunzipSync(body) : body
+}
+
+async function* findTrackBytes(...track: Parameters<typeof findTrack>) {
+  for await (const piece of findTrack(...track)) yield Buffer.from(piece)
 }
 
 /** Is raised when the files change their form within a version. */
@@ -84,7 +94,7 @@ const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'
 
 /**
  * Returns the path of a kept file: `originals/account=default/year=2025/2025-06-01T080000Z_ride.fit`, with a part of its content's hash
- * where another one has this name, or `raw/account=default/year=2025/PATH.json.gz`.
+ * where another one has this name, `gpx/account=default/year=2025/2025-06-01T080000Z_Morning ride.gpx`, or `raw/account=default/year=2025/PATH.json.gz`.
  */
 function pathOfKept(
   one: Also,
@@ -98,8 +108,9 @@ function pathOfKept(
   const safe = basename(name.replaceAll('\\', '/'))
     .replace(UNSAFE, percent)
     .replace(/\.fit$/i, '')
-  const path = `${folder}/${moment}${safe.slice(0, LONGEST_NAME)}`
-  return taken.has(`${path}.fit`) ? `${path}_${fingerprint.slice(0, 12)}.fit` : `${path}.fit`
+  const path = `${folder}/${moment}${[...safe].slice(0, LONGEST_NAME).join('')}`
+  const ending = one === 'originals' ? '.fit' : `.${one}`
+  return taken.has(path + ending) ? `${path}_${fingerprint.slice(0, 12)}${ending}` : path + ending
 }
 
 /** Characters of a file's name: a file system takes 255 bytes, and a character may have four. */
@@ -140,12 +151,30 @@ type KeptFile = {
   /** when the activity began, of a file that does not say it when it was seen; null when that is not known */
   at: Date | null
   name: string
-  /** the SHA-256 of its content */
+  /** the SHA-256 of its content, or of what a track is made from */
   fingerprint: string
+  /** the samples of a track */
+  rows?: number
 }
+
+/** Is raised when the files of tracks change their form. */
+const TRACK_FORM = 1
+
+/** Selects the tracks of a format, those of activities that the service no longer lists too. */
+const tracksOf = (format: TrackFormat) => ({
+  files: `select v.activity_id::text as key, a.name as account, case when isfinite(v.started_at) then v.started_at end as at,
+      translate(coalesce(nullif(v.name, ''), v.path), '/\\', '--') as name, v.sample_count as rows,
+      md5(concat_ws(' ', ${TRACK_FORM}, v.activity_id, v.updated_at, c.version, x.read_at)) as fingerprint
+    from training.activities v join training.accounts a using (account_id) left join musette.content_versions c using (activity_id)
+      left join training.ride_files f using (account_id, activity_id) left join training.fit_files x using (account_id, content_id)
+    where v.sample_count > 0 and (v.start_lat is not null or ${!OF_POSITIONS.has(format)}) order by a.name collate "C", v.activity_id`,
+})
 
 /** Each selects the files with a key by which its body is found. */
 const KEPT = {
+  gpx: tracksOf('gpx'),
+  tcx: tracksOf('tcx'),
+  geojson: tracksOf('geojson'),
   originals: {
     files: `select o.account_id || ' ' || o.content_id as key, a.name as account, coalesce(f.started_at, u.seen_at) as at,
         u.file_name as name, o.content_id as fingerprint

@@ -6,13 +6,16 @@ import { makeFileStem } from '../../kit/folders/file-name.ts'
 import type { App } from '../../program/app/app.ts'
 import { attachmentOf, KEY } from '../../program/frame/downloads.ts'
 import { exportActivity } from './export-activity.ts'
-import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts'
+import { EXPORT_FORMATS, type ExportFormat, OF_POSITIONS } from './export-formats.ts'
 
 const TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
   json: 'application/json; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
   fit: 'application/vnd.ant.fit',
+  gpx: 'application/gpx+xml',
+  tcx: 'application/vnd.garmin.tcx+xml',
+  geojson: 'application/geo+json',
 }
 
 const DOWNLOAD = {
@@ -57,8 +60,12 @@ export function registerDownloads(server: FastifyInstance, app: Pick<App, 'store
 }
 
 /** Says why an activity cannot be downloaded; undefined when it can. */
-function missingOf({ path, hasFit, hasSamples }: Download, format: ExportFormat): string | undefined {
+function missingOf(
+  { path, hasFit, hasSamples, hasPositions }: Download,
+  format: ExportFormat,
+): string | undefined {
   if (format === 'fit') return hasFit ? undefined : `the FIT file of activity ${path} is not kept here`
+  if (OF_POSITIONS.has(format) && !hasPositions) return `activity ${path} has no positions here`
   return hasSamples ? undefined : `activity ${path} has no samples here`
 }
 
@@ -69,6 +76,7 @@ type Download = {
   /** the local day of its start */
   day: string | null
   hasSamples: boolean
+  hasPositions: boolean
   hasFit: boolean
 }
 
@@ -76,7 +84,7 @@ type Download = {
 async function findDownload(tx: Tx, activityId: number): Promise<Download | undefined> {
   const { rows } = await tx.client.query<Download>(
     `select a.name as account, v.path, v.name, to_char(v.started_at_local, 'YYYY-MM-DD') as day,
-       coalesce(v.sample_count, 0) > 0 as "hasSamples",
+       coalesce(v.sample_count, 0) > 0 as "hasSamples", v.start_lat is not null as "hasPositions",
        exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)
                where f.account_id = v.account_id and f.activity_id = v.activity_id) as "hasFit"
      from training.activities v join training.accounts a using (account_id)

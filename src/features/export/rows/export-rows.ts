@@ -3,6 +3,7 @@ import { type ExtraField, findExtras } from '../../../core/store/samples/stored-
 import { samples } from '../../../core/store/schema/index.ts'
 import type { Tx } from '../../../core/store/store.ts'
 import { BYTES_A_CHARACTER, quoteCsv } from '../../../kit/text.ts'
+import type { TrackFormat } from '../export-formats.ts'
 import {
   columnsOf,
   cutPage,
@@ -19,6 +20,7 @@ export type ExportedActivity = {
   path: string
   detailState: 'wanted' | 'awaiting_samples' | 'mirrored' | 'failed'
   sampleCount: number
+  hasPositions: boolean
   fetchError: string | null
   /** one JSON object: activity_id, path, name, start, …, and the summary as the service sent it */
   document: string
@@ -45,7 +47,7 @@ const MEASURED = ['t', ...SAMPLE_FIELDS].flatMap((field) => OF_SAMPLES.filter(({
 export async function findExportedActivity(tx: Tx, input: { accountId: number; path: string }) {
   const { rows } = await tx.client.query<ExportedActivity>(
     `select activity_id as "activityId", path, detail_state as "detailState", coalesce(sample_count, 0) as "sampleCount",
-            fetch_error as "fetchError", (select row_to_json(a)::text from (
+            fetch_error as "fetchError", start_lat is not null as "hasPositions", (select row_to_json(a)::text from (
               select v.activity_id, v.path, v.name, v.description, v.activity_type, v.started_at, v.timezone, v.started_at_local,
                      v.sample_count, v.elapsed_s, v.fetched_at, v.absent_since, v.summary) a) as document
      from training.activities v where v.account_id = $1 and v.path = $2`,
@@ -67,13 +69,23 @@ export async function* findSampleLines(
   const query =
     form === 'csv' ? CSV_QUERY : jsonQuery((await tx.client.query(known, [activityId])).rows.length > 0)
   const before = form === 'csv' ? `${activityId},${quoteCsv(path)},` : ''
+  for await (const lines of findLinePages(tx, query, activityId)) yield lines.map((line) => before + line)
+}
+
+/** Finds the track of an activity as the text of a file, piece by piece, see training.gpx, training.tcx and training.geojson. */
+export async function* findTrack(tx: Tx, activityId: number, format: TrackFormat): AsyncGenerator<string> {
+  const query = `select training.${format}($1)::text as line`
+  for await (const lines of findLinePages(tx, query, activityId)) yield `${lines.join('\n')}\n`
+}
+
+/** Finds the texts `line` that a query has of one activity, `$1`, a page of them at a time. */
+async function* findLinePages(tx: Tx, query: string, activityId: number): AsyncGenerator<string[]> {
   // A person who pages through the output may leave the transaction idle for long.
   await tx.client.query('SET LOCAL idle_in_transaction_session_timeout = 0')
   await tx.client.query(`DECLARE exported NO SCROLL CURSOR FOR ${query}`, [activityId])
-  const page = { text: `FETCH ${ROWS_A_PAGE} FROM exported`, rowMode: 'array' } as const
   for (let found = ROWS_A_PAGE; found === ROWS_A_PAGE; ) {
-    const { rows } = await tx.client.query<[string]>(page)
-    if (rows.length > 0) yield rows.map(([line]) => before + line)
+    const { rows } = await tx.client.query<{ line: string }>(`FETCH ${ROWS_A_PAGE} FROM exported`)
+    if (rows.length > 0) yield rows.map(({ line }) => line)
     found = rows.length
   }
   await tx.client.query('CLOSE exported')
@@ -174,12 +186,12 @@ function jsonOf({ numbers, nulls, others }: ExtraField, index: number): string |
 }
 
 // format() writes NULL as nothing, and no value of a sample needs quotes.
-const CSV_QUERY = `select format('${['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')}', ${ISO_TIME}, ${FIELDS})
+const CSV_QUERY = `select format('${['t', ...SAMPLE_FIELDS].map(() => '%s').join(',')}', ${ISO_TIME}, ${FIELDS}) as line
   from training.samples where activity_id = $1 order by ${ORDER}`
 
 function jsonQuery(withExtras: boolean): string {
   if (!withExtras) {
-    return `select row_to_json(r)::text from (
+    return `select row_to_json(r)::text as line from (
               select ${ISO_TIME} as t, ${FIELDS} from training.samples where activity_id = $1 order by ${ORDER}) r`
   }
   return `with numbered as (
@@ -189,6 +201,6 @@ function jsonQuery(withExtras: boolean): string {
             select e.n, jsonb_object_agg(x.field, coalesce(x.others -> e.n::text, to_jsonb(e.value))) as extras
             from training.sample_extras x, unnest(x."values") with ordinality as e(value, n)
             where x.activity_id = $1 group by e.n)
-          select row_to_json(r)::text from (
+          select row_to_json(r)::text as line from (
             select ${ISO_TIME} as t, ${FIELDS}, extras from numbered left join extra using (n) order by n) r`
 }

@@ -206,12 +206,16 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
   json: 'JSON',
   parquet: 'Parquet',
   fit: 'Original FIT',
+  gpx: 'GPX',
+  tcx: 'TCX',
+  geojson: 'GeoJSON',
 }
 
 /** The links that download every second of the activity. */
 export function Downloads({ view: { facts, downloads } }: { view: View }) {
-  const { activity_id: id, sample_count: count, has_fit: hasFit, path } = facts
-  const formats = downloads.filter((format) => (format === 'fit' ? hasFit : count))
+  const { activity_id: id, sample_count: count, has_fit: hasFit, has_positions: hasPositions, path } = facts
+  const needs: Readonly<Record<string, boolean>> = { fit: hasFit, gpx: hasPositions, geojson: hasPositions }
+  const formats = downloads.filter((format) => needs[format] ?? count)
   if (formats.length === 0) return null
   return (
     <div class="choice downloads" role="group" aria-label="Download every second of it">
