@@ -48,10 +48,7 @@ export type AccountStatus = {
   last_run: { kind: string; outcome: string; started_at: string; error: string | null } | null
 }
 
-/**
- * Long enough for a steady rate, short enough to follow a service that becomes slow. Postgres computes a moment in a subquery once, and
- * without one for each row.
- */
+/** Long enough for a steady rate, short enough to follow a slow service. In a subquery Postgres computes a moment once. */
 const FETCHED_LATELY = `fetched_at > (select now() - interval '5 minutes') and fetched_at <= (select now())`
 
 export type FailedActivity = {
@@ -83,8 +80,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
     left join musette.credentials c using (account_id)
     left join musette.riders o using (account_id)
     left join training.sync_cursors s on s.account_id = a.account_id and s.resource = 'activities'
-    left join lateral (
-      select count(*) filter (where absent_since is null) as activities,
+    left join (
+      select account_id, count(*) filter (where absent_since is null) as activities,
              count(*) filter (where detail_state = 'mirrored' and absent_since is null) as mirrored,
              count(*) filter (where detail_state = 'wanted' and absent_since is null) as wanted,
              count(*) filter (where detail_state = 'awaiting_samples' and absent_since is null) as awaiting_samples,
@@ -98,8 +95,8 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
              count(*) filter (where timezone_source = 'unknown' and fetched_at is not null and absent_since is null) as without_timezone,
              count(*) filter (where ${FETCHED_LATELY}) * 60 / greatest(1, extract(epoch from
                now() - min(fetched_at) filter (where ${FETCHED_LATELY}))) as per_minute
-      from training.activities where account_id = a.account_id
-    ) n on true
+      from training.activities group by account_id
+    ) n on n.account_id = a.account_id
     left join lateral (${POLLED_AT}) p on true
     left join lateral (${FOUND_DIFFERENT}) d on true
     left join lateral (${LAST_RUN}) r on true
@@ -168,10 +165,7 @@ export type AccountHealth = {
   last_run: { outcome: string; error: string | null } | null
 }
 
-/**
- * Finds the state of every account's login and polls, oldest account first. It reads a few rows of an index per account and
- * counts nothing, so that a health check can run it every few seconds.
- */
+/** Finds the state of every account's login and polls, oldest first, by a few index rows: a health check runs it every few seconds. */
 export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, a.created_at, p.polled_at, c.obtained_at as token_obtained_at,
