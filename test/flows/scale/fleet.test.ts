@@ -44,6 +44,22 @@ describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %
   }, 480_000)
 })
 
+it('two daemons lose and double nothing when sentinels replace the Redis of their queue', async ({
+  skip,
+}) => {
+  if (!inject('redisUrl') && !process.env.CI) skip(WITHOUT_REDIS)
+  const fleet = await openFleet({ size: 2, queue: 'sentinels', activities: 12 })
+  onTestFinished(() => fleet.close())
+  const life = makeLife(fleet)
+  await fleet.steer('PATCH', 'settings', { latency_ms: 100 })
+  await life.stir()
+  await fleet.steer('POST', 'recalculate')
+  await busy(fleet, 'fetch')
+  await fleet.primary?.kill()
+  await life.stir()
+  await expectWhole(fleet, life)
+}, 240_000)
+
 /** Expects that nothing is lost and nothing doubled, as soon as the fleet has caught up; and that nobody had to be started again. */
 async function expectWhole(own: Fleet, life: Life): Promise<void> {
   await own.steer('DELETE', 'faults')

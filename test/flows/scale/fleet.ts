@@ -6,6 +6,7 @@ import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { distPath, type Running, runNode, startNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
+import { openSentinels } from '../../kit/redis-groups.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -14,7 +15,11 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 export type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 /** Starts `size` daemons with all roles but the web server, signed in as the rider, and waits until each has started. */
-export async function openFleet(input: { size: number; queue: 'redis' | 'postgres'; activities: number }) {
+export async function openFleet(input: {
+  size: number
+  queue: 'postgres' | 'redis' | 'sentinels'
+  activities: number
+}) {
   const release = makeReleaseStack()
   try {
     const main = distPath('main.js')
@@ -29,10 +34,13 @@ export async function openFleet(input: { size: number; queue: 'redis' | 'postgre
     release.defer('line', () => line.close())
     const redis = input.queue === 'redis' ? await openOwnRedis() : undefined
     if (redis) release.defer('redis', () => redis.close())
+    const group = input.queue === 'sentinels' ? await openSentinels() : undefined
+    if (group) release.defer('sentinels', () => group.close())
+    const redisUrl = redis?.url ?? group?.url
     const folder = await openTempDir('fleet')
     release.defer('folder', () => folder.close())
     const env = {
-      ...(redis && { REDIS_URL: redis.url }),
+      ...(redisUrl && { REDIS_URL: redisUrl }),
       DATABASE_URL: line.url,
       MUSETTE_BASE_URL: sandboxUrl,
       MUSETTE_DATA_DIR: folder.path,
@@ -69,6 +77,8 @@ export async function openFleet(input: { size: number; queue: 'redis' | 'postgre
       databaseUrl: database.url,
       line,
       redis,
+      /** of the queue behind sentinels */
+      primary: group?.primary,
       /** the daemon in each place now */
       members,
       /** kills the daemon in a place as a power cut would, and starts another there */
