@@ -85,8 +85,9 @@ function earlierPostgres() {
   const folder = `${root}dist/.postgres-17`
   if (existsSync(`${folder}/node_modules/${name}`)) return
   say('fetching Postgres 17 for the tests')
+  const [, version] = / 17: '(.+)'/.exec(readFileSync(`${root}src/embedded/binaries.ts`, 'utf8')) ?? []
   const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder]
-  spawnSync('npm', ['install', ...options, `${name}@17.10.0-beta.17`], { stdio: 'inherit' })
+  spawnSync('npm', ['install', ...options, `${name}@${version}`], { stdio: 'inherit' })
 }
 
 function build() {

@@ -12,7 +12,7 @@ export type Binaries = { packageDir: string; postgres: string; initdb: string; l
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
 /** The last package of each earlier major that every platform has. They are prereleases, so npm finds none by the major alone. */
-const EARLIER: Readonly<Record<string, string>> = {
+export const EARLIER: Readonly<Record<string, string>> = {
   15: '15.18.0-beta.17',
   16: '16.14.0-beta.17',
   17: '17.10.0-beta.17',
@@ -37,10 +37,7 @@ function packageName(): string {
   throw unavailable(`there is none for ${platform}`)
 }
 
-/**
- * Resolves the folder of the package with the Postgres of this platform. Throws ConfigError `embedded_unavailable` when there is none
- * or it was not installed.
- */
+/** Resolves the package's folder with the Postgres of this platform. Throws ConfigError `embedded_unavailable`. */
 export function resolveBinaryPackage(): string {
   const name = packageName()
   try {

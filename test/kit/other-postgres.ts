@@ -3,17 +3,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Binaries, openBinaries } from '../../src/embedded/binaries.ts'
+import { type Binaries, EARLIER, openBinaries } from '../../src/embedded/binaries.ts'
 import { type Cluster, openCluster } from './postgres-cluster.ts'
 import { whole } from './sampling.ts'
 
-/** The newest packages of the majors before that of the embedded Postgres; 60 MB each, so only a whole run installs them. */
-const PACKAGES: Readonly<Record<number, string>> = {
-  14: '14.23.0-beta.17',
-  15: '15.18.0-beta.17',
-  16: '16.14.0-beta.17',
-  17: '17.10.0-beta.17',
-}
+/** Packages of the majors before that of the embedded Postgres; 60 MB each, so only a whole run installs them. */
+const PACKAGES: Readonly<Record<number, string>> = { 14: '14.23.0-beta.17', ...EARLIER }
 const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 
 /** Opens a new server of another major version; undefined when this machine does not have that one. */

@@ -45,6 +45,8 @@ const GOOD_AFTER_MS = 5 * MINUTE
 /** Events are for new activities, not for the history of a backfill. */
 const NEW_WITHIN = '14 days'
 const PAGE = 500
+/** The events that are remembered: a promoted replica has lost seconds of them, and changing paths must cause no leak. */
+const MAX_REMEMBERED = 20 * PAGE
 
 /** The pauses; tests make them shorter. */
 const PAUSES = {
@@ -231,6 +233,8 @@ async function publishEvents(
     if (published.has(about)) continue
     const { event } = topicsOf(publisherId, accountId)
     await broker.publish(event, JSON.stringify(payload), { retain: false })
+    const [oldest] = published
+    if (oldest !== undefined && published.size >= MAX_REMEMBERED) published.delete(oldest)
     published.add(about)
   }
   await store.transaction((tx) => recordPublishedUpTo(tx, last.changeId))
