@@ -140,10 +140,7 @@ function failed(code: string, what: string, finished: Finished): ConfigError {
 export const USER = 'musette'
 export const DATABASE = 'musette'
 
-/**
- * postgresql.conf, written at every start: small when idle. Settings that a person makes by ALTER SYSTEM are in
- * postgresql.auto.conf, which is read after this file and wins.
- */
+/** postgresql.conf, written at every start: small when idle. Settings of a person (ALTER SYSTEM) are in postgresql.auto.conf and win. */
 const POSTGRESQL_CONF = `# Written by musette at every start; use ALTER SYSTEM for settings of your own.
 max_connections = 60
 shared_buffers = 64MB
@@ -195,10 +192,7 @@ export function makeSharedUrl(access: { port: number; password?: string }): stri
 /** The server writes its WAL in files of 16 MB, creates the next one in advance, and does not start without it. */
 const NEEDED_BYTES = 32 * 1024 * 1024
 
-/**
- * Reads whether the disk of `dataDir` is full, and returns the error for a server that does not start for that reason;
- * undefined when there is room, or the system does not say.
- */
+/** Returns the error for a server that does not start because the disk of `dataDir` is full; undefined when it has room or is unknown. */
 export async function readDiskFull(dataDir: string): Promise<TransientError | undefined> {
   const disk = await statfs(dataDir).catch(() => undefined)
   if (!disk || disk.bavail * disk.bsize >= NEEDED_BYTES) return undefined

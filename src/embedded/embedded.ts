@@ -133,10 +133,7 @@ async function inDataDirectory<T>(path: string, work: () => Promise<T>): Promise
 const OWNER_CHECK_EVERY_MS = SECOND
 const REOPEN_BACKOFF: Backoff = { firstMs: SECOND, maxMs: 30 * SECOND, factor: 2 }
 
-/**
- * Joins a server that another process owns. When that process ends, this one takes the server over on the same port, so that
- * a daemon does not lose the database that a short command had started.
- */
+/** Joins a server that another process owns, and takes it over on the same port when that ends, as a short command does. */
 function joinServer(deps: { log: Logger }, { dataDir, access }: { dataDir: string; access: Access }) {
   const leaving = new AbortController()
   let owner: Awaited<ReturnType<typeof openSupervisedServer>> | undefined

@@ -65,10 +65,7 @@ export async function startServer(launch: Launch) {
       const bytes = await readFile(logPath).catch(() => Buffer.alloc(0))
       return bytes.subarray(logStart).toString('utf8').trim().split('\n').slice(-5).join('\n')
     },
-    /**
-     * Stops it: fast shutdown, after 30 s or when nobody wants its files any more immediate shutdown, kill 5 s later; resolves when no process
-     * of it is left.
-     */
+    /** Stops it: fast shutdown, after 30 s or when nobody wants its files an immediate one, a kill 5 s later; resolves when it is gone. */
     async stop({ isUnwanted = false } = {}): Promise<void> {
       for (const [signal, waitMs] of [
         ['SIGINT', FAST_MS],
@@ -104,9 +101,8 @@ const RECOVERING = '57P03'
 const CONNECT_WITHIN_MS = 5 * SECOND
 
 /**
- * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends first,
- * `embedded_disk_full` when the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the
- * signal's reason.
+ * Waits until the server accepts connections. Throws TransientError `embedded_start_failed` when it ends first, `embedded_disk_full` when
+ * the disk leaves it no room, ConfigError `embedded_password` when it refuses the password, or the signal's reason.
  */
 export async function waitUntilReady(
   server: Server,

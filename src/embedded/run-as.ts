@@ -4,10 +4,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../kit/errors.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
-/**
- * How programs of the embedded Postgres are run: `prefix` is put before the command, `owner` must own the database's files,
- * and `switchUser` says whether the program runs as that user.
- */
+/** How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. */
 export type RunAs = {
   prefix: readonly string[]
   switchUser: boolean

@@ -6,10 +6,7 @@ const GZIP_RATIO = 1_032
 /** Limits of the buffer that gzip is decoded into, whatever size its trailer states. */
 const [MIN_AT_ONCE, MAX_AT_ONCE] = [64 * 1024, 64 * 1024 * 1024]
 
-/**
- * Decodes gzip off the main thread, to at most `maxBytes`. Throws Node's errors: `ERR_BUFFER_TOO_LARGE` for more, `Z_…` for bytes
- * that are cut or damaged.
- */
+/** Decodes gzip off the main thread, to at most `maxBytes`. Throws Node's `ERR_BUFFER_TOO_LARGE` for more, `Z_…` for damaged bytes. */
 export async function decodeGzip(gzipped: Buffer, maxBytes: number): Promise<Buffer> {
   return promisify(gunzip)(gzipped, {
     maxOutputLength: maxBytes,

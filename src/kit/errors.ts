@@ -30,10 +30,7 @@ export class RateLimitedError extends MusetteError {
   }
 }
 
-/**
- * A failure that is likely to pass: timeout, reset, 5xx, database restart. `requestSent` is true when the whole request
- * was sent before the failure, so the other side may have acted on it.
- */
+/** A failure that is likely to pass: timeout, reset, 5xx, restart. `requestSent`: the whole request was sent, and may have been acted on. */
 export class TransientError extends MusetteError {
   override readonly name = 'TransientError'
   readonly requestSent: boolean
@@ -136,10 +133,7 @@ export function commandFor(verb: string, account: string, ...words: readonly str
 /** OpenSSL's message, with numbers and places of its source around the reason. */
 const OPENSSL = /error:[0-9A-F]{8}:SSL routines:[^:]*:([^:]+)/
 
-/**
- * Returns why a connection failed: the message of an AggregateError (localhost by IPv4 and IPv6) is empty, its code is not. Of what
- * OpenSSL says only the reason is kept.
- */
+/** Returns why a connection failed: by the code of an AggregateError, whose message is empty, and the reason alone of what OpenSSL says. */
 export function connectReason(error: unknown): string {
   const line = errorLine(error) || errorCode(error)
   const reason = OPENSSL.exec(line)?.[1]
@@ -159,10 +153,7 @@ const CLOSED_AT_ONCE: ReadonlySet<string> = new Set([
   'Connection is closed.',
 ])
 
-/**
- * Tells whether the error of a connection is one of a server that is not up yet, so that waiting helps. A refused password, a
- * certificate that is not trusted and the like are none.
- */
+/** Tells whether a connection's error is of a server that is not up yet, so that waiting helps; a refused password is none. */
 export function isNotUpYet(error: unknown): boolean {
   const code = errorCode(error)
   if (NOT_UP_YET.test(code)) return true

@@ -5,10 +5,7 @@ const MAX_LEVELS = 100
 /** The most fields that are accepted: the largest objects of an API have some hundreds. */
 const MAX_FIELDS = 50_000
 
-/**
- * The most values of a text: lists of 50,000 activities have half a million. An object of three bytes takes 60 when it is read, so bytes
- * do not say how much memory a text takes.
- */
+/** The most values of a text: a list of 50,000 activities has half a million. An object of three bytes takes 60 in memory. */
 const MAX_VALUES = 2_000_000
 /** The most bytes of a text: a list of 50,000 activities of 300 bytes is 15 MB. Plain samples, which are more, are read by the scanner. */
 export const MAX_TEXT_BYTES = 16_000_000

@@ -122,10 +122,7 @@ export function normalizePostgresUrl(text: string): string | undefined {
   return `${scheme}${login}localhost/${encodeURIComponent(database)}?${parameters}`.replaceAll('+', '%20')
 }
 
-/**
- * Reads the hosts of a normalized URL in their order, each with a URL of its own, and the condition in SQL that the server has to fit;
- * undefined when the URL leaves nothing to choose.
- */
+/** Reads the hosts of a normalized URL in their order, each with its URL, and the wanted condition in SQL; undefined without a choice. */
 export function readHosts(text: string) {
   if (!/[?&](?:target_session_attrs|host)=/.test(text)) return undefined
   const { searchParams, hostname, port } = new URL(text)

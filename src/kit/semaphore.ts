@@ -44,10 +44,7 @@ export function makeSemaphore(total: number): Semaphore {
   }
 }
 
-/**
- * Runs `work` for each item, in their order and `atOnce` at a time. When one throws, no other item is begun, and the error is thrown
- * when those under way have ended.
- */
+/** Runs `work` for each item, in order and `atOnce` at a time. The first error is thrown when those under way have ended. */
 export async function eachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
   // A generator ends for all workers when one of them throws; the iterator of an array does not.
   const queue = passOn(items)

@@ -6,10 +6,7 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 /** An escape sequence of JSON, or a control character that JSON does not escape. */
 const ESCAPE_OR_CONTROL = /\\(u00[0-9a-f]{2}|.)|[\u007f-\u009f]/gi
 
-/**
- * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control a terminal. Tabs and line
- * breaks stay.
- */
+/** Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control a terminal. Tabs and line breaks stay. */
 export function nameControls(text: string): string {
   return text.replace(CONTROL, nameControl)
 }

@@ -43,10 +43,7 @@ export function formatMoment(moment: Date): string {
   return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/**
- * Waits for work at most `ms` and tells whether it ended in time. Throws the error of the work when it fails in time; a later
- * error is ignored.
- */
+/** Waits for work at most `ms` and tells whether it ended in time. Throws its error in time; a later one is ignored. */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {
@@ -60,10 +57,7 @@ export async function within(work: Promise<unknown>, ms: number): Promise<boolea
   }
 }
 
-/**
- * Waits for a promise that several callers share. An abort of the signal ends only this wait and throws the signal's
- * reason; the work goes on.
- */
+/** Waits for a promise that several callers share. An abort of the signal ends only this wait and throws its reason. */
 export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return shared
   signal.throwIfAborted()
@@ -81,9 +75,8 @@ export async function waitFor<T>(shared: Promise<T>, signal?: AbortSignal): Prom
 
 /**
  * Joins signals to one that aborts with the first of them, by its own `abort`, or with an error of code `ETIMEDOUT` after `ms`. Its user
- * calls `clear` at the end of the work, whatever the end is. Every
- * wait with a time uses this: what AbortSignal.timeout and AbortSignal.any make may be collected as garbage while somebody waits for
- * it, and then never aborts (Node 20), and their timer keeps no process running.
+ * calls `clear` at the end of the work, whatever the end is. Every wait with a time uses this: what AbortSignal.timeout and AbortSignal.any
+ * make may be collected as garbage while somebody waits for it, and then never aborts (Node 20), and their timer keeps no process running.
  */
 export function joinSignals(outer: ReadonlyArray<AbortSignal | undefined>, ms?: number) {
   const controller = new AbortController()

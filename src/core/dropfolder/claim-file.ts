@@ -24,10 +24,7 @@ export type DroppedFile = {
   restingSince: Date
 }
 
-/**
- * What is to be done with a file. `wait`: it is imported again when it changes, or after a growing pause; `reason` is
- * reported when it lasts.
- */
+/** What is to be done with a file. `wait`: it is imported again when it changes, or after a growing pause; `reason` is reported when it lasts. */
 export type ImportResult =
   | { action: 'done' }
   | { action: 'failed'; text: string }

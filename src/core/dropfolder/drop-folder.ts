@@ -57,11 +57,10 @@ const MAX_BYTES = 256 * MIB
 const MAX_ARCHIVE_BYTES = 16_384 * MIB
 
 /**
- * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and
- * passes each file at rest to `importFile`, one call a file at a time. Events are hints, the scan is the truth. In `move` mode
- * an imported file goes to `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode no file is touched and
- * an unchanged one is not imported again until a restart. A folder that another database uses is left alone. Never throws for a
- * problem of the folder: `show` reports it.
+ * Opens the drop folder: creates it when it is missing, watches it, scans it now, after every change and every minute, and passes each file
+ * at rest to `importFile`, one call a file at a time. Events are hints, the scan is the truth. In `move` mode an imported file goes to
+ * `done/<year-month>/` or `failed/` below its account's folder; in `keep` mode no file is touched and an unchanged one is not imported
+ * again until a restart. A folder that another database uses is left alone. Never throws for a problem of the folder: `show` reports it.
  */
 export async function openDropFolder(deps: DropFolderDeps, options: DropFolderOptions) {
   const { log, now } = deps

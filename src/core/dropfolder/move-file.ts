@@ -17,10 +17,7 @@ import {
   nameOf,
 } from './walk-folder.ts'
 
-/**
- * The result of a move. `moved`: `textError` is why a failed file has no text. `gone`: another process moved the file. `changed`: another
- * file is in its place now, and stays there.
- */
+/** The result of a move. `gone`: another process moved the file. `changed`: another file is in its place. `textError`: why it has no text. */
 type Moved =
   | { outcome: 'moved'; path: Buffer; textError?: unknown }
   | { outcome: 'gone' }
@@ -112,10 +109,9 @@ const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 const NO_LINK = constants.O_NOFOLLOW ?? 0
 
 /**
- * Opens the folders `names` below the drop folder one inside the other, creates the missing ones, and keeps the last one open. On
- * Linux files are then moved through the open folder, so that a link put in its place meanwhile moves nothing out of the
- * drop folder; elsewhere the name is checked. Throws ConfigError `drop_folder_link` when one of them is a link or a file,
- * and Node's errors.
+ * Opens the folders `names` below the drop folder one inside the other, creates the missing ones, and keeps the last one open. On Linux
+ * files are then moved through the open folder, so that a link put in its place meanwhile moves nothing out of the drop folder; elsewhere
+ * the name is checked. Throws ConfigError `drop_folder_link` when one of them is a link or a file.
  */
 async function openFolder(root: Buffer, names: readonly Buffer[]): Promise<OpenFolder> {
   // The drop folder itself may be a link: its owner has set it.

@@ -136,9 +136,8 @@ export function moveRecovery(log: Logger) {
 }
 
 /**
- * Finishes the moves in `done/` and `failed/` below `home`. A hidden name is removed when the file has a second name
- * beside it; else the file is moved back into `home`, to be imported again. Returns the number of files. Throws Node's
- * errors.
+ * Finishes the moves in `done/` and `failed/` below `home`. A hidden name is removed when the file has a second name beside it; else the
+ * file is moved back into `home`, to be imported again. Returns the number of files.
  */
 async function recoverMoves(home: Buffer): Promise<number> {
   const done = joinPath(home, DONE)

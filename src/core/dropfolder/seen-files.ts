@@ -118,10 +118,7 @@ export function makeSeenFiles({ restMs }: { restMs: number }) {
   }
 }
 
-/**
- * Decides whether a file is at rest: unchanged for `restMs` by the disk's own times, so that old files need one scan, or
- * by two scans, for disks whose clock is ahead of ours.
- */
+/** Decides whether a file is at rest: unchanged for `restMs` by the disk's own times, or in two scans, for disks whose clock is ahead. */
 function decideSettling(identity: Identity, sinceMs: number, nowMs: number, restMs: number): Decision {
   const restedMs = nowMs - changedBefore(identity, sinceMs)
   return restedMs >= restMs ? { do: 'claim' } : { do: 'nothing', againMs: Math.ceil(restMs - restedMs) }

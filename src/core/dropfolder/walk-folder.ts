@@ -1,10 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 
-/**
- * A regular file with a droppable name. `home` is the folder of its account: the drop folder `root` itself, or one directly in it.
- * `key` is the file's path as a map key.
- */
+/** A regular file with a droppable name. `home`: the folder of its account, `root` or one directly in it; `key`: its path as a map key. */
 export type Found = {
   key: string
   account: string
@@ -184,10 +181,7 @@ export function isAside(name: Buffer): boolean {
 
 const SLASH = Buffer.from('/')
 
-/**
- * Joins a folder and a name as bytes. Names on disk are bytes, and old devices write some that are not UTF-8; converted to
- * text they could not be opened again.
- */
+/** Joins a folder and a name as bytes: old devices write names that are not UTF-8, which could not be opened again as text. */
 export function joinPath(folder: Buffer, name: Buffer | string): Buffer {
   const last = typeof name === 'string' ? Buffer.from(name) : name
   return folder.length === 0 ? last : Buffer.concat([folder, SLASH, last])

@@ -44,9 +44,8 @@ function isIgnoredBelow(dir: string, path: string): boolean {
 const MAX_WATCHED_ENTRIES = 2_000
 
 /**
- * Makes the drop folder's watch, which each scan updates: a watch whose folder was deleted and created again, or mounted
- * over, reports nothing and no error, so each scan compares the folder with the watched one. With `polling` nothing is
- * watched.
+ * Makes the drop folder's watch, which each scan updates: a watch whose folder was deleted and created again, or mounted over, reports
+ * nothing and no error, so each scan compares the folder with the watched one. With `polling` nothing is watched.
  */
 export function folderWatch(
   deps: { problems: Problems; onHint: () => void },
@@ -102,9 +101,8 @@ export function folderWatch(
 /** A copy of many files gives a burst of hints; they are answered by one scan. */
 const HINT_MS = 100
 /**
- * A walk over 20,000 files takes a good part of a second, and a recorder gives a hint a second for hours. Between walks
- * that find no work lies a growing pause, up to this many times the duration of the last walk, so that walks cost no
- * more than a twentieth of a core.
+ * A walk over 20,000 files takes a good part of a second, and a recorder gives a hint a second for hours. Between walks that find no work
+ * lies a growing pause, up to this many times the duration of the last walk, so that walks cost no more than a twentieth of a core.
  */
 const MAX_PAUSE_FACTOR = 20
 

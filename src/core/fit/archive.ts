@@ -11,10 +11,7 @@ export type DroppedFit = { name: string; open: () => AsyncIterable<Uint8Array> }
 /** `isPacked`: the files are in an archive or packed with gzip. */
 export type Unpacked = { verdict: 'files'; files: ReadonlyArray<DroppedFit>; isPacked: boolean } | Fault
 
-/**
- * What an archive may unpack to, with the archives in it; beyond it the whole archive is refused. `entries` counts files of any
- * kind; `fileBytes` and `ratio` are for each file in it.
- */
+/** The limits of an archive with those in it; beyond them all of it is refused. `fileBytes` and `ratio` are of each file, `entries` of all. */
 export type DropLimits = Readonly<{
   entries: number
   fileBytes: number

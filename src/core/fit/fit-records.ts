@@ -22,10 +22,7 @@ export type RecordField = Readonly<{
   others: ReadonlyMap<number, FitValue>
 }>
 
-/**
- * The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear
- * change.
- */
+/** The teeth of the chainring and the sprocket that are in use in each record, NaN while not known; null without any gear change. */
 type RecordGears = Readonly<{ front: Float64Array; rear: Float64Array }>
 
 /**
@@ -54,10 +51,7 @@ type OpenField = {
   pair: [Float64Array, Float64Array] | undefined
   others: Map<number, FitValue>
 }
-/**
- * How a field of a definition is read: as numbers of `width` bytes each, one or two of them, or as any value. `all`: its places, when
- * they may hold more values than the profile gives it.
- */
+/** How a field of a definition is read: as one or two numbers of `width` bytes, or as any value. `all`: its places, if it may hold more values. */
 type Step = { place: Field; field: OpenField; read: NumberReader | undefined; width: number; all: Field[] }
 type Definition = FitMessage['definition']
 

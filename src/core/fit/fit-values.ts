@@ -116,10 +116,7 @@ const appReaders = new Map<number, NumberReader | undefined>()
 /** The bytes of a message, and their order. */
 type Bytes = { bytes: Uint8Array; definition: { little: boolean } }
 
-/**
- * Reads the value of a field of an app, by the type in its description: a number, a text, a list, or the bytes when the type is unknown or
- * does not fit; undefined when there is none.
- */
+/** Reads the value of a field of an app by its described type: a number, text or list, else its bytes; undefined when there is none. */
 export function readAppField(
   message: Bytes,
   place: Pick<DeveloperField, 'offset' | 'size'>,

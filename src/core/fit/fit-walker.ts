@@ -258,10 +258,7 @@ export function readNumber({ bytes, definition }: FitMessage, number: number, si
     : view.getUint32(field.offset, definition.little)
 }
 
-/**
- * Reads a definition. Some devices repeat the same few before nearly every message: `seen` holds those that came before, by
- * their bytes, so that each is worked out once.
- */
+/** Reads a definition. Some devices repeat the same few before nearly every message: `seen` holds those before, by their bytes. */
 function* readDefinition(
   left: number,
   withDeveloperFields: boolean,

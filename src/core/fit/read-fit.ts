@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { type DroppedFit, type Fault, UnpackError } from './archive.ts'
 import { type FitVerdict, makeFitJudge } from './judge.ts'
 
-/**
- * A FIT file that was read from end to end; `contentId` and `sizeBytes` are those of the bytes that `open` gives. `cut`: it is
- * refused because bytes of it are missing or wrong.
- */
+/** A FIT file that was read to its end; `contentId` and `sizeBytes` are of what `open` gives. `cut`: bytes are missing or wrong. */
 export type ReadFit = DroppedFit & {
   verdict: FitVerdict
   contentId: string

@@ -141,10 +141,7 @@ async function* failing(fault: Fault): AsyncGenerator<Uint8Array> {
   throw new UnpackError(fault)
 }
 
-/**
- * Makes a source of the bytes of an entry, which can only be read forward: a range behind the last one is reached by reading on,
- * one before it, or while another is being read, from the front again.
- */
+/** Makes a source of an entry's bytes, which can only be read forward: for an earlier range it begins again. */
 function forwardSource(zip: ZipFile, entry: Entry): ByteSource {
   type Reading = { chunks: AsyncIterator<Uint8Array>; held: Uint8Array; place: number; isBusy: boolean }
   let last: Reading | undefined

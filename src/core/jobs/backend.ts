@@ -35,10 +35,7 @@ export type BackendChoice = Readonly<
   { kind: 'redis'; url: string; prefix: string; silentMs?: number } | { kind: 'postgres'; url: string }
 >
 
-/**
- * Returns where the queue of a database is. Identity and line keep it apart from others, and from its own restored copies, on one
- * Redis; a Redis Cluster needs the braces.
- */
+/** Returns where the queue of a database is. Identity and line keep it apart on one Redis; a Redis Cluster needs the braces. */
 export function makeBackendChoice(
   redisUrl: string | undefined,
   url: string,
@@ -122,18 +119,12 @@ const SERVER_STATE = /^(08|28|3D|53|57P|58|F0|XX|25006)/
 /** SQLSTATEs by which the functions of BullMQ answer: a parent or a job that is missing. */
 const ANSWER = /^(BM|23)/
 
-/**
- * Brings BullMQ's own tables to its version in schema `bullmq`. BullMQ's runner takes an advisory lock, so several
- * daemons may start at once. Throws pg's errors.
- */
+/** Brings BullMQ's tables in schema `bullmq` to its version. Its runner takes an advisory lock, so several daemons may start at once. */
 export async function migrateQueueTables(url: string): Promise<void> {
   await withQueueClient(url, (client) => runMigrations(client, SCHEMA))
 }
 
-/**
- * Finds the versions of BullMQ's own tables: in this database, 0 where there are none, and in this program. Throws TransientError
- * `queue_unreachable`, also for tables that are too new.
- */
+/** Finds the versions of BullMQ's tables, here (0: none) and in this program. Throws TransientError `queue_unreachable`, also for too new ones. */
 export async function findQueueVersions(url: string) {
   try {
     const from = (await hasQueueTables(url))

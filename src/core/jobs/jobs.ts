@@ -54,10 +54,7 @@ export type JobsOptions = Readonly<{
 /** The queues and workers of a process, which `close` stops. */
 export type Jobs = Awaited<ReturnType<typeof openParts>>
 
-/**
- * Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable` when Redis or Postgres
- * cannot be used.
- */
+/** Opens the queues and, by role, the workers, which begin with `work`. Throws TransientError `queue_unreachable`. */
 export async function openJobs(deps: JobsDeps, options: JobsOptions): Promise<Jobs> {
   const { log } = deps
   const opened = makeReleaseStack((step, error) =>
@@ -184,10 +181,7 @@ const FAILING_EVERY_MS = 2 * SECOND
 /** An error is over when it did not occur again for this long, ms. */
 const OVER_AFTER_MS = 10 * SECOND
 
-/**
- * Starts to call `beat` every `everyMs`, and sooner while the queue is failing, so that schedules are restored soon after an
- * outage. A failed beat is recorded, never thrown.
- */
+/** Starts to call `beat` every `everyMs`, sooner while the queue is failing. A failed beat is recorded, never thrown. */
 function startHeartbeat(
   { tally, beat }: { tally: ErrorTally; beat: () => Promise<void> },
   { everyMs }: { everyMs: number },

@@ -46,9 +46,8 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 /**
- * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and unpaired
- * surrogates are removed: Postgres could not store the failure with them, and the job would stay active. `dead` means no
- * further attempt.
+ * Makes the error that BullMQ stores with a job: one capped line, `code: message`, and a capped stack. NUL and unpaired surrogates are
+ * removed: Postgres could not store the failure with them, and the job would stay active. `dead` means no further attempt.
  */
 export function makeFailure(error: unknown, dead: boolean): Error {
   const line = wellFormed(`${errorCode(error)}: ${errorLine(error)}`)

@@ -30,10 +30,7 @@ export type Enqueue = <N extends JobName>(
  * another such name wait the same: the workers do not look at the name.
  */
 const BACKOFF_TYPE = 'catalog'
-/**
- * Jobs in one bulk insert. On Postgres each deduplication key takes an advisory lock until commit, and the lock table of a
- * small server holds about a thousand.
- */
+/** Jobs in one bulk insert. On Postgres each key takes an advisory lock until commit, and a small server has room for a thousand. */
 const ENQUEUE_BATCH = 250
 
 /** BullMQ's numbers: a smaller one runs sooner. The place of a job among those of its account is added, so that accounts take turns. */
@@ -100,10 +97,7 @@ export async function enqueueJobs(
   return added
 }
 
-/**
- * Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority apart; here `waiting` includes
- * them. Throws the backend's errors.
- */
+/** Fetches the number of jobs by queue and state. BullMQ counts waiting jobs with a priority apart; here `waiting` includes them. */
 export async function fetchCounts(deps: { queues: Queues }) {
   const read = async (name: QueueName): Promise<Record<string, number>> => {
     const { prioritized = 0, waiting = 0, ...others } = await deps.queues[name].getJobCounts(...STATES)
@@ -113,10 +107,7 @@ export async function fetchCounts(deps: { queues: Queues }) {
   return { polls, fetches }
 }
 
-/**
- * Resumes every paused queue and logs it: musette never pauses a queue, so another program did, and a paused queue stops the
- * mirror without an error. Throws the backend's errors.
- */
+/** Resumes every paused queue and logs it: another program paused it, and a paused queue stops the mirror without an error. */
 export async function resumeQueues(deps: { queues: Queues; log: Logger }): Promise<void> {
   for (const queue of await fetchPaused(deps)) {
     await deps.queues[queue].resume()

@@ -200,10 +200,7 @@ export async function removeOldKeys(url: string, [facts]: readonly RedisFacts[])
   }).catch(() => undefined)
 }
 
-/**
- * Makes the TransientError `queue_unreachable` of an error of the driver, or of Redis `queue_certificate` and ConfigError
- * `queue_login_refused`; one of musette stays as it is.
- */
+/** Makes the TransientError or ConfigError of an error of the driver or of Redis; one of musette stays as it is. */
 export function unreachableQueue(kind: 'redis' | 'postgres', error: unknown): MusetteError {
   if (error instanceof MusetteError) return error
   const place = kind === 'redis' ? 'Redis' : 'the queue in Postgres'

@@ -18,8 +18,7 @@ const OVERLAP = 100
 
 /**
  * Updates the queue's schedules for the ids of all accounts: writes missing, changed, silent and lost ones, and removes those of deleted
- * accounts. The job of a missing one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so. Throws the
- * backend's errors.
+ * accounts. The job of a missing one runs at once, before it is written; with `atStart` so do the jobs of schedules marked so.
  */
 export async function reconcileSchedules(
   deps: { log: Logger; queues: Queues; catalog: Catalog },
@@ -165,10 +164,7 @@ export async function enqueueDue(deps: { queues: Queues; catalog: Catalog }, dat
 /** Jobs by queue and state, the paused queues, and the schedules: how many there must be, and the ids of the wrong ones. */
 export type QueueFacts = NonNullable<Awaited<ReturnType<typeof inspectQueue>>>
 
-/**
- * Fetches facts about the queue without changing it, with or without a running daemon. Returns undefined when no daemon has
- * made a queue in this Postgres yet. Throws the backend's errors.
- */
+/** Fetches facts about the queue, also without a daemon, and changes nothing. Undefined before a daemon has made a queue in this Postgres. */
 export async function inspectQueue(input: {
   backend: BackendChoice
   accounts: readonly number[]

@@ -192,10 +192,7 @@ async function putBack({ job, token }: ClaimedJob, pauseMs: number): Promise<Err
   return new DelayedError()
 }
 
-/**
- * Closes a queue or worker, and disconnects it when it cannot close in time: an open connection to a server that is gone
- * would go on reconnecting and keep the process alive. Never throws.
- */
+/** Closes a queue or worker; disconnects it when that takes long, because it would reconnect and keep the process alive. Never throws. */
 export async function closeOrDisconnect(part: {
   close(): Promise<unknown>
   disconnect(): Promise<unknown>

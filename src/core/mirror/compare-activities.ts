@@ -179,10 +179,9 @@ export async function compareActivities(
 }
 
 /**
- * Compares some activities of an account with the service, those first that were compared the longest time ago, and records what
- * differs. Nothing is done while activities are to be fetched: they come first. The counts are in `sync_runs`, `changed` those that
- * differed; an activity whose comparison fails is named in the log and in its row, and the others go on. An outage ends it with the
- * TransientError.
+ * Compares some activities of an account with the service, those first that were compared the longest time ago, and records what differs.
+ * Nothing is done while activities are to be fetched: they come first. The counts are in `sync_runs`, `changed` those that differed; an
+ * activity whose comparison fails is named in the log and in its row, and the others go on. An outage ends it with the TransientError.
  */
 export async function scrubActivities(
   deps: MirrorDeps,

@@ -26,10 +26,7 @@ const FAILURE_BACKOFF: Backoff = { firstMs: 5 * MINUTE, maxMs: 1 * DAY, factor: 
 /** This many items that fail one after another with a TransientError may be an outage of the service. */
 export const OUTAGE_AFTER = 5
 
-/**
- * Records on its row why an activity could not be fetched, and the time of the next attempt; nothing where the failure is
- * not its own.
- */
+/** Records on its row why an activity could not be fetched, and the time of the next attempt; nothing where the failure is not its own. */
 export async function recordFailure(
   deps: MirrorDeps,
   input: { activity: WantedActivity; requestedAt: Date; error: unknown },
@@ -65,9 +62,8 @@ export function isItemFailure(error: unknown): boolean {
 }
 
 /**
- * Runs `work` for all items together. When it fails, it runs for each half by itself, and so on, so that one item that cannot be
- * written does not keep the others back. `giveUp` makes the results of the one that fails; of all items when the database is
- * unreachable.
+ * Runs `work` for all items together. When it fails, it runs for each half by itself, and so on, so that one item that cannot be written
+ * does not keep the others back. `giveUp` makes the results of the one that fails; of all items when the database is unreachable.
  */
 export async function inHalves<T, R>(
   items: readonly T[],

@@ -62,10 +62,7 @@ async function listHalves(deps: MirrorDeps, query: ListQuery, part: ListPart): P
   return [await listPart(deps, query, older), await listPart(deps, query, newer)]
 }
 
-/**
- * Finds out at which length the service cuts the wide list; null when it does not. One more request, and only where the parts
- * have entries that the wide list lacks.
- */
+/** Finds out at which length the service cuts the wide list; null when it does not. One more request where the parts have more entries. */
 async function fetchCap(deps: MirrorDeps, query: ListQuery, wide: ListPart, parts: readonly ListPart[]) {
   const more = parts.flatMap((part) => [...part.entries.keys()]).filter((path) => !wide.entries.has(path))
   if (more.length === 0) return null
@@ -154,10 +151,7 @@ export async function listPart(deps: MirrorDeps, query: ListQuery, window: Windo
 /** An entry of the list, and when it was requested. */
 export type Listed = { activity: ListedActivity; listedAt: Date }
 
-/**
- * Makes the function that fetches the list's entry of an activity (endpoint 9): one request for all that started in a month.
- * Undefined when the list of that month lacks it.
- */
+/** Makes the function that fetches the list's entry of an activity: one request (endpoint 9) for all of a month. Undefined when it is not there. */
 export function makeEntryLookup(
   deps: MirrorDeps,
   input: Pick<ListQuery, 'account' | 'signal'>,
@@ -199,9 +193,8 @@ export function splitByYears(window: Window, now: Date): Window[] {
 }
 
 /**
- * Splits a window so that half of the listed `starts` lie on each side: the halves of a list that was cut then have more
- * entries together, whichever were left out. Without any start it splits in the middle. Undefined when the window is too
- * small to be split: one second.
+ * Splits a window so that half of the listed `starts` lie on each side: the halves of a list that was cut then have more entries together,
+ * whichever were left out. Without any start it splits in the middle. Undefined when the window is too small to be split: one second.
  */
 export function splitInHalves(
   window: Window,

@@ -39,10 +39,7 @@ export type FetchedActivity = {
 /** The result of one activity of a batch, or the error that kept it from being recorded. */
 type RecordedActivity = { activity: WantedActivity } & ({ result: ActivityResult } | { error: unknown })
 
-/**
- * Mirrors one activity: fetches it and records the answer with everything that is computed from it. A failure of its own is
- * recorded on its row, with the time of the next attempt, and thrown.
- */
+/** Fetches one activity and records the answer with all that is computed from it. Its failure is recorded on its row, and thrown. */
 export async function mirrorActivity(
   deps: MirrorDeps,
   input: Omit<ActivityInput, 'hold'>,

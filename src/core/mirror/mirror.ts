@@ -32,10 +32,7 @@ export type MirrorInput = { account: Account; signal?: AbortSignal | undefined }
 /** Rows changed, answers fetched, and items that could not be used and are named in the log. */
 export type MirrorCounts = Pick<RunTally, 'changed' | 'fetched' | 'failed'>
 
-/**
- * Repeats `work` as long as it throws RateLimitedError, which is not a failure: the service's pacer waits for the stated time
- * before it sends the next request.
- */
+/** Repeats `work` as long as it throws RateLimitedError, which is no failure: the pacer waits for the stated time. */
 export async function retryWhenRateLimited<T>(deps: Pick<MirrorDeps, 'log'>, work: () => Promise<T>) {
   for (;;) {
     try {

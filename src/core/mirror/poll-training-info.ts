@@ -20,10 +20,7 @@ import type { MirrorCounts, MirrorDeps, MirrorInput } from './mirror.ts'
 
 const TRAINING_INFO = 'training_info'
 
-/**
- * Mirrors signature, status and loads (service document, endpoint 3), then the workout of the day that they name. One
- * request when nothing has changed.
- */
+/** Mirrors signature, status and loads (endpoint 3), then the workout of the day. One request when nothing has changed. */
 export async function mirrorTrainingInfo(deps: MirrorDeps, input: MirrorInput): Promise<MirrorCounts> {
   const { changed } = await pollTrainingInfo(deps, input)
   const ofDay = await mirrorWorkoutOfDay(deps, input)

@@ -135,9 +135,8 @@ type FetchResult = 'fetched' | 'unchanged' | 'failed' | 'absent'
 export type FetchCounts = Record<FetchResult, number> & { reason?: string }
 
 /**
- * Fetches every wanted activity that is due, newest first, `concurrency` at a time; its counts are in `sync_runs` too.
- * An activity that fails is counted and named in the log, and the others go on; an outage ends the pass with the
- * TransientError.
+ * Fetches every wanted activity that is due, newest first, `concurrency` at a time; its counts are in `sync_runs` too. An activity that
+ * fails is counted and named in the log, and the others go on; an outage ends the pass with the TransientError.
  */
 export async function fetchWanted(deps: MirrorDeps, input: FetchWantedInput): Promise<FetchCounts> {
   const { accountId } = input.account

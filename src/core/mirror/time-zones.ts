@@ -57,10 +57,7 @@ export async function recordHome(
   return updateTimeZones(deps, { accountId })
 }
 
-/**
- * Sets the home MUSETTE_TIMEZONE for each account without its own. Throws ConfigError `bad_timezone` for a zone that the database does not
- * know.
- */
+/** Sets the home MUSETTE_TIMEZONE for each account without its own. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfOthers(deps: Deps, timezone: string): Promise<void> {
   const accountIds = await deps.store.transaction((tx) => recordHomeOfEnvironment(tx, timezone))
   for (const accountId of accountIds) await updateTimeZones(deps, { accountId })

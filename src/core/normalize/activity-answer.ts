@@ -35,10 +35,7 @@ const MAX_PAUSE_MS = 24 * 3_600_000
 /** A ride is longer than the service says by its pauses, and hardly shorter than two thirds of that. */
 const MAX_OF_RUN = 1.5
 
-/**
- * Normalizes an answer with its samples (service document, endpoint 8) to everything that is derived from it. `lost` is what no
- * column can hold; `drift` has an example of each.
- */
+/** Normalizes an answer with its samples (endpoint 8) to all that is derived from it. `lost`: what no column can hold; `drift` has examples. */
 export function normalizeActivity(wire: WireActivity & WithDrift) {
   const { samples, extras, drift, lost } = normalizeSamples(wire.session_data ?? NO_SAMPLES)
   const { main, ...content } = deriveContent(samples, {
@@ -56,10 +53,7 @@ export function normalizeActivity(wire: WireActivity & WithDrift) {
   return { derived, drift: [...wire.drift, ...driftOfDate('summary.start_date', wire), ...drift], lost }
 }
 
-/**
- * Computes all that is derived from the samples of an activity, by their main run. `ftp`: its threshold power, W; `durationS`: what the
- * service says that it took; null when unknown.
- */
+/** Computes all that is derived from an activity's samples. `ftp`: threshold power, W; `durationS`: by the service; null when unknown. */
 export function deriveContent(
   samples: Samples,
   { ftp, durationS }: { ftp: number | null; durationS: number | null },

@@ -196,11 +196,10 @@ const NEAR_MPA = 90
 const PEAK_HELD_S = 10
 
 /**
- * Counts the seconds of an activity in each power zone of its threshold power (`ftp`, W; null when it is unknown), above it,
- * near the maximal power available, and at each heart rate. Samples are in the order of time; each counts for the seconds that it
- * lasts, of several in one second only the last, and gaps of the recording do not count. Power is `p_raw` where the activity has
- * it, else `power`. Numbers are rounded to float4 like those in `training.samples`, so that SQL over the samples gives the same
- * counts. Undefined without samples.
+ * Counts the seconds of an activity in each power zone of its threshold power (`ftp`, W; null when it is unknown), above it, near the
+ * maximal power available, and at each heart rate. Samples are in the order of time; each counts for the seconds that it lasts, of several
+ * in one second only the last, and gaps of the recording do not count. Power is `p_raw` where the activity has it, else `power`. Numbers
+ * are rounded to float4 like those in `training.samples`, so that SQL over the samples gives the same counts. Undefined without samples.
  */
 export function normalizeIntensity(
   samples: Samples,

@@ -279,10 +279,7 @@ const MIN_GAIN_M = 30
 const MIN_LENGTH_M = 300
 const S_AN_HOUR = 3_600
 
-/**
- * A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of
- * height an hour.
- */
+/** A climb: when it begins (s since the first sample), how long it takes, gaps included, height and way, percent, and m of height an hour. */
 type Climb = Readonly<{
   fromS: number
   durationS: number
@@ -293,10 +290,9 @@ type Climb = Readonly<{
 }>
 
 /**
- * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high
- * points of the height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of
- * that are lost. So a climb rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or
- * 300 m are left out.
+ * Finds the climbs of an activity in their order, where it has height and distance. They lie between the low and the high points of the
+ * height above a slope of 3 %: from a low point, which is the last of equal ones, to the highest before 10 m of that are lost. So a climb
+ * rises by more than 3 % on average, and so do its beginning and its end. Climbs of less than 30 m or 300 m are left out.
  */
 function normalizeClimbs({ count, seconds, alt, dist }: Recorded): Climb[] {
   const climbs: Climb[] = []
@@ -341,9 +337,8 @@ const MEAN_REACH_S = 5
 const NOISE_M = 2
 
 /**
- * Sums the rises and falls of heights in m, NaN where one is not known, at moments in s that ascend. Each height is the mean of
- * those up to 5 s before and after it, to the centimetre, and counts when it is 2 m or more from the last one that counted. Null
- * without heights.
+ * Sums the rises and falls of heights in m, NaN where one is not known, at moments in s that ascend. Each height is the mean of those up to
+ * 5 s before and after it, to the centimetre, and counts when it is 2 m or more from the last one that counted. Null without heights.
  */
 function measureHeight(at: ArrayLike<number>, heights: ArrayLike<number>) {
   let counted = Number.NaN

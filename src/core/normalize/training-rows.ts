@@ -39,10 +39,7 @@ function parseUpdatedAt(text: string | null | undefined): Date | undefined {
 /** A rider's signature in training info; null where a field is missing. */
 export type Signature = Readonly<Record<'ftp' | 'ltp' | 'hie' | 'pp', number | null>>
 
-/**
- * Two numbers that differ by no more are the same: half of the last digit that a person is shown. Loads and signature fall a
- * little every second, and that alone is not a change.
- */
+/** Two numbers that differ by no more are the same, half of the last shown digit: loads and signature fall a little every second. */
 const SAME_WITHIN: ReadonlyArray<readonly [path: RegExp, within: number]> = [
   [/^signature\.hie$/, 0.005], // kJ
   [/^signature\./, 0.05], // W

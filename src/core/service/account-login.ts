@@ -165,10 +165,7 @@ function refusedHere(error: RejectedError): RejectedError {
   return new RejectedError('refused_here', message, { status: 401, cause: error })
 }
 
-/**
- * Refreshes the token (service document, endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old token
- * is usable until the next attempt.
- */
+/** Refreshes the token (endpoint 1) when it is due. `fresh`: it was not due, or the refresh failed and the old one is usable until the next. */
 export async function refreshIfDue(deps: RefreshDeps, state: LoginState, signal?: AbortSignal) {
   const stored = await deps.vault.read(state.account.accountId)
   if (!stored || stored.needsLogin) return 'parked'
@@ -203,10 +200,7 @@ async function usableCredentials(
   return renew(deps, state, stored, signal)
 }
 
-/**
- * Reads the vault, or returns what was read less than `maxAgeMs` ago; calls of one moment share a read. A login that has ended
- * is read again each time.
- */
+/** Reads the vault, or returns what was read less than `maxAgeMs` ago, to calls of one moment the same; an ended login is read again each time. */
 async function readCredentials(deps: RefreshDeps, state: LoginState, maxAgeMs: number) {
   const at = now(deps).getTime()
   const last = state.lastRead

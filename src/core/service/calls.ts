@@ -14,10 +14,7 @@ const READ_BACKOFF: Backoff = { firstMs: 1 * SECOND, maxMs: 10 * SECOND, factor:
 /** The longest pause of the other calls after a 503: its Retry-After is a hint and not a limit. */
 const MAX_OUTAGE_PAUSE_MS = 60 * SECOND
 
-/**
- * Sends one request when the pacer allows it, and returns an answer with a status of 200 to 299. Throws the error that
- * service-errors.ts makes of any other status.
- */
+/** Sends one request when the pacer allows it, and returns an answer with a status of 200 to 299. Throws the errors of statusError. */
 export async function callOnce(
   deps: CallDeps,
   input: { request: ServiceRequest; queue: string },
@@ -75,10 +72,7 @@ export function endpointUrl(baseUrl: string, path: string, query: Record<string,
   return url
 }
 
-/**
- * Makes the URL of one object below an endpoint (service document, endpoints 7 and 8); the object's path is escaped to one
- * segment. Throws RejectedError `bad_path` for an empty path and for dots.
- */
+/** Makes the URL of one object (endpoints 7 and 8), its path escaped to one segment. Throws RejectedError `bad_path` for an empty one and dots. */
 export function objectUrl(baseUrl: string, folder: string, path: string, query: Record<string, string> = {}) {
   // URL resolves dots, so the request would go to another endpoint.
   if (path === '' || path === '.' || path === '../..') {
@@ -89,9 +83,8 @@ export function objectUrl(baseUrl: string, folder: string, path: string, query: 
 }
 
 /**
- * Makes the URL of a workout file (service document, endpoint 4) from the service's address, absolute or relative. `what` is the
- * request, for messages. Throws RejectedError `foreign_origin` for another origin than the base URL's, and `bad_url` for a
- * text that is not a URL.
+ * Makes the URL of a workout file (service document, endpoint 4) from the service's address, absolute or relative. `what` is the request,
+ * for messages. Throws RejectedError `foreign_origin` for another origin than the base URL's, and `bad_url` for a text that is not a URL.
  */
 export function fileUrl(baseUrl: string, address: string, what: string): URL {
   const base = endpointUrl(baseUrl, '/')

@@ -1,7 +1,4 @@
-/**
- * The tokens of one grant (service document, "Token response"), with times by this machine's clock. The access token is '' when the service
- * sent no usable one.
- */
+/** The tokens of one grant, with times by this machine's clock. The access token is '' when the service sent no usable one. */
 export type TokenPair = { accessToken: string; refreshToken: string; obtainedAt: Date; expiresAt: Date }
 
 /** Everything that is stored for signing an account in. */
@@ -63,10 +60,7 @@ export type HeldCredentials = {
 
 /** The part of the vault that the service's client uses. */
 export type TokenVault = {
-  /**
-   * Reads the credentials of an account, from the spool while the database is away; undefined before a login. Throws
-   * UnreadableLoginError for this account's tokens alone.
-   */
+  /** Reads an account's credentials, without the database from the spool; undefined before a login. Throws its UnreadableLoginError. */
   read(accountId: number): Promise<Credentials | undefined>
   findEvidence(accountId: number, login?: NamedLogin): Promise<RiderEvidence>
   /**

@@ -92,10 +92,7 @@ export function retryAfterMs(answer: RawAnswer, now: Date): number {
   return parseRetryAfter(answer, now) ?? DEFAULT_RETRY_AFTER_MS
 }
 
-/**
- * Reads a Retry-After header, seconds or an HTTP date, as ms from 1 s to a day; undefined when it is missing or invalid. A date
- * is compared with the answer's own Date header, if it has one.
- */
+/** Reads a Retry-After header, seconds or an HTTP date by the answer's own Date, as ms from 1 s to a day; undefined when it is missing or invalid. */
 export function parseRetryAfter(answer: RawAnswer, now: Date): number | undefined {
   const text = answer.headers['retry-after']?.trim()
   if (!text) return undefined

@@ -196,10 +196,7 @@ function networkCodeOf(error: unknown, depth = 0): string {
   return error.cause === undefined ? code : networkCodeOf(error.cause, depth + 1)
 }
 
-/**
- * Makes a cause that is safe to log: the code and the kind of a library's error, without its text or fields, because undici's
- * parser errors contain bytes of the answer, and an answer may contain tokens.
- */
+/** Makes a cause that is safe to log: code and kind, because a text of undici may contain bytes of an answer, and so tokens. */
 function plainCause(error: unknown): Error {
   const code = networkCodeOf(error)
   return Object.assign(new Error(`${error instanceof Error ? error.name : 'Error'} ${code}`), { code })

@@ -117,10 +117,9 @@ function formEncode(text: string): string {
 }
 
 /**
- * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a
- * service that refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section
- * 4.1.2.1). Returns the refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError
- * `connect_failed` or `proxy_failed`.
+ * Requests the page that begins a login, as a browser would, without following redirects (service document, endpoint 2): a service that
+ * refuses the client or the redirect address shows a page with the reason and never redirects (RFC 6749 section 4.1.2.1). Returns the
+ * refusal as a few words; undefined when there is none or the answer is unclear. Throws TransientError `connect_failed` or `proxy_failed`.
  */
 export async function fetchAuthorizeRefusal(
   deps: Pick<CallDeps, 'transport'>,

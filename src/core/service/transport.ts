@@ -173,10 +173,7 @@ type RequestEnd = {
 
 export type OnAnswer = (end: RequestEnd) => void
 
-/**
- * Returns the target of a redirect; undefined for another answer. Throws `redirect_refused` for a POST, another origin
- * (which includes https to http), an invalid address, or one redirect too many.
- */
+/** Returns the target of a redirect; undefined without one. Throws `redirect_refused` for a POST, another origin, or one too many. */
 function nextUrl(
   answer: RawAnswer,
   from: { url: URL; method: 'GET' | 'POST'; what: string; mayFollow: boolean },

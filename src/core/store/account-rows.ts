@@ -43,10 +43,7 @@ export async function findAccountById(tx: Tx, accountId: number): Promise<Accoun
   return row
 }
 
-/**
- * Sets the home time zone of an account, an IANA name, or clears it with null. Throws ConfigError `bad_timezone` for a zone that
- * Postgres does not know.
- */
+/** Sets the home time zone of an account, an IANA name, or clears it with null. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfAccount(
   tx: Tx,
   { accountId, timezone: zone }: { accountId: number; timezone: string | null },
@@ -67,10 +64,7 @@ export async function recordHeartRates(
   await tx.db.update(accounts).set({ restingHr, maxHr }).where(eq(accounts.accountId, accountId))
 }
 
-/**
- * Gives the home time zone of the environment to all accounts without one of their own. Returns the ids of those that it changed.
- * Throws ConfigError `bad_timezone` as recordHomeOfAccount does.
- */
+/** Gives the home time zone of the environment to all accounts without one, and returns the changed. Throws ConfigError `bad_timezone`. */
 export async function recordHomeOfEnvironment(tx: Tx, zone: string): Promise<number[]> {
   const timezone = await findZone(tx, zone)
   const isOthers = sql`${accounts.timezoneSetBy} IS DISTINCT FROM 'account' AND ${accounts.timezone} IS DISTINCT FROM ${timezone}`

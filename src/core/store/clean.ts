@@ -1,9 +1,6 @@
 import type { Json } from './schema/schemas.ts'
 
-/**
- * Removes what Postgres refuses in text and jsonb: U+0000 is left out, a lone surrogate becomes U+FFFD. One such character
- * would fail the transaction of a whole activity.
- */
+/** Removes what Postgres refuses in text and jsonb: U+0000 is left out, a lone surrogate becomes U+FFFD. */
 export function cleanText(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd')
 }
@@ -22,10 +19,7 @@ export function cleanRow<Row extends object>(row: Row): Row {
   return Object.fromEntries(entries)
 }
 
-/**
- * Converts a value to one that jsonb accepts: texts and keys are cleaned, NaN and infinities become null, undefined members
- * are left out.
- */
+/** Converts a value to one that jsonb accepts: texts and keys are cleaned, NaN and infinities become null, undefined members are left out. */
 export function cleanJson(value: unknown): Json {
   if (typeof value === 'string') return cleanText(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
@@ -54,10 +48,7 @@ function cleanObject(value: object): Json {
 /** Letters that stay whole when accents are taken away, and the ones that are typed for them. */
 const LETTERS = ['øłđħŧı', 'oldhti']
 
-/**
- * Makes the SQL of a text without case and accents, as one searches for it: `rio` finds `Río`, and `lodz` finds `Łódź`. `text` is
- * an SQL expression.
- */
+/** Makes the SQL of a text (`text`, an SQL expression) without case and accents, as one searches: `rio` finds `Río`. */
 export function makeFoldedSql(text: string): string {
   const bare = `regexp_replace(normalize(${text}, NFKD), '[\\u0300-\\u036f]', '', 'g')`
   return `translate(lower(${bare}), ${LETTERS.map((letters) => `'${letters}'`).join(', ')})`

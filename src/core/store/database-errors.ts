@@ -15,10 +15,7 @@ import { isWithoutTls } from '../../kit/postgres-url.ts'
 /** The step that failed: after `commit` the changes may be in the database, after the others they are not. */
 export type DatabaseStep = 'connect' | 'query' | 'commit'
 
-/**
- * An error of Postgres without any values: no parameters, no `detail`, no `where`. It is the `cause` of every error that
- * leaves the store.
- */
+/** An error of Postgres without any values: no parameters, no `detail`, no `where`. It is the `cause` of every error that leaves the store. */
 class PostgresCause extends Error {
   override readonly name = 'PostgresCause'
   readonly sqlstate: string
@@ -41,9 +38,8 @@ const WITHOUT_PASSWORD = 'SCRAM-SERVER-FIRST-MESSAGE: client password must be a 
 const NO_SUCH_TABLE: ReadonlySet<string> = new Set(['42P01', '3F000', '42703'])
 
 /**
- * Maps everything that is thrown while a connection to Postgres is used to an error that may leave the store. MusetteErrors
- * and errors that do not come from the database stay as they are. `broken` means that the connection is lost, which the driver
- * reports only in the message.
+ * Maps everything that is thrown while a connection to Postgres is used to an error that may leave the store. MusetteErrors and errors that
+ * do not come from the database stay as they are. `broken` means that the connection is lost, which the driver reports only in the message.
  */
 export function mapDatabaseError(error: unknown, step: DatabaseStep, broken = false): unknown {
   if (error instanceof MusetteError) return error

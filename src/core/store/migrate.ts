@@ -75,10 +75,7 @@ async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>
   return { from: tagOf(version), to: tagOf(target) ?? '', applied }
 }
 
-/**
- * Runs work in a transaction of its own connection while no other process can migrate the database, and commits. What the
- * work throws rolls everything back.
- */
+/** Runs work in a transaction of its own connection while no other process can migrate the database. */
 export async function withMigrationLock<T>(
   input: MigrationInput,
   work: (client: pg.ClientBase) => Promise<T>,
@@ -177,9 +174,8 @@ async function unlessMadeMeanwhile(made: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of
- * the mirror, and a table with deferred triggers that wait cannot be altered. Returns the function that switches those on
- * again that still exist.
+ * Switches the triggers of our tables off in this transaction, for a restore or a migration: their rows are not a change of the mirror, and
+ * a table with deferred triggers that wait cannot be altered. Returns the function that switches those on again that still exist.
  */
 export async function disableTriggers(client: pg.ClientBase): Promise<() => Promise<void>> {
   // Without Postgres's own for constraints.

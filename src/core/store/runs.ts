@@ -237,10 +237,7 @@ export async function findCursor(tx: Tx, key: CursorKey): Promise<Cursor | undef
   return (await findProgress(tx, key)).cursor
 }
 
-/**
- * Moves the cursor of a resource to `updatedFrom`, by the clock of the service, also backwards: a cursor that is too early
- * lists a few changes again, one that is too late would lose them.
- */
+/** Moves a resource's cursor to `updatedFrom`, by the service's clock, also backwards: too early it lists again, too late it would lose. */
 export async function recordCursor(tx: Tx, input: CursorKey & { updatedFrom: Date }): Promise<void> {
   await tx.db
     .insert(syncCursors)

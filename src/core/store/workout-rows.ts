@@ -122,10 +122,7 @@ export async function findDefinitionStates(tx: Tx, input: { accountId: number; b
   return rows
 }
 
-/**
- * Records the definition of a workout that was requested at `resolvedAt` for this signature, in place of the earlier one. An
- * answer older than that changes nothing.
- */
+/** Records a workout's definition of `resolvedAt` for this signature in place of the earlier one. An older answer changes nothing. */
 export async function recordDefinition(
   tx: Tx,
   input: {

@@ -76,8 +76,7 @@ export async function findRecorded(deps: Pick<Deps, 'store' | 'memory'>, input: 
 
 /**
  * Joins a file to its activity, first in the ledger, then with the content of the file; sends nothing. Returns the ledger row, which is
- * `attached` unless another process was faster, and whether the content is stored; a failure to store it is only logged. Throws the errors
- * of the database.
+ * `attached` unless another process was faster, and whether the content is stored; a failure to store it is only logged.
  */
 export async function attachFile(
   deps: Deps,

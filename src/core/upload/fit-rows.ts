@@ -159,10 +159,7 @@ function sumOf(message: FitMessageFields) {
   }
 }
 
-/**
- * Joins the messages of each device: those of one index, until one names another serial number. The last value of a field counts, because a
- * device reports again while its battery empties.
- */
+/** Joins the messages of each device: those of one index and serial number. The last value of a field counts: its battery empties. */
 function devicesOf(messages: readonly FitMessageFields[]): FitRows['devices'] {
   const devices: { fields: FitFields; developerFields: FitFields; times: string[]; messages: number }[] = []
   const latest = new Map<number | null, (typeof devices)[number]>()

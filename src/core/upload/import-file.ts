@@ -201,10 +201,7 @@ function isOutage(error: unknown): boolean {
   )
 }
 
-/**
- * The result for one content of a file. `known`: the ledger had its result before; `paused`: it is sent again later; `cut`: it was not
- * sent, because bytes are missing or wrong.
- */
+/** The result for one content. `known`: the ledger had it; `paused`: it is sent again later; `cut`: not sent, bytes are missing or wrong. */
 type ContentResult = {
   upload: Upload
   fileName: string
@@ -213,10 +210,7 @@ type ContentResult = {
   cut: boolean
 }
 
-/**
- * Whether this file uploaded the content: a known content of the same name comes from an interrupted move, of another name from a
- * duplicate.
- */
+/** Whether this file uploaded the content: a known content of the same name comes from an interrupted move, of another name from a duplicate. */
 function isUploaded({ upload, fileName, known }: ContentResult): boolean {
   if (upload.state === 'attached') return true
   if (upload.state !== 'accepted' && upload.state !== 'mirrored') return false

@@ -306,10 +306,7 @@ async function claimShorter(deps: UploadDeps, input: OnceInput, { attempts, ...k
   return upload && { input: { ...input, bytes }, upload }
 }
 
-/**
- * Runs `work` and renews the row's lease meanwhile. After a lease without renewal, another process takes the row over and checks it before
- * anything is sent again.
- */
+/** Runs `work` and renews the row's lease. After a lease without renewal, another process checks the row before anything is sent again. */
 async function withLease<T>(
   deps: UploadDeps,
   upload: UploadKey & { attempts: number },

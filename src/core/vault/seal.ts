@@ -61,10 +61,7 @@ function boundTo({ accountId, field }: SealPlace): Buffer {
   return Buffer.from(`musette ${VERSION} ${accountId} ${field}`, 'utf8')
 }
 
-/**
- * `readKeys` reads the present keys, first the one in use, then those of an unfinished rotation; `readOldKey` reads a replaced one;
- * `makeFirst` makes the first key.
- */
+/** `readKeys` reads the present keys, the one in use first; `readOldKey` a replaced one; `makeFirst` makes the first key. */
 export type KeyOptions = Readonly<{
   secretKey?: Buffer | undefined
   readKeys?: () => readonly Buffer[]

@@ -96,10 +96,7 @@ export function makeTokenVault(
       })
       await spool.clear(accountId)
     },
-    /**
-     * Parks an account with unreadable tokens, with the error's message in its row, and logs it once. This ends when they can be read
-     * again, or with a login.
-     */
+    /** Parks an account with unreadable tokens, with the message in its row, logged once, until they can be read again or a login. */
     async parkUnreadable({ accountId, code, message }: UnreadableLoginError): Promise<void> {
       const parked = await lockingTransaction(store, async (tx) => {
         await lockCredentials(tx, accountId)

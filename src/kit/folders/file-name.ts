@@ -12,10 +12,7 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\p{Co}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu
 /** Removed from both ends of a name, where they would hide the file or Windows would drop them. */
 const EDGES = /^[\s.\u200c\u200d]+|[\s.\u200c\u200d]+$/g
 
-/**
- * Makes a file name without its ending from a name of the service: readable, valid on every file system and never a path. An empty result
- * becomes `fallback`, then `workout`.
- */
+/** Makes a file name without its ending from a name of the service, valid on every file system. An empty one becomes `fallback` or `workout`. */
 export function makeFileStem(name: string | null, fallback: string): string {
   for (const text of [name ?? '', fallback]) {
     const stem = cleanStem(text)

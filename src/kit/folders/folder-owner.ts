@@ -48,10 +48,7 @@ export async function claimFolder(dir: string, database: DatabaseIdentity) {
   return describeForeign(dir, await readOwner(dir), database)
 }
 
-/**
- * Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the
- * disk.
- */
+/** Reads why this database leaves a folder alone; undefined where it need not. Changes nothing. Throws Node's errors of the disk. */
 export async function readForeign(dir: string, database: DatabaseIdentity) {
   return describeForeign(dir, await readOwner(dir), database)
 }

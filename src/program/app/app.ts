@@ -93,10 +93,7 @@ export async function endPauses({
   if (pauses > 0) log.warn({ pauses }, 'pauses that were made while the clock was ahead are ended')
 }
 
-/**
- * Deletes old rows of the bookkeeping of an account, see pruneRuns, of all drift and of the change feed: a bounded number, and the
- * next call deletes more. Returns how many.
- */
+/** Deletes old rows of an account's bookkeeping, of all drift and of the change feed: a bounded number, and returns how many. */
 export async function pruneBookkeeping(
   { store }: Pick<LocalApp, 'store'>,
   accountId: number,

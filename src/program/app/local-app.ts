@@ -53,10 +53,7 @@ export async function openLocalApp(
   }
 }
 
-/**
- * Waits until no process has a pass when this one runs the embedded Postgres, whose end would fail it. A signal ends the wait, so that
- * a daemon stops at once.
- */
+/** Waits until no process has a pass when this one runs the embedded Postgres, whose end would fail it. A signal ends the wait. */
 async function untilOthersPassed(
   { store, log }: Pick<LocalApp, 'store' | 'log'>,
   { isRunHere }: Database,
@@ -120,10 +117,7 @@ function quoteNames(names: readonly string[]): string {
   return new Intl.ListFormat('en-GB').format(more > 0 ? [...shown, `${more} more`] : shown)
 }
 
-/**
- * Finds an account by name and checks that its login can be read. Throws ConfigError `no_account`, and UnreadableLoginError
- * before any other work.
- */
+/** Finds an account by name and checks that its login can be read. Throws ConfigError `no_account` and UnreadableLoginError. */
 export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name: string): Promise<Account> {
   const account = await accountNamed(app, name)
   await app.vault.read(account.accountId).catch(async (error) => {

@@ -200,10 +200,7 @@ const MENDABLE: Readonly<Record<Preparation, readonly string[]>> = {
   migrate: ['database_empty', 'database_unmigrated'],
 }
 
-/**
- * Checks that the database is at this version, and brings it there as far as `preparation` allows. Several at once are safe.
- * Throws as checkSchema, checkServer and migrate do.
- */
+/** Brings the database to this version as far as `preparation` allows; several may at once. Throws as checkSchema, checkServer and migrate. */
 export async function prepareDatabase(
   { store, ...deps }: Deps & { store: Store },
   { connectionString, preparation }: { connectionString: string; preparation: Preparation },
@@ -219,10 +216,7 @@ export async function prepareDatabase(
   }
 }
 
-/**
- * Finds the facts and the command for a reader of a database of another version. Undefined for this version, and for a login that cannot
- * see it.
- */
+/** Finds facts and command for a reader of a database of another version. Undefined for this version, and if the login cannot see it. */
 export async function findMismatch(queries: {
   rowsOf(text: string): Promise<ReadonlyArray<ReadonlyArray<string | null>>>
 }): Promise<string | undefined> {

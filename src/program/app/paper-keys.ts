@@ -27,10 +27,7 @@ export function readPaperKeys(config: KeyConfig): string[] {
   ]
 }
 
-/**
- * Puts the keys of such a text into the data directory, beside another one that is there. Throws ConfigError `key_from_environment`,
- * `paper_key` and `secret_key_unwritable`.
- */
+/** Puts the keys of such a text into the data directory. Throws ConfigError `key_from_environment`, `paper_key`, `secret_key_unwritable`. */
 export async function addPaperKeys({ secretKey, dataDir }: KeyConfig, text: string) {
   if (secretKey) {
     const message =

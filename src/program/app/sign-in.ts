@@ -24,8 +24,7 @@ type LoginInput = { name: string; sameRider?: boolean | undefined; signal?: Abor
 
 /**
  * Signs in by the password grant (service document, endpoint 1) and stores the tokens; the password is stored, sealed, only with
- * `keepPassword`. Throws CredentialsRejectedError when the service refuses them and as compareRider does, and ConfigError
- * `no_base_url`.
+ * `keepPassword`. Throws CredentialsRejectedError when the service refuses them and as compareRider does, and ConfigError `no_base_url`.
  */
 export async function signInWithPassword(
   app: SignInApp,

@@ -32,11 +32,10 @@ type SyncApp = Pick<App, 'config' | 'vault' | 'mirror'>
 type Watched = { name: string; signal?: AbortSignal; onProgress?: (progress: Progress) => void }
 
 /**
- * Mirrors one account in this process, without the queue; `full` also reconciles. With `training`, training info and workouts
- * are mirrored at the same time, from the first fetched activity on, because the activities may take hours; the counts include
- * only their failures. Of what is here then, `created` activities were never fetched before, `mirrored` and `unfetched` are listed
- * ones, `newestDay` is the day of the newest. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass, and the
- * signal's reason.
+ * Mirrors one account in this process, without the queue; `full` also reconciles. With `training`, training info and workouts are mirrored
+ * at the same time, from the first fetched activity on, because the activities may take hours; the counts include only their failures. Of
+ * what is here then, `created` activities were never fetched before, `mirrored` and `unfetched` are listed ones, `newestDay` is the day of
+ * the newest. Throws ConfigError `no_account`, UnreadableLoginError, the errors of the pass.
  */
 export async function syncAccount(
   app: SyncApp,
@@ -167,10 +166,9 @@ export async function syncTraining(
 export type VerifyCounts = Record<Verified['result'] | 'compared' | 'repaired', number>
 
 /**
- * Compares mirrored activities of one account with the service, value by value, in this process. Nothing is written without `repair`;
- * with it what differs is recorded like any change. `onEnd` gets each end. An activity that fails is counted, and the others go on.
- * Throws ConfigError `no_account` and `unknown_activity`, UnreadableLoginError, CredentialsRejectedError, the TransientError of an
- * outage, and the signal's reason.
+ * Compares mirrored activities of one account with the service, value by value, in this process. Nothing is written without `repair`; with
+ * it what differs is recorded like any change. `onEnd` gets each end. An activity that fails is counted, and the others go on. Throws
+ * ConfigError `no_account` and `unknown_activity`, UnreadableLoginError, CredentialsRejectedError, the TransientError of an outage.
  */
 export async function verifyAccount(
   app: SyncApp,

@@ -23,9 +23,8 @@ type Input = {
 }
 
 /**
- * Signs in by the authorization code flow (service document, endpoint 2): the browser's redirect reaches a listener on loopback,
- * or the person pastes the redirect address. Throws ConfigError when the login is refused, times out or is not answered, and
- * the signal's reason after an abort.
+ * Signs in by the authorization code flow (service document, endpoint 2): the browser's redirect reaches a listener on loopback, or the
+ * person pastes the redirect address. Throws ConfigError when the login is refused, times out or is not answered.
  */
 export function loginInBrowser(context: Context, app: LoginApp, input: Input) {
   return input.paste ? loginByPaste(context, app, input) : loginByRedirect(context, app, input)

@@ -47,10 +47,7 @@ export type ConfigProblem = Readonly<{ name: string; variable: string; sentence:
 /** Where a variable got its value: `name` is the one that was set (perhaps with `_FILE`), `source` the environment or a file. */
 export type Origin = Readonly<{ name: string; source: string; text: string }>
 
-/**
- * What was read. `origins` has the variables that were set, `warnings` sentences about likely mistakes, `known` every setting, `features`
- * the groups that features handed over.
- */
+/** What was read. `origins`: the variables that were set; `warnings`: sentences about likely mistakes; `known`: every setting. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>
 
 /** The parsed values of the variables. */

@@ -7,10 +7,7 @@ import { ALSO_IN_SMALL_LETTERS } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * One place where variables are set: the environment, or a file. `faults` are the lines of a file that set nothing, as sentences
- * without a value.
- */
+/** A place where variables are set: the environment, or a file. `faults`: its lines that set nothing, as sentences without a value. */
 export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[] }>
 
 /** Every name that musette reads. */
@@ -26,10 +23,7 @@ const NEAR = 4
 const LINE =
   /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"([^"]*)"|'([^']*)'|`([^`]*)`)[ \t]*(?:#.*)?|((?!["'`]).*?)[ \t]*(?:(?<=[ \t])#.*)?)$/my
 
-/**
- * Reads a file of lines `NAME=value`, as Docker Compose knows them; undefined for a missing one that is `optional`. Throws the
- * errors of the file system.
- */
+/** Reads a file of lines `NAME=value`, as Docker Compose knows them; undefined for a missing one that is `optional`. */
 export function readEnvFile(
   { names }: Pick<KnownSettings, 'names'>,
   path: string,

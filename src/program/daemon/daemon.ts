@@ -169,10 +169,7 @@ async function openParts(
   }
 }
 
-/**
- * Completes derived rows of an older version in the background, from the stored samples. Only logs a failure, because the next start tries
- * again. `close` stops it.
- */
+/** Completes derived rows of an older version in the background. A failure is logged: the next start tries again. `close` stops it. */
 function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   return startWork(async (signal) => {
     try {

@@ -104,9 +104,8 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
 }
 
 /**
- * Enqueues a fetch for every activity that is due: new ones first, then those never fetched, last those that have changed,
- * as after a recalculation of the whole history. An activity that is already in the queue is not added again. Returns how
- * many are due.
+ * Enqueues a fetch for every activity that is due: new ones first, then those never fetched, last those that have changed, as after a
+ * recalculation of the whole history. An activity that is already in the queue is not added again. Returns how many are due.
  */
 async function enqueueWanted(
   app: Pick<App, 'config' | 'store' | 'mirror'>,

@@ -69,10 +69,7 @@ export type VerbOptions = {
 /** Runs a verb and turns its errors into an exit code. */
 export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
 
-/**
- * Opens the context of a verb: reads the configuration, opens the log, and listens for SIGINT and SIGTERM until `dispose`.
- * Throws ConfigError.
- */
+/** Opens the context of a verb: reads the configuration, opens the log, and listens for signals until `dispose`. Throws ConfigError. */
 export async function openContext(
   groups: readonly SettingsGroup[],
   options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon' | 'features'>,
@@ -186,10 +183,7 @@ function codeFor(error: MusetteError): number {
   return EXIT.unexpected
 }
 
-/**
- * Parks the accounts whose tokens cannot be read, so that the following report says so. Notes a wrong or lost key on standard error, and
- * returns that sentence.
- */
+/** Parks the accounts whose tokens cannot be read, for the report that follows. Notes a wrong or lost key, and returns that sentence. */
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,

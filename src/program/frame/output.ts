@@ -83,10 +83,7 @@ function sumOf(widths: readonly number[]): number {
 /** Characters that a terminal does not show: direction marks and joiners. The joiners inside an emoji are not included. */
 const INVISIBLE = /(?!\u200d|[\u{e0020}-\u{e007f}])\p{Cf}/gu
 
-/**
- * Escapes control characters as psql does, `\x1B`, `\r`, `\u009B`, so that no text can control the terminal. Tabs become
- * spaces; line breaks stay.
- */
+/** Escapes control characters as psql does, `\x1B`, so that no text can control the terminal. Tabs become spaces; line breaks stay. */
 export function escapeControls(text: string): string {
   if (isPlain(text)) return text
   return nameControls(text).replace(

@@ -11,10 +11,7 @@ const FLAGS = ['--heap-growing-percent=500', '--no-use-osr']
 /** Node 20's V8 optimizes functions earlier and longer than a pass of a second repays; newer versions have other flags. */
 const FLAGS_OF_NODE_20 = ['--interrupt-budget=400000', '--turbo-force-mid-tier-regalloc']
 
-/**
- * Configures V8 and zod for a process that ends with its pass: they compile less and use more memory. The daemon keeps the
- * defaults, because it would use that memory for its whole life.
- */
+/** Configures V8 and zod for a process that ends with its pass: less compiling, more memory, which a daemon would keep for its life. */
 export async function tuneForPass(): Promise<void> {
   const isNode20 = process.versions.node.startsWith('20.')
   for (const flag of isNode20 ? [...FLAGS, ...FLAGS_OF_NODE_20] : FLAGS) setFlagsFromString(flag)

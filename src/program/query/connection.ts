@@ -42,10 +42,7 @@ export async function openGuardedConnection(options: ConnectionOptions) {
   return makeConnection(await connect(options), { setUp: settingsOf(SETTINGS) + limits, guarded: true })
 }
 
-/**
- * Opens a connection that may write. `run` accepts any number of statements, in one transaction unless they contain their own
- * BEGIN or COMMIT. Throws the errors of `mapDatabaseError`.
- */
+/** Opens a connection that may write. `run` accepts statements, in one transaction unless they have their own BEGIN or COMMIT. */
 export async function openWritableConnection(options: ConnectionOptions) {
   const setUp = settingsOf(`${SETTINGS}, ('default_transaction_read_only', 'off')`)
   return makeConnection(await connect(options), { setUp, guarded: false })

@@ -5,9 +5,8 @@ import type { Tx } from '../../core/store/store.ts'
 export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /**
- * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end
- * statements of other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement,
- * EXPLAIN too.
+ * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end statements of
+ * other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement, EXPLAIN too.
  */
 const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
   and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite',
@@ -15,11 +14,10 @@ const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
     'pg_current_xact_id', 'txid_current') or proname ~ '^query_to_xml')`
 
 /**
- * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC and from the roles
- * that match `readers`, an SQL condition on the role `r`, as far as the user may: the first needs the owner of the database, the others a
+ * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC and from the roles that
+ * match `readers`, an SQL condition on the role `r`, as far as the user may: the first needs the owner of the database, the others a
  * superuser. When PUBLIC loses a right, every other role that owns or was granted something in this database keeps it; later roles need
- * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is
- * revoked, too.
+ * grants. `wholeServer` means that no other program uses this server: then the right to connect to its other databases is revoked, too.
  */
 export async function revokeFromPublic(tx: Tx, input: { readers: string; wholeServer: boolean }) {
   const { rows } = await tx.client.query<{ what: string; public: boolean; from: string }>(

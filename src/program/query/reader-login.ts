@@ -42,11 +42,10 @@ type ReaderLogin = {
 }
 
 /**
- * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings.
- * It has ten connections at most, for assistants twenty; the two timeouts are defaults that a session may change. Temporary tables, advisory locks
- * and large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and
- * not the password, because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of
- * this name.
+ * Creates a login that reads schema `training` and nothing else, or gives an existing one this password and these settings. It has ten
+ * connections at most, for assistants twenty; the two timeouts are defaults that a session may change. Temporary tables, advisory locks and
+ * large objects are revoked as far as the user may (see `findOpenRights`). The statement contains a SCRAM verifier and not the password,
+ * because the server may log statements. Throws ConfigError `reader_name_taken` for any other role of this name.
  */
 export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<void> {
   const run = (statement: string) => tx.client.query(statement)

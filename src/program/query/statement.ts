@@ -1,10 +1,7 @@
 import pg from 'pg'
 import { SECOND } from '../../kit/time.ts'
 
-/**
- * The form of a column's texts. `number`: numbers that are exact as JavaScript numbers; `digits`: numbers with more digits;
- * `json`: JSON texts.
- */
+/** The form of a column's texts. `number`: exact as JavaScript numbers; `digits`: with more digits; `json`: JSON texts. */
 type Form = 'number' | 'digits' | 'boolean' | 'json' | 'text'
 
 export type Field = {
@@ -70,10 +67,9 @@ type Driver = {
 }
 
 /**
- * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is only read while the caller
- * waits for the next part, so memory contains one chunk of the socket, about 64 kB. An abort, or an early return of the
- * caller, cancels the statement at the server; the connection can be used again. Throws the driver's errors, the signal's
- * reason after an abort, and ResultTooLarge.
+ * Runs a text on an idle connection and yields the parts of its result as they arrive. The socket is only read while the caller waits for
+ * the next part, so memory contains one chunk of the socket, about 64 kB. An abort, or an early return of the caller, cancels the statement
+ * at the server; the connection can be used again. Throws the driver's errors, the signal's reason after an abort, and ResultTooLarge.
  */
 export async function* runStatement(
   client: pg.Client,

@@ -36,10 +36,7 @@ type Verdict =
 
 export type Auth = Awaited<ReturnType<typeof registerAuth>>
 
-/**
- * Makes the only part that knows the token, and adds the plugins for cookies and rate limits to the server. The cookie is for paths below
- * `root` only.
- */
+/** Makes the only part that knows the token, and adds the plugins for cookies, of paths below `root`, and rate limits. */
 export async function registerAuth(
   server: FastifyInstance,
   deps: { log: Logger; endedSessions: EndedSessions },
@@ -84,10 +81,7 @@ export async function registerAuth(
   }
 }
 
-/**
- * Refuses every request without token or session, also to unknown paths, except to routes marked `public`. Without `auth` (on loopback)
- * everything passes.
- */
+/** Refuses requests without token or session, also to unknown paths, except to `public` routes. Without `auth` everything passes. */
 export function requireAuth(server: FastifyInstance, auth: Auth | undefined): void {
   server.decorateRequest('authenticated', false)
   server.addHook('onRequest', async (request, reply) => {

@@ -131,10 +131,7 @@ async function refuseOddValues({ query, params }: FastifyRequest, reply: Fastify
       .send({ error: `${JSON.stringify(odd[0])} has the character NUL, or is not a finite number` })
 }
 
-/**
- * Ends the connection of a request whose body is late. A route for files limits their time itself, while it reads from an authenticated
- * sender.
- */
+/** Ends the connection of a request whose body is late. A route for files limits their time itself. */
 async function endSlowRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request
   if (raw.complete) return

@@ -1,9 +1,6 @@
 import { NO_NUMBER, readNumber } from './read-number'
 
-/**
- * Parses a JSON value at `at`, an offset in the window, that is not a plain number, and keeps it for `row` of `column`. Returns the
- * offset behind it; 0 when it is no JSON.
- */
+/** Parses a JSON value at `at`, an offset in the window, that is no plain number, and keeps it. Returns the offset behind it; 0: no JSON. */
 declare function readOther(column: u32, row: u32, at: u32): u32
 
 const QUOTE: u32 = 0x22
@@ -144,10 +141,7 @@ function isLabelAt(column: Column, at: usize): bool {
   return true
 }
 
-/**
- * Finds or makes the column of the label at `at`, first trying the one behind `before`; NO_COLUMN without a plain, short label or without
- * room.
- */
+/** Finds or makes the column of the label at `at`, first trying the one behind `before`; NO_COLUMN without a plain, short label or room. */
 function seekColumn(at: usize, before: u32): u32 {
   if (load<u8>(at) !== QUOTE) return NO_COLUMN
   let end = at + 1

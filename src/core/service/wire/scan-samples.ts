@@ -137,10 +137,7 @@ function loadScanner() {
     /** the most bytes that one call of `scan` accepts */
     windowBytes,
     reset: () => wasm.reset(),
-    /**
-     * Reads the complete samples of `bytes`, which begin with a sample. Returns their number, the number of columns so far, the
-     * offset of the next sample, and whether the list ended.
-     */
+    /** Reads the complete samples of `bytes`. Returns their number, that of columns so far, the next offset, and whether the list ended. */
     scan(bytes: Uint8Array, readOther: ReadOther) {
       onOther = readOther
       window.set(bytes)
@@ -156,10 +153,7 @@ function loadScanner() {
   }
 }
 
-/**
- * Finds where the value of a member of the body's outermost object begins; undefined without that member or when it is not an object.
- * `name` must need no escapes.
- */
+/** Finds where the value of a member of the outermost object begins; undefined without one. `name` must need no escapes. */
 export function seekMember(body: Buffer, name: string): number | undefined {
   const quoted = Buffer.from(JSON.stringify(name))
   let at = skipSpace(body, 0)

@@ -32,10 +32,7 @@ export type WireActivity = Values<typeof ACTIVITY_FIELDS> & {
 
 const parseDetail = makeParser({ ...ANSWER, ...ACTIVITY_FIELDS })
 
-/**
- * Parses the answer of endpoint 8. `scanned` is its session data if already read from the bytes. Samples that are not objects are left out
- * and reported as drift.
- */
+/** Parses the answer of endpoint 8. `scanned`: its session data if read already. Samples that are no objects are reported as drift. */
 export function parseActivity(wire: Record<string, unknown>, scanned?: WireSamples): Parsed<WireActivity> {
   const { session_data: sent, ...rest } = wire
   const parsed = parseDetail(rest)
@@ -81,10 +78,7 @@ export type WireSampleField = {
   readonly others: ReadonlyMap<number, unknown>
 }
 
-/**
- * The samples of an activity as sent, unchecked, in a column for each field (service document, "session_data entry fields"). The arrays may
- * be longer than `count`.
- */
+/** The samples of an activity as sent, unchecked, in a column for each field. The arrays may be longer than `count`. */
 export type WireSamples = { readonly count: number; readonly fields: ReadonlyMap<string, WireSampleField> }
 
 /** Three days of recording: a ride of 24 hours has 86,400. */

@@ -44,10 +44,7 @@ export type UploadFile = {
   onSent?: () => void
 }
 
-/**
- * Encodes an upload as multipart/form-data: `name`, only when given, then `file` (service document, endpoint 10). The file
- * name is the last segment of a path, with control characters replaced.
- */
+/** Encodes an upload as multipart/form-data (endpoint 10). The file name is the last segment of a path, without control characters. */
 export async function encodeUpload({ fileName, bytes, name, onSent }: UploadFile): Promise<RequestBody> {
   const form = new FormData()
   if (name !== undefined) form.append('name', name)

@@ -21,10 +21,7 @@ export async function packDocument(document: Buffer, gzipped?: Buffer): Promise<
   return { sha256: checksumOf(document), encoding: 'gzip', body }
 }
 
-/**
- * Decompresses a stored answer, to at most `maxBytes`, and compares it with its checksum. Throws MusetteError `document_damaged` with the
- * fault.
- */
+/** Decompresses a stored answer, to at most `maxBytes`. Throws MusetteError `document_damaged` when it differs from its checksum. */
 export async function unpackDocument({ sha256, encoding, body }: PackedDocument, maxBytes: number) {
   if (encoding !== 'gzip' && encoding !== 'identity')
     throw damaged(`its encoding is "${encoding}", not gzip or identity`)
@@ -45,9 +42,7 @@ function damaged(reason: string): MusetteError {
   return new MusetteError('document_damaged', `the stored answer is damaged: ${reason}`)
 }
 
-/**
- * Finds the stored answers of activities, by `activity_id`. By COPY, because the driver gets a body as text of twice the length.
- */
+/** Finds the stored answers of activities, by `activity_id`. By COPY, because the driver gets a body as text of twice the length. */
 export async function findRawDocuments(
   tx: Tx,
   activityIds: readonly number[],
@@ -64,10 +59,7 @@ export async function findRawDocuments(
   )
 }
 
-/**
- * Replaces the stored answers of activities; when the new answer is not kept (undefined), the old one is removed, because the samples no
- * longer come from it.
- */
+/** Replaces the stored answers of activities; one that is not kept (undefined) is removed: the samples no longer come from it. */
 export async function replaceRawDocuments(
   tx: Tx,
   answers: ReadonlyArray<{ activityId: number; requestedAt: Date; rawDocument?: PackedDocument | undefined }>,

@@ -5,10 +5,7 @@ import { activities } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import { exactStart } from './activity-changes.ts'
 
-/**
- * An entry of the activity list. `startedAtLocal` is `YYYY-MM-DD HH:MM:SS` on the wall clock of `timezone`, which is `unknown` where
- * the entry says only UTC.
- */
+/** An entry of the activity list. `startedAtLocal`: `YYYY-MM-DD HH:MM:SS` by `timezone`, which is `unknown` when only UTC is sent. */
 export type ListedActivity = Readonly<Pick<typeof activities.$inferSelect, 'path' | ListColumn>>
 
 type ListedCounts = { inserted: number; marked: number }
@@ -173,10 +170,7 @@ export async function findKnownActivities(tx: Tx, accountId: number) {
     .where(eq(activities.accountId, accountId))
 }
 
-/**
- * Marks activities as missing at the service since `absentSince` and returns how many were newly marked. Nothing is deleted;
- * the mark goes when the service lists them again.
- */
+/** Marks activities as missing since `absentSince`, until the service lists them again. Returns the number of new marks. */
 export async function recordAbsent(
   tx: Tx,
   input: { accountId: number; activityIds: readonly number[]; absentSince: Date },

@@ -28,10 +28,7 @@ const COLUMNS = {
 
 const select = (tx: Tx) => tx.db.select(COLUMNS).from(activities)
 
-/**
- * What a fetch needs of an activity. `sampleCount` is 0 before the first samples, and `valueCount` before the first summary with
- * values; `duration` is in seconds.
- */
+/** What a fetch needs of an activity. `sampleCount` and `valueCount` are 0 before the first answer with them; `duration` is in s. */
 export type WantedActivity = Readonly<Awaited<ReturnType<typeof select>>[number]>
 
 /**
@@ -71,10 +68,7 @@ function isDue(now: Date): SQL | undefined {
   )
 }
 
-/**
- * Finds the mirrored activities of an account that were compared with the service the longest time ago, never first; none while one of
- * the account is due to be fetched.
- */
+/** Finds the mirrored activities that were compared the longest time ago, never first; none while one of the account is due. */
 export async function findLeastVerified(
   tx: Tx,
   { accountId, limit, now }: { accountId: number; limit: number; now: Date },

@@ -272,10 +272,9 @@ async function updateUnlessOlder(tx: Tx, answer: AnswerKey, change: (before: Bef
 }
 
 /**
- * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns,
- * summary, every sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was
- * listed after that. Returns undefined when the row has a newer answer. The row is locked against changes until the transaction
- * ends; nothing is written.
+ * Compares everything that the tables hold of an activity with what would be written for an answer with samples: columns, summary, every
+ * sample with its extras, power curve, intensity and measures; and what the list said last with `entry`, when it was listed after that.
+ * Returns undefined when the row has a newer answer. The row is locked against changes until the transaction ends; nothing is written.
  */
 export async function findDifferences(
   tx: Tx,

@@ -45,10 +45,7 @@ export async function findZoneFacts(tx: Tx, accountId: number): Promise<ZoneFact
   return rows
 }
 
-/**
- * Writes time zones and wall clocks of activities, unless the facts behind them have changed. Returns the number of changed rows, which are
- * all in the change feed.
- */
+/** Writes time zones and wall clocks, unless the facts behind them have changed. Returns the number of changed rows. */
 export async function recordZones(tx: Tx, changes: readonly ZoneChange[]): Promise<number> {
   const found = changes.map(({ was, ...zone }) => ({ ...was, ...zone, wasSource: was.timezoneSource }))
   const { rowCount } = await tx.client.query(

@@ -86,10 +86,7 @@ export async function checkSince(tx: Tx, since: number): Promise<void> {
 /** How many rows one statement deletes. */
 const PRUNED_AT_ONCE = 10_000
 
-/**
- * Deletes changes that are older than 90 days, at most `limit`, and returns how many. The newest one of them stays, so that a
- * reader that has read it is known to have missed nothing.
- */
+/** Deletes at most `limit` changes that are older than 90 days, and returns how many. The newest of them stays, to show what a reader missed. */
 export async function pruneChanges(tx: Tx, limit = PRUNED_AT_ONCE): Promise<number> {
   const { rowCount } = await tx.client.query(
     `WITH last AS (SELECT max(change_id) AS old FROM training.changes WHERE at < now() - interval '90 days')

@@ -11,10 +11,7 @@ const WORK = ['none', 'read', 'changed', 'rewritten'] as const
 
 type Effect = { waits: (typeof WAITS)[number]; work: (typeof WORK)[number] }
 
-/**
- * What a migration does: in a phrase, and to each table and view that is there before it. A test compares this with what the
- * migration really does.
- */
+/** What a migration does: in a phrase, and to each table and view that is there before. A test compares it. */
 export type Effects = { does: string; tables: Readonly<Record<string, Effect>> }
 
 /**

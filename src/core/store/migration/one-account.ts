@@ -73,10 +73,7 @@ export async function grantOneAccount(client: pg.ClientBase, login: string): Pro
   await client.query(`GRANT ${ONE_ACCOUNT} TO ${pg.escapeIdentifier(login)}`)
 }
 
-/**
- * Makes row security hold again after a migration, which may have made tables and views; does nothing where no login is limited to
- * one account.
- */
+/** Makes row security hold for new tables and views after a migration; does nothing where no login is limited to one account. */
 export async function limitAgain(client: pg.ClientBase): Promise<void> {
   if (!(await hasRole(client, ONE_ACCOUNT))) return
   const { rows } = await client.query(

@@ -95,10 +95,7 @@ async function findApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   return rows.map((row) => makeApplied(row.created_at, row.musette))
 }
 
-/**
- * Tables, views and sequences that neither Postgres, an extension, the queue nor the lock of migrations has made; first those that
- * stand where ours would be.
- */
+/** Tables, views and sequences that are not of Postgres, an extension, the queue or the lock of migrations; first those in place of ours. */
 const FOREIGN_TABLES = `
   SELECT format('%I.%I', n.nspname, c.relname) AS name, n.nspname IN ('training', 'musette') AS in_our_place
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

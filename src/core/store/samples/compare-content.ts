@@ -40,10 +40,7 @@ export async function holdsSamples(tx: Tx, activity: SamplesWithExtras): Promise
 // The order of the samples of an answer.
 const IN_ORDER = 'ORDER BY t NULLS FIRST, ordinal'
 
-/**
- * Compares the bytes that COPY would write with those that COPY reads: a tenth of the work of deleting rows and writing them into the
- * room that others left.
- */
+/** Compares the bytes that COPY would write with those that it reads: a tenth of the work of deleting and writing rows. */
 async function holdsRows(tx: Tx, activity: ActivitySamples): Promise<boolean> {
   const { columns, chunks } = encodeSamples([activity], { everyColumn: true })
   const query = `SELECT ${columns.join(', ')} FROM training.samples WHERE activity_id = ${activity.activityId}`

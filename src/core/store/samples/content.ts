@@ -87,10 +87,7 @@ export async function deleteSamples(tx: Tx, activityIds: readonly number[]): Pro
   await tx.client.query(statements.join('; '))
 }
 
-/**
- * Writes the samples of activities that have none and returns their number. One binary COPY for all, because every COPY costs
- * a millisecond, whatever its size.
- */
+/** Writes the samples of activities that have none and returns their number. One COPY for all, because each costs a millisecond. */
 export async function insertSamples(tx: Tx, activities: readonly ActivitySamples[]): Promise<number> {
   const filled = activities.filter(({ samples }) => samples.count > 0)
   if (filled.length === 0) return 0

@@ -12,10 +12,7 @@ const TABLES = [
   { table: 'training.fit_records', key: 'file_id', owners: 'training.fit_files' },
 ] as const
 
-/**
- * How many activities, or files, a partition is for: about 25 million rows, 2.5 GB. A smaller mirror stays one table. Never to be changed:
- * the names of the partitions follow from it.
- */
+/** Activities, or files, of a partition: 25 million rows, 2.5 GB. Never to be changed: the names of partitions follow from it. */
 const KEYS = 5_000
 /** About 30,000 rows, 3 MB: others that write wait a third of a second, and a few seconds on a machine that is very busy. */
 const STEP_PAGES = 400
@@ -26,10 +23,7 @@ const LOCK_TIMEOUT_MS = 300
 
 type Table = (typeof TABLES)[number]
 
-/**
- * Cuts the tables with a row a second into partitions while everything else goes on, see docs/decisions.md. `keys` is the width of a
- * partition, for tests.
- */
+/** Cuts the tables with a row a second into partitions, see docs/decisions.md. `keys` is the width of a partition, for tests. */
 export function makePartitions(
   { store, log }: { store: Store; log: Logger },
   { keys = KEYS, stepPages = STEP_PAGES } = {},

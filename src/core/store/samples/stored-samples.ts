@@ -7,9 +7,7 @@ import { SAMPLE_FIELDS, type Samples } from './encode-samples.ts'
 /** The condition that a sample `s` is of the main run of its activity `a`. */
 export const IN_MAIN_RUN = 's.t IS NOT NULL AND training.in_main_run(s.t, a.recorded_from, a.elapsed_s)'
 
-/**
- * Finds the stored samples of an activity in the order of time, without those of no time; with `withoutStrays` only those of the main run.
- */
+/** Finds the stored samples of an activity in the order of time, without those of no time; with `withoutStrays` only those of the main run. */
 export async function findStoredSamples(
   tx: Tx,
   activityId: number,
@@ -79,10 +77,7 @@ export type ExtraField = Readonly<{
   others: Readonly<Record<number, Json>> | undefined
 }>
 
-/**
- * Finds the fields without a column that the samples of activities have, by activity. They come by COPY: to parse an array of numbers
- * as text takes longer than everything else.
- */
+/** Finds the samples' fields without a column, by activity. By COPY: parsing arrays of numbers as text takes longer than all else. */
 export async function findExtras(tx: Tx, activityIds: readonly number[]): Promise<Map<number, ExtraField[]>> {
   const query = `select activity_id::text, field, "values", others::text from training.sample_extras
                  where activity_id = any ('{${activityIds.map(Number)}}')

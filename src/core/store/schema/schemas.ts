@@ -19,10 +19,7 @@ export const musette = pgSchema('musette')
 /** A bytea column, read and written as a Buffer. */
 export const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
 
-/**
- * A column of a list of numbers with gaps, such as `integer[]`. It is written as one text: the array of drizzle looks at each value
- * twice, and a file has hundreds of thousands.
- */
+/** A column of a list of numbers with gaps, such as `integer[]`, written as one text: drizzle's array looks at each value twice. */
 export const numberList = customType<{
   data: readonly (number | null)[]
   driverData: string

@@ -37,10 +37,7 @@ export type FitRows = {
 /** The version of the rows of FIT files; raised when they hold more. */
 export const FIT_READER_VERSION = 3
 
-/**
- * Counts the FIT files that an earlier version read: kept ones, which a rebuild reads again, and others, which are read when they come
- * again.
- */
+/** Counts the FIT files that an earlier version read: kept ones, which a rebuild reads again, and others, which are read when they come again. */
 export async function findOutdatedFit(tx: Tx): Promise<{ kept: number; gone: number }> {
   const { rows } = await tx.client.query<{ kept: number; gone: number }>(
     `select count(o.content_id)::int as kept, (count(*) - count(o.content_id))::int as gone
@@ -229,9 +226,7 @@ async function insertRecorded(tx: Tx, fileId: number, { records, messages }: Rec
   await insertMessages(tx, fileId, messages)
 }
 
-/**
- * Writes the records and messages of a file in place of those that are there, when they differ, and returns whether they did.
- */
+/** Writes the records and messages of a file in place of those that are there, when they differ, and returns whether they did. */
 async function replaceRecorded(tx: Tx, fileId: number, rows: RecordedRows): Promise<boolean> {
   if ((await holdsRecords(tx, fileId, rows.records)) && (await holdsMessages(tx, fileId, rows.messages)))
     return false

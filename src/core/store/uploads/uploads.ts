@@ -24,10 +24,7 @@ type UploadRules = {
   attempts?: number
 }
 
-/**
- * Records a content in the ledger, or leaves the known row as it is. Returns the row and whether it is new.
- * `sizeBytes` is the size of the FIT content.
- */
+/** Records a content of `sizeBytes` in the ledger, or leaves the known row. Returns the row and whether it is new. */
 export async function recordUploadSeen(
   tx: Tx,
   input: UploadKey & {
@@ -66,10 +63,7 @@ export async function findUploadSentAs(tx: Tx, key: UploadKey): Promise<Upload |
   return row
 }
 
-/**
- * Changes the state of a ledger row and returns the row. With rules only when they hold: undefined means that another process was
- * first, and nothing is written.
- */
+/** Changes the state of a ledger row and returns it. With rules only when they hold: else undefined, as another process was first. */
 export async function recordUploadState(
   tx: Tx,
   key: UploadKey,
@@ -120,10 +114,7 @@ export async function recordUploadCopies(
     .onConflictDoUpdate({ target: [accountId, contentId, fileName], set: { seenAt: sql`excluded.seen_at` } })
 }
 
-/**
- * Makes the activity of an accepted upload wanted before a list contains it, and returns its `activity_id`. A known activity
- * becomes wanted again, and is no longer absent.
- */
+/** Makes the activity of an accepted upload wanted before a list contains it, no longer absent, and returns its `activity_id`. */
 export async function upsertUploaded(tx: Tx, input: { accountId: number; path: string; listedAt: Date }) {
   const { rows } = await tx.client.query<{ activity_id: number }>(
     `insert into training.activities as a (account_id, path, detail_state, listed_at, wanted_at)
@@ -178,10 +169,7 @@ export type Claims = {
   rivals: readonly Date[]
 }
 
-/**
- * Finds the contents that the activities `paths` belong to. Locks the account's claims until the transaction ends, so that no
- * other process claims one meanwhile.
- */
+/** Finds the contents that the activities `paths` belong to, and locks the account's claims until the transaction ends. */
 export async function findClaims(tx: Tx, key: UploadKey, paths: readonly string[]): Promise<Claims> {
   await acquireNamedLock(tx, 'uploads', key.accountId)
   const claimed = await tx.client.query<{ path: string; fileName: string }>(

@@ -30,10 +30,9 @@ export type Dropped =
   | { accepted: false; reason: string }
 
 /**
- * Puts a file into the drop folder of an account, from where it goes through the ledger as every other file there. It is judged
- * first, with the same refusals as by hand, and when this resolves as accepted, its bytes and its name are on the disk. A file
- * that is refused, or whose bytes end early, leaves nothing behind. Throws ConfigError `no_account` and `folder_of_another`,
- * the error of `bytes`, and Node's errors of the disk.
+ * Puts a file into the drop folder of an account, from where it goes through the ledger as every other file there. It is judged first, with
+ * the same refusals as by hand, and when this resolves as accepted, its bytes and its name are on the disk. A file that is refused, or
+ * whose bytes end early, leaves nothing behind. Throws ConfigError `no_account` and `folder_of_another`, the error of `bytes`.
  */
 export async function dropFile(
   app: Pick<App, 'config' | 'store'>,

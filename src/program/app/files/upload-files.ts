@@ -61,10 +61,9 @@ export type HandUpload = { fileName: string } & (
 )
 
 /**
- * Uploads a file through the ledger, in this process, and waits until the service has accepted or refused every FIT file in it,
- * also after a lost answer. `force` sends files again that were uploaded before. Throws the error when the service is
- * unreachable or refuses the login: the file is in the ledger then, and the same command continues. Throws ConfigError
- * `no_account`, and the signal's reason.
+ * Uploads a file through the ledger, in this process, and waits until the service has accepted or refused every FIT file in it, also after
+ * a lost answer. `force` sends files again that were uploaded before. Throws the error when the service is unreachable or refuses the
+ * login: the file is in the ledger then, and the same command continues. Throws ConfigError `no_account`.
  */
 export async function uploadByHand(
   app: Pick<App, 'store' | 'vault' | 'log' | 'mirror' | 'config'>,
