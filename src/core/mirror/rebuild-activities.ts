@@ -11,6 +11,7 @@ import { replaceContent } from '../store/samples/content.ts'
 import { findStoredSamples, findUnmeasured, lockUnmeasured } from '../store/samples/stored-samples.ts'
 import { inHalves, isDatabaseUnreachable } from './failures.ts'
 import type { MirrorDeps } from './mirror.ts'
+import { updateRoutes } from './routes.ts'
 
 /** Stored bytes that one batch reads, about 40,000 samples: each transaction and each COPY has a fixed cost. */
 const BATCH_BYTES = 3_500_000
@@ -142,8 +143,8 @@ function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): Rebuil
 
 /**
  * Derives anew what activities have of their samples (main run, power curve, seconds in zones, measures) where an older version left
- * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity. Returns how many it completed;
- * throws TransientError when the database is unreachable, and the signal's reason.
+ * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity.
+ * Then finds routes. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
  */
 export async function completeMeasures(
   { store, log }: Omit<RebuildDeps, 'vacuum'>,
@@ -169,5 +170,6 @@ export async function completeMeasures(
     })
     if (done) measured++
   }
+  await updateRoutes({ store, log }, signal)
   return measured
 }

@@ -28,6 +28,7 @@ import {
 } from './by-second.ts'
 import { driftOfDate, normalizeDate, normalizeLocalStart } from './local-start.ts'
 import { normalizeMeasures } from './measures.ts'
+import { normalizeTrack } from './track.ts'
 
 const NO_SAMPLES: WireSamples = { count: 0, fields: new Map() }
 /** A pause of more than a day is not a pause of a ride, ms. */
@@ -71,6 +72,7 @@ export function deriveContent(
     powerCurve: normalizePowerCurve(main, recorded),
     intensity: normalizeIntensity(main, ftp, spacing),
     measures: normalizeMeasures(main, ftp, recorded),
+    track: normalizeTrack(main),
   }
 }
 
@@ -175,7 +177,7 @@ export function normalizeSamples(wire: WireSamples) {
     })
     const others = order ? movedTo(order, values.others) : values.others
     if (count > 0) extras.push({ field, count, values: sent, others })
-    note(field, 'unknown', firstOf(sent, others, count))
+    note(field, 'unknown', firstOf(sent, others))
   }
   const samples: Samples = { count, t: inOrder(times), columns }
   return { samples, extras, drift: [...drift.values()], lost }
@@ -230,12 +232,9 @@ function movedTo(order: readonly number[], others: ReadonlyMap<number, unknown>)
   return new Map(order.flatMap((at, place) => (others.has(at) ? [[place, others.get(at)] as const] : [])))
 }
 
-function firstOf(numbers: Float64Array, others: ReadonlyMap<number, unknown>, count: number): unknown {
-  for (let index = 0; index < count; index++) {
-    const value = others.get(index) ?? numbers[index]
-    if (!Number.isNaN(value)) return value
-  }
-  return null
+function firstOf(numbers: Float64Array, others: ReadonlyMap<number, unknown>): unknown {
+  const at = numbers.findIndex((number, index) => !Number.isNaN(others.get(index) ?? number))
+  return others.get(at) ?? numbers[at] ?? null
 }
 
 function sentAt(field: WireSampleField | undefined, index: number): unknown {

@@ -34,7 +34,7 @@ export function normalizeMeasures(
   }
   const { speed, powerSums, ...ridden } = measureEffort(recorded)
   const { meanPower, weightedPower } = ridden
-  const meanHr = meanOf(recorded, recorded.hr)
+  const meanHr = totalOf(recorded, recorded.hr).mean
   const climbs = normalizeClimbs(recorded)
   return {
     ...ridden,
@@ -70,8 +70,8 @@ function ratio(dividend: number | null, divisor: number | null): number | null {
   return dividend === null || divisor === null || !(divisor > 0) ? null : dividend / divisor
 }
 
-/** Computes the mean of the seconds with a value; null without any. */
-function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null {
+/** Sums up the seconds with a value; the mean is null without any. */
+function totalOf({ count, heldS }: Recorded, values: Float64Array) {
   let sum = 0
   let seconds = 0
   for (let index = 0; index < count; index++) {
@@ -80,7 +80,7 @@ function meanOf({ count, heldS }: Recorded, values: Float64Array): number | null
     sum += value * (heldS[index] as number)
     seconds += heldS[index] as number
   }
-  return seconds > 0 ? sum / seconds : null
+  return { sum, mean: seconds > 0 ? sum / seconds : null }
 }
 
 /**
@@ -125,13 +125,7 @@ function measureMovement({ count, seconds, heldS, dist, cad, power }: Recorded) 
 }
 
 function measureWork(recorded: Recorded) {
-  const { count, heldS, power } = recorded
-  const meanPower = meanOf(recorded, power)
-  let joules = 0
-  for (let index = 0; index < count; index++) {
-    const watts = power[index] as number
-    if (!Number.isNaN(watts)) joules += watts * (heldS[index] as number)
-  }
+  const { sum: joules, mean: meanPower } = totalOf(recorded, recorded.power)
   return { meanPower, workKj: meanPower === null ? null : joules / J_A_KJ }
 }
 
@@ -232,18 +226,12 @@ function columnsOfBests<Before extends string, Minutes extends number, After ext
 
 function measureAfterWork(power: Sums | undefined) {
   const after = <Kj extends number>(kj: Kj) => {
-    const from = power ? indexOfSum(power.sums, kj * J_A_KJ) : -1
+    const from = power ? power.sums.findIndex((sum) => sum >= kj * J_A_KJ) : -1
     return columnsOfBests(from < 0 ? undefined : power, ['best', [1, 5, 20], `After${kj}Kj` as const], {
       from,
     })
   }
   return { ...after(1_000), ...after(2_000), ...after(3_000) }
-}
-
-/** Returns the index of the first sum that reaches a value; -1 when none does. */
-function indexOfSum(sums: Float64Array, least: number): number {
-  for (let index = 0; index < sums.length; index++) if ((sums[index] as number) >= least) return index
-  return -1
 }
 
 /** Counts the seconds of pedalling, and the work in them, in steps of 5 /min. */

@@ -90,6 +90,7 @@ export async function rebuildAccount(
     if (!paths) counts.fitFiles = await rebuildFit({ store, log, now: systemClock }, { accountId, signal })
     if (keepProgress) await store.transaction((tx) => recordRebuildEnded(tx, accountId))
     await updateTimeZones({ store, log }, { accountId, everyPlace: true })
+    await completeMeasures({ store, log }, signal)
   })
   await vacuum.whenIdle()
   return counts

@@ -12,6 +12,7 @@ import { ACTIVITIES, pollActivities } from '../../core/mirror/poll-activities.ts
 import { mirrorTrainingInfo } from '../../core/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../core/mirror/poll-workouts.ts'
 import { reconcileActivities } from '../../core/mirror/reconcile-activities.ts'
+import { updateRoutes } from '../../core/mirror/routes.ts'
 import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
 import { type Account, findAccountById, findAccounts } from '../../core/store/account-rows.ts'
 import { findAccountStatuses } from '../../core/store/account-status.ts'
@@ -74,7 +75,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
     'check-upload': ofAccount(app, async (account, { signal }, { contentId }) => {
       await checkUpload(makeUploadDeps(app, jobs()), { account, contentId, signal })
     }),
-    async sweep() {
+    async sweep(_, { signal }) {
       await endPauses(app)
       const now = mirror.now()
       const uploads = await store.transaction(async (tx) => {
@@ -95,6 +96,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       const newest = await store.read(findNewestChange)
       if (newest !== swept.newestChange) await updateAllTimeZones(app, swept.newestChange)
       swept.newestChange = newest
+      await updateRoutes(mirror, signal)
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune(app, swept)
       return undefined

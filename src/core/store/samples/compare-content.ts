@@ -130,7 +130,9 @@ function compareCells(field: string, held: Cells | undefined, sent: Cells | unde
 
 async function findDerivedDifferences(tx: Tx, activity: Content): Promise<Difference[]> {
   const found: Difference[] = []
-  for (const { name, isOneRow, rowsOf, compare } of DERIVED_TABLES) {
+  for (const { name, schema, isOneRow, rowsOf, compare } of DERIVED_TABLES) {
+    // A track is bytes, and what differs in it differs in the samples.
+    if (schema === 'musette') continue
     const sent = JSON.stringify(rowsOf(activity.activityId, activity))
     const { rows } = await tx.client.query<{ held: Json; sent: Json }>(compare, [sent, activity.activityId])
     const [first] = rows

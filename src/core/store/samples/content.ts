@@ -1,7 +1,7 @@
-import { getTableColumns, getTableName } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import { getTableColumns } from 'drizzle-orm'
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core'
 import { copyRows } from '../copy.ts'
-import { activityIntensity, activityMeasures, powerCurves } from '../schema/index.ts'
+import { activityIntensity, activityMeasures, activityTracks, powerCurves } from '../schema/index.ts'
 import type { Tx } from '../store.ts'
 import {
   type ActivitySamples,
@@ -24,14 +24,20 @@ export type Intensity = Readonly<
   Omit<typeof activityIntensity.$inferSelect, 'activityId' | 'accountId' | 'day' | 'month' | 'absent'>
 >
 
+type Apart = 'activityId' | 'accountId' | 'sport' | 'routeId'
+
 /** The measures of an activity, one member for each column of `ride_measures`; null when unknown. The columns say more. */
-export type Measures = Readonly<Omit<typeof activityMeasures.$inferSelect, 'activityId' | 'accountId'>>
+export type Measures = Readonly<Omit<typeof activityMeasures.$inferSelect, Apart>>
+
+/** The way of an activity, one member for each column of `ride_tracks`. The columns say more. */
+export type Track = Readonly<Omit<typeof activityTracks.$inferSelect, Apart>>
 
 /** What is derived from the samples of an activity. */
 export type Derived = Readonly<{
   powerCurve?: PowerCurve | undefined
   intensity?: Intensity | undefined
   measures?: Measures | undefined
+  track?: Track | undefined
 }>
 
 /** The samples of one activity with everything that is derived from them. */
@@ -154,6 +160,10 @@ export const DERIVED_TABLES = [
     ofActivity: { account_id: 'a.account_id' },
     rowsOf: ({ measures }) => measures && [measures],
   }),
+  describeTable(activityTracks, {
+    ofActivity: { account_id: 'a.account_id', sport: 'a.sport' },
+    rowsOf: ({ track }) => track && [{ ...track, points: `\\x${track.points.toString('hex')}` }],
+  }),
 ]
 
 /**
@@ -177,8 +187,9 @@ function describeTable(
     rowsOf: (derived: Derived) => readonly object[] | undefined
   },
 ) {
-  const name = getTableName(table)
-  const members = Object.entries(getTableColumns(table))
+  const { name, schema } = getTableConfig(table)
+  // The route comes from other activities, too: a row that is written anew keeps it.
+  const members = Object.entries(getTableColumns(table)).filter(([member]) => member !== 'routeId')
   const columns = members.map(([, column]) => column.name)
   const types = members
     .filter(([, column]) => !(column.name in ofActivity))
@@ -189,27 +200,27 @@ function describeTable(
   const sent = `sent AS (SELECT ${values.join(', ')}
     FROM jsonb_to_recordset($1::jsonb) AS r (${types.join(', ')}) JOIN training.activities a ON a.activity_id = r."activityId")`
   const keys = ['activity_id', ...(key ? [key] : [])]
-  const excluded = columns.map((column) => `excluded.${column}`)
+  const rowOf = (row: string) => `ROW (${columns.map((column) => `${row}.${column}`).join(', ')})`
   return {
-    name,
+    ...{ name, schema },
     isOneRow: key === undefined,
     isVersioned,
     rowsOf: (activityId: number, derived: Derived) =>
       (rowsOf(derived) ?? []).map((row) => ({ ...row, activityId })),
     replace: `WITH ${sent}, gone AS (
-        DELETE FROM training.${name} AS held WHERE activity_id = ANY ($2::int[])
+        DELETE FROM ${schema}.${name} AS held WHERE activity_id = ANY ($2::int[])
           AND NOT EXISTS (SELECT FROM sent WHERE ${keys.map((column) => `sent.${column} = held.${column}`).join(' AND ')})
         RETURNING activity_id
       ), written AS (
-        INSERT INTO training.${name} AS held (${columns.join(', ')}) SELECT ${columns.join(', ')} FROM sent
-        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET (${columns.join(', ')}) = ROW (${excluded.join(', ')})
-        WHERE held.* IS DISTINCT FROM excluded.*
+        INSERT INTO ${schema}.${name} AS held (${columns.join(', ')}) SELECT ${columns.join(', ')} FROM sent
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET (${columns.join(', ')}) = ${rowOf('excluded')}
+        WHERE ${rowOf('held')} IS DISTINCT FROM ${rowOf('excluded')}
         RETURNING activity_id
       )
       SELECT activity_id FROM gone UNION SELECT activity_id FROM written`,
     compare: `WITH ${sent}
       SELECT to_jsonb(held) - 'activity_id' AS held, to_jsonb(sent) - 'activity_id' AS sent
-      FROM (SELECT ${columns.join(', ')} FROM training.${name} WHERE activity_id = $2) AS held FULL JOIN sent USING (${keys.join(', ')})
+      FROM (SELECT ${columns.join(', ')} FROM ${schema}.${name} WHERE activity_id = $2) AS held FULL JOIN sent USING (${keys.join(', ')})
       WHERE to_jsonb(held) IS DISTINCT FROM to_jsonb(sent) ORDER BY ${keys.join(', ')}`,
   }
 }

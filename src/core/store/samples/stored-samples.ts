@@ -39,7 +39,7 @@ export async function findStoredSamples(
 
 // A migration that changes a definition clears stray_samples. Every curve has a point of one second.
 const IS_UNMEASURED = `a.sample_count > 0 AND (a.stray_samples IS NULL
-  OR NOT EXISTS (SELECT FROM training.ride_measures m WHERE m.activity_id = a.activity_id)
+  OR NOT EXISTS (SELECT FROM training.ride_measures m JOIN musette.ride_tracks USING (activity_id) WHERE m.activity_id = a.activity_id)
   OR NOT EXISTS (SELECT FROM training.activity_intensity i WHERE i.activity_id = a.activity_id
     AND num_nulls(i.account_id, i.sample_spacing_s) = 0)
   OR a.started_at_local IS NOT NULL AND EXISTS (SELECT FROM training.power_curves c WHERE c.activity_id = a.activity_id

@@ -127,7 +127,25 @@ export const activityMeasures = training.table('ride_measures', {
   ...doubles('best_1_min_after_3000_kj best_5_min_after_3000_kj best_20_min_after_3000_kj'),
   cadenceS: integer('cadence_s').array(),
   cadenceWorkKj: doublePrecision('cadence_work_kj').array(),
+  routeId: integer('route_id'),
 })
+
+/** The way of each activity as points, by which its route is found; where one changes, a trigger clears the route. */
+export const activityTracks = musette.table(
+  'ride_tracks',
+  {
+    activityId: ownActivity().primaryKey(),
+    accountId: ownAccount(),
+    sport: text('sport', { enum: SPORTS }).notNull(),
+    lengthM: integer('length_m').notNull(),
+    points: bytea('points').notNull(),
+    routeId: integer('route_id'),
+  },
+  (table) => [
+    index('ride_tracks_length').on(table.accountId, table.sport, table.lengthM),
+    index('ride_tracks_route').on(table.routeId, table.activityId),
+  ],
+)
 
 export const rawDocuments = training.table('raw_documents', {
   activityId: ownActivity().primaryKey(),

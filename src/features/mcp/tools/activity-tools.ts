@@ -81,7 +81,9 @@ const DETAIL = `
     (select to_jsonb(z) - '{account_id,activity_id,day}'::text[] from training.ride_intensity z
      where z.activity_id = x.activity_id) as zones,
     (select jsonb_strip_nulls(to_jsonb(m) - '{account_id,account,activity_id,day,started_at,name,activity_type,elapsed_s,distance,xss,ftp}'::text[])
-     from training.ride_overview m where m.account_id = x.account_id and m.activity_id = x.activity_id) as measures
+     from training.ride_overview m where m.account_id = x.account_id and m.activity_id = x.activity_id) as measures,
+    (select to_jsonb(r) - '{account_id,account}'::text[] from training.routes r
+     where r.account_id = x.account_id and r.route_id = (select route_id from training.ride_measures where activity_id = x.activity_id)) as route
   from training.activities x join training.accounts a using (account_id)
   where (x.path = $1 or x.activity_id::text = $1) and ($2::text is null or a.name = $2)
   order by x.path = $1 desc, a.name limit 10`
@@ -99,6 +101,7 @@ const detail = z.object({
   breakthrough: z.unknown(),
   zones: z.record(z.string(), z.unknown()).nullable(),
   measures: z.record(z.string(), z.unknown()).nullable(),
+  route: z.record(z.string(), z.unknown()).nullable(),
 })
 
 /** Tells all about one activity but its samples. */

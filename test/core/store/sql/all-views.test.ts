@@ -52,8 +52,8 @@ async function recordAround(scene: Scene, activityId: number, index: number): Pr
        (activity_id, ftp, power_z1_s, hr_peak, hr_at_least_s, account_id, day, month)
      select activity_id, 250, 9, 1, ${[9]}, account_id, started_at_local::date, date_trunc('month', started_at_local)
      from training.activities where activity_id = ${activityId}`
-  await scene.sql`insert into training.ride_measures (activity_id, account_id, work_kj)
-     select activity_id, account_id, ${index} from training.activities where activity_id = ${activityId}`
+  await scene.sql`insert into training.ride_measures (activity_id, account_id, work_kj, route_id)
+     select activity_id, account_id, ${index}, activity_id from training.activities where activity_id = ${activityId}`
   await scene.sql`insert into training.samples (activity_id, t) values (${activityId}, now())`
   await scene.sql`insert into training.sample_extras (activity_id, field, "values") values (${activityId}, 'mm', '{0.5}')`
   await scene.sql`insert into training.activity_revisions (activity_id, observed_at, changes) values (${activityId}, now(),

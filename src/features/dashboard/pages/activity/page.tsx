@@ -12,7 +12,7 @@ import { Revisions } from './revisions.tsx'
 import { RouteMap } from './route-map.tsx'
 import { type Samples, summarize } from './summarize.ts'
 import { Timeline } from './timeline.tsx'
-import { Laps, Zones } from './zones-and-laps.tsx'
+import { Laps, SameRoute, Zones } from './zones-and-laps.tsx'
 
 /** An edit and the samples of a new upload show soon; nothing else changes on this page. */
 const POLL_EVERY_MS = 5_000
@@ -101,6 +101,7 @@ function Rest({ view }: { view: View }) {
   const signature = useMemo(() => ({ sig_ftp, sig_atc, sig_pp }), [sig_ftp, sig_atc, sig_pp])
   return (
     <>
+      <SameRoute {...view} />
       <Zones zones={view.zones} />
       {curve.length > 0 && (
         <Curve {...{ curve, season, seasons, signature, path }} activityId={activity_id} kg={weight_kg} />

@@ -1,6 +1,6 @@
 import type { Range } from '../../shared/charts/lanes.ts'
 import { formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
-import { FoldedSection } from '../../shared/parts.tsx'
+import { ActivityLink, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
@@ -125,5 +125,26 @@ function LapButton({ lap, onChoose }: { lap: Lap; onChoose: (range: Range) => vo
     >
       {lap.lap}
     </button>
+  )
+}
+
+const ROUTE_COLUMNS: readonly Column<View['same_route'][number]>[] = [
+  { title: 'Day', names: 'id', cell: ({ id, day }) => <ActivityLink id={id} name={day} /> },
+  { title: 'Moving', number: true, cell: ({ moving_s: moving }) => formatStopwatch(moving) },
+  { title: 'To the mean', number: true, cell: ({ pct }) => formatNumber(pct, '%', 1, 'exceptZero') },
+  { title: 'Power', number: true, cell: ({ mean_power: mean }) => formatNumber(mean, 'W') },
+  { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },
+]
+
+/** The rides on the route of an activity, and how a year changes their time; nothing when it was ridden once. */
+export function SameRoute({ same_route: all, facts }: Pick<View, 'same_route' | 'facts'>) {
+  if (all.length < 2) return null
+  const { place, trend_s: s } = all.find(({ id }) => id === facts.activity_id) ?? {}
+  const change = s && `; a year makes them ${formatStopwatch(Math.abs(s))} ${s < 0 ? 'faster' : 'slower'}`
+  return (
+    <FoldedSection id="same-route-title" title="Rides on this route">
+      <p>{place && `By moving time this ride is number ${place} of ${all.length}${change ?? ''}.`}</p>
+      <Table folded={all.length > 8} caption="Newest first" columns={ROUTE_COLUMNS} rows={all} />
+    </FoldedSection>
   )
 }

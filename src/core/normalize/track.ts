@@ -1,0 +1,90 @@
+import { isPosition } from '../../kit/floats.ts'
+import type { Track } from '../store/samples/content.ts'
+import type { Samples } from '../store/samples/encode-samples.ts'
+
+/** The way from one point of a track to the next, m: positions of a rider who stands still stay nearer, and make none. */
+const STEP_M = 50
+/** Positions further apart than this, m, are a jump, and the way between them is not known: a tunnel is shorter. */
+const MAX_GAP_M = 1_000
+/** Points this near to each other that are ridden in one direction are the same ground, m: GPS errs by half of it between houses. */
+const NEAR_M = 60
+/** Two tracks are one route when each has this share of its points on the ground of the other. */
+const MIN_SHARE = 0.9
+
+/** Points have millionths of a degree. */
+const UNITS = 1_000_000
+const M_A_UNIT = 111_320 / UNITS
+const REACH = NEAR_M / M_A_UNIT
+/** A little more than the reach, because a cell and a point in it have other cosines: what is near lies in a cell or beside it. */
+const CELL = 1.01 * REACH
+
+/** Makes a point every 50 m along the positions of samples, latitude and longitude in turns. Undefined without samples. */
+export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'columns'>): Track | undefined {
+  if (count === 0) return undefined
+  const points: number[] = []
+  let [lat, lng, cosine] = [Number.NaN, Number.NaN, 1]
+  const add = (north: number, east: number) => {
+    ;[lat, lng, cosine] = [north, east, cosineOf(north)]
+    points.push(Math.round(north), Math.round(east))
+  }
+  for (let index = 0; index < count; index++) {
+    const [y, x] = [columns.lat[index] as number, columns.lng[index] as number]
+    if (!isPosition(y, x)) continue
+    const [north, east] = [y * UNITS, x * UNITS]
+    let metres = Math.hypot(north - lat, (east - lng) * cosine) * M_A_UNIT
+    if (!(metres <= MAX_GAP_M)) add(north, east)
+    else
+      for (; metres >= STEP_M; metres -= STEP_M)
+        add(lat + ((north - lat) * STEP_M) / metres, lng + ((east - lng) * STEP_M) / metres)
+  }
+  return { lengthM: (points.length / 2) * STEP_M, points: Buffer.from(Int32Array.from(points).buffer) }
+}
+
+/**
+ * Compares a track with others. Returns the share of the points of each of both that are near a point of the other in the same direction, of
+ * the one with the lower share; 0 when they are not one route. It is the same from both sides.
+ */
+export function compareTracks(points: Int32Array, others: readonly Int32Array[]): number[] {
+  const cells = new Map<number, number[]>()
+  for (let place = 0; place < points.length; place += 2) {
+    const row = Math.floor((points[place] as number) / CELL)
+    const cell = cellOf(row, columnOf(row, points[place + 1] as number))
+    cells.set(cell, [...(cells.get(cell) ?? []), place])
+  }
+  return others.map((track) => {
+    const count = track.length / 2
+    const covered = new Set<number>()
+    // In large strides, so that another way is known soon.
+    const stride = count % 7_919 === 0 ? 1 : 7_919
+    let missed = 0
+    for (let n = 0; n < count; n++) {
+      const at = 2 * ((n * stride) % count)
+      const [lat, lng] = [track[at] as number, track[at + 1] as number]
+      let isNear = false
+      for (let beside = 0; beside < 9; beside++) {
+        const row = Math.floor(lat / CELL) + Math.floor(beside / 3) - 1
+        for (const place of cells.get(cellOf(row, columnOf(row, lng) + (beside % 3) - 1)) ?? []) {
+          const [y, x] = [points[place] as number, points[place + 1] as number]
+          const cosine = cosineOf((lat + y) / 2)
+          if ((lat - y) ** 2 + ((lng - x) * cosine) ** 2 > REACH ** 2) continue
+          const alongLng = stepAt(track, at + 1) * stepAt(points, place + 1) * cosine ** 2
+          if (stepAt(track, at) * stepAt(points, place) + alongLng <= 0) continue
+          covered.add(place)
+          isNear = true
+        }
+      }
+      if (!isNear && ++missed > count * (1 - MIN_SHARE)) return 0
+    }
+    const share = Math.min(1 - missed / count, (2 * covered.size) / points.length)
+    return share < MIN_SHARE ? 0 : share
+  })
+}
+
+/** The difference of a coordinate from the point before to the point after one, at its place among them. */
+const stepAt = (track: Int32Array, place: number) =>
+  (track[place + 2 < track.length ? place + 2 : place] as number) -
+  (track[place > 1 ? place - 2 : place] as number)
+const cosineOf = (lat: number) => Math.max(0.01, Math.cos((lat / UNITS) * (Math.PI / 180)))
+const columnOf = (row: number, lng: number) => Math.floor((lng * cosineOf((row + 0.5) * CELL)) / CELL)
+/** Numbers a cell; others may have the same number. */
+const cellOf = (row: number, column: number) => Math.imul(row, 73_856_093) ^ Math.imul(column, 19_349_663)

@@ -1,0 +1,258 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { updateRoutes } from '../../../src/core/mirror/routes.ts'
+import { deriveContent } from '../../../src/core/normalize/activity-answer.ts'
+import { normalizeTrack } from '../../../src/core/normalize/track.ts'
+import { replaceDerived } from '../../../src/core/store/samples/content.ts'
+import type { Samples } from '../../../src/core/store/samples/encode-samples.ts'
+import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
+import { whole } from '../../kit/sampling.ts'
+import { readWithSdk } from '../fit/sdk-reader.ts'
+import { quiet } from '../store/open.ts'
+import { openScene, type Ride, type Scene } from '../store/sql/scene.ts'
+
+/** A place in degrees or in m from home, north and east. */
+type Place = readonly [north: number, east: number]
+
+const M_A_DEGREE = 111_320
+const HOME = 47.4
+
+/** Makes errors of GPS, m, the same for each seed: each like the one before, because they drift. */
+function makeNoise(metres: number, seed: number) {
+  let [state, error] = [seed * 7_919, 0]
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  return () => {
+    const bell = random() + random() + random() + random() - 2
+    error = 0.95 * error + Math.sqrt(3 * (1 - 0.95 ** 2)) * metres * bell
+    return error
+  }
+}
+
+/** The samples of places in degrees, one a second, with an error of GPS. */
+function record(places: readonly Place[], { noise = 5, seed = 1 } = {}): Samples {
+  const [north, east] = [makeNoise(noise, seed), makeNoise(noise, seed + 99)]
+  const samples = makeSamples(places.length, () => UNKNOWN)
+  for (const [index, [lat, lng]] of places.entries()) {
+    samples.columns.lat[index] = lat + north() / M_A_DEGREE
+    samples.columns.lng[index] = lng + east() / M_A_DEGREE / Math.cos((lat * Math.PI) / 180)
+  }
+  return samples
+}
+
+/** Records a ride along places in m at about 8 m/s; at a place that comes twice it rests for ten minutes. */
+function ride(way: readonly Place[], more: { noise?: number; seed?: number } = {}): Samples {
+  const places = way.flatMap(([y, x], index) => {
+    const [fromY, fromX] = way[index - 1] ?? [y, x]
+    const length = Math.hypot(x - fromX, y - fromY)
+    const seconds = length === 0 && index > 0 ? 600 : Math.ceil(length / (7 + ((more.seed ?? 1) % 3)))
+    return Array.from({ length: seconds }, (_, n): Place => {
+      const share = (n + 1) / seconds
+      return [HOME + (fromY + (y - fromY) * share) / M_A_DEGREE, 8 + (fromX + (x - fromX) * share) / 75_352]
+    })
+  })
+  return record(places, more)
+}
+
+const line = (...places: Place[]): Place[] => places
+
+/** A loop of about so many kilometres with bends in it, from a corner of it on, a share of a turn. */
+function loop(km: number, { corner = 0, laps = 1 } = {}): Place[] {
+  return Array.from({ length: 48 * laps + 1 }, (_, index): Place => {
+    const turn = 2 * Math.PI * (index / 48 + corner)
+    return [139 * km * Math.sin(turn), 139 * km * (Math.cos(turn) + Math.sin(3 * turn) / 4)]
+  })
+}
+
+/** A loop with detours at some of its 48 corners. */
+function detours(...corners: number[]): Place[] {
+  return loop(6).map(([y, x], corner): Place => (corners.includes(corner) ? [y * 1.18, x * 1.18] : [y, x]))
+}
+
+/** Writes a ride as the mirror does, but for its samples: as a new activity, or in place of an earlier ride of one. */
+async function write(
+  scene: Scene,
+  accountId: number,
+  samples: Samples,
+  { id, ...more }: Ride & { id?: number | undefined } = {},
+): Promise<number> {
+  const { main, place, run, ...derived } = deriveContent(samples, { ftp: null, durationS: null })
+  const { south, north, west, east } = place
+  const activityId = id ?? (await scene.ride(accountId, '2025-05-01T08:00:00Z', more))
+  await scene.sql`update training.activities set south = ${south}, north = ${north}, west = ${west}, east = ${east}
+    where activity_id = ${activityId}`
+  await scene.store.transaction((tx) => replaceDerived(tx, [{ activityId, ...derived }], [activityId]))
+  return activityId
+}
+
+const rowsOf = (scene: Scene) =>
+  scene.sql`select activity_id, route_id from training.ride_measures order by activity_id`
+
+/** The routes of activities as letters, in the order in which they come up. */
+async function routesOf(scene: Scene, ids: readonly number[]): Promise<string> {
+  const routes = new Map((await rowsOf(scene)).map((row) => [row.activity_id, row.route_id]))
+  const founders: unknown[] = [...new Set(ids.map((id) => routes.get(id)))].filter((route) => route)
+  const letterOf = (route: unknown) => 'ABCDEFGH'[founders.indexOf(route)] ?? '-'
+  return ids.map((id) => letterOf(routes.get(id))).join('')
+}
+
+/** Finds the missing routes, and returns how many they are. */
+async function update(scene: Scene): Promise<number> {
+  const [row] = await scene.sql`select count(*)::int as n from musette.ride_tracks where route_id is null`
+  await updateRoutes({ store: scene.store, log: quiet })
+  return Number(row?.n)
+}
+
+describe('rides over the same ground in the same direction have one route:', () => {
+  const about = loop(20)
+  const [A, B]: [Place, Place] = [
+    [0, 0],
+    [900, 6_000],
+  ]
+  const cafe: Place = [(about[24]?.[0] ?? 0) + 120, (about[24]?.[1] ?? 0) + 150]
+  const out = line(A, [500, 3_000], [4_000, 4_000], [5_000, 9_000])
+  let scene: Scene
+  let accountId: number
+  beforeAll(async () => {
+    scene = await openScene((close) => afterAll(close))
+    accountId = await scene.account()
+  })
+
+  it.each<[what: string, routes: string, ways: Place[][], noise?: number[]]>([
+    ['the error of GPS is 0, 6 or 12 m', 'AAA', [about, about, about], [0, 6, 12]],
+    ['one goes the other way round', 'ABA', [about, about.toReversed(), about]],
+    ['one turns off after three quarters', 'AB', [about, about.slice(0, 36)]],
+    ['they begin at other corners', 'AAA', [0, 0.3, 0.8].map((corner) => loop(20, { corner }))],
+    ['one stops for a coffee', 'AA', [about, [...about.slice(0, 25), cafe, cafe, ...about.slice(24)]]],
+    ['they share the way out of town', 'AB', [line(...out, [12_000, 9_000]), line(...out, [5_000, 16_000])]],
+    ['they have 1, 3, 3 and 1 laps', 'ABBA', [1, 3, 3, 1].map((laps) => loop(3, { laps }))],
+    ['they have 10, 11 and 10 laps', 'ABA', [10, 11, 10].map((laps) => loop(3, { laps, corner: laps / 7 }))],
+    [
+      'they have 1, 4 and 4 laps on a way there and back',
+      'ABB',
+      [1, 4, 4].map((laps) => line([-5_000, 0], ...loop(3, { laps }), [-5_000, 30])),
+    ],
+    ['one is 150 m beside the other', 'AB', [0, 150].map((y) => line([y, 0], [y, 5_000]))],
+    ['they go there and back, from either end', 'AA', [line(A, B, A), line(B, A, B)]],
+    ['they are shorter than 1 km', '--', [line(A, [0, 700]), line(A, [0, 700])]],
+    [
+      'one is like two that differ, and more like the second',
+      'ABB',
+      [detours(3, 4, 5, 15, 16, 17), detours(), detours(3, 4)],
+      [2, 2, 2],
+    ],
+  ])('%s', async (_, routes, ways, noise = []) => {
+    await scene.sql`delete from training.activities`
+    const ids: number[] = []
+    for (const [index, way] of ways.entries())
+      ids.push(await write(scene, accountId, ride(way, { noise: noise[index] ?? 5, seed: index + 1 })))
+    await update(scene)
+    expect(await routesOf(scene, ids)).toBe(routes)
+  })
+
+  it('sports and accounts are kept apart, and what changes no track changes no route', async () => {
+    await scene.sql`delete from training.activities`
+    const [samples, again] = [ride(about), ride(about, { seed: 2 })]
+    const founder = await write(scene, accountId, samples)
+    const member = await write(scene, accountId, again)
+    const run = await write(scene, accountId, samples, { activity_type: 'Running' })
+    const theirs = await write(scene, await scene.account('other'), samples)
+    await update(scene)
+    const before = await rowsOf(scene)
+    expect(await routesOf(scene, [founder, member, run, theirs])).toBe('AABC')
+    await write(scene, accountId, samples, { id: founder })
+    await scene.sql`delete from training.ride_measures where activity_id = ${member}`
+    await write(scene, accountId, again, { id: member })
+    await scene.sql`update training.activities set absent_since = now() where activity_id = ${founder}`
+    expect(await update(scene)).toBe(0)
+    expect(await rowsOf(scene)).toEqual(before)
+    const routes = await scene.view('routes', `where route_id = ${founder}`)
+    expect(routes).toMatchObject([{ rides: 1, sport: 'cycling', account: 'default' }])
+    const setType = async (type: string) => {
+      await scene.sql`update training.activities set activity_type = ${type} where activity_id = ${founder}`
+      await update(scene)
+      return routesOf(scene, [founder, member, run])
+    }
+    expect(await setType('Running')).toBe('ABA')
+    expect(await setType('Cycling')).toBe('AAB')
+    expect(await rowsOf(scene)).toEqual(before)
+    await scene.sql`delete from training.activities where activity_id = ${founder}`
+    await update(scene)
+    expect(await routesOf(scene, [member, run])).toBe('AB')
+  })
+
+  it('routes do not depend on the order in which samples come, change and go, and a new ride changes none', async () => {
+    // Alike are some that differ in one detour of four, so that a ride is between others that are not alike.
+    const ways = Array.from({ length: 16 }, (_, mask) => {
+      const corners = [3, 4, 5, 15, 16, 17, 27, 28, 39, 40, 41]
+      return ride(detours(...corners.filter((corner) => mask & (1 << Math.floor(corner / 12)))), { noise: 2 })
+    })
+    const step = fc.record({
+      action: fc.constantFrom('write', 'write', 'write', 'update', 'delete'),
+      at: fc.nat({ max: 9 }),
+      way: fc.constantFrom(...ways),
+    })
+    const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+      await scene.sql`delete from training.activities`
+      const ids: number[] = []
+      for (let n = 0; n < 10; n++) ids.push(await scene.ride(accountId, '2025-05-01T08:00:00Z'))
+      for (const { action, at, way } of steps) {
+        if (action === 'update') await update(scene)
+        else if (action === 'delete')
+          await scene.sql`delete from training.activities where activity_id = ${ids[at]}`
+        else if ((await scene.sql`select from training.activities where activity_id = ${ids[at]}`).length > 0)
+          await write(scene, accountId, way, { id: ids[at] })
+      }
+      await update(scene)
+      const routes = await rowsOf(scene)
+      await scene.sql`update musette.ride_tracks set route_id = null`
+      await update(scene)
+      expect(await rowsOf(scene)).toEqual(routes)
+      const added = await write(scene, accountId, ways[5] as Samples)
+      expect(await update(scene)).toBe(1)
+      expect((await rowsOf(scene)).filter((row) => row.activity_id !== added)).toEqual(routes)
+    })
+    await fc.assert(property, { numRuns: whole ? 60 : 8 })
+  })
+})
+
+// Files of real devices lie beside a checkout, where somebody has put them.
+const folder = new URL('../../../../shared/fit/', import.meta.url)
+it.skipIf(!existsSync(folder))(
+  'real rides have one route with those that differ by the error of GPS, and with no others',
+  async () => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    const written: Array<{ id: number; name: string }> = []
+    for (const name of readdirSync(folder).filter((file) => file.endsWith('.fit'))) {
+      const { records } = readWithSdk(readFileSync(new URL(name, folder)))
+      const places = records.flatMap(({ lat, lng }): Place[] =>
+        lat === null || lng === null ? [] : [[lat, lng]],
+      )
+      if ((normalizeTrack(record(places))?.lengthM ?? 0) < 1_500) continue
+      const add = async (named: string, some: readonly Place[], noise: number) => {
+        const samples = record(some, { noise, seed: written.length + 1 })
+        written.push({ name: named, id: await write(scene, accountId, samples) })
+      }
+      for (const noise of [0, 3, 6, 6, 9, 12]) await add(name, places, noise)
+      // Of a way there and back, the whole backwards is the same route.
+      const part = places.slice(0, Math.ceil(places.length * 0.45))
+      await add(`${name}, begun`, part, 5)
+      await add(`${name}, begun, back`, part.toReversed(), 5)
+      await add(`${name}, most of it`, places.slice(0, Math.ceil(places.length * 0.8)), 5)
+      await add(`${name}, twice`, [...places, ...places], 5)
+    }
+    await update(scene)
+    const routes = new Map((await rowsOf(scene)).map((row) => [row.activity_id, row.route_id]))
+    const pairs = written.flatMap((a, index) =>
+      written.slice(index + 1).map((b) => ({
+        ...{ a: a.name, b: b.name, isSame: a.name === b.name },
+        isFound: routes.get(a.id) === routes.get(b.id),
+      })),
+    )
+    expect(pairs.filter(({ isSame, isFound }) => isSame !== isFound)).toEqual([])
+  },
+)
