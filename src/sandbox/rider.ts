@@ -15,6 +15,7 @@ import { type Home, type PlannedActivity, planHistory } from './athlete/history.
 import { makeRandom } from './athlete/random.ts'
 import type { Track } from './athlete/ride.ts'
 import { expectedLoad } from './athlete/ride-kinds.ts'
+import { loadOf, scoreTrack } from './athlete/score.ts'
 import { datedWorkouts, OWN_WORKOUTS } from './athlete/workout-designs.ts'
 
 export type Rider = ReturnType<typeof makeRider>
@@ -63,7 +64,7 @@ export function makeRider(input: Parameters<typeof planHistory>[0] & { username:
   const workouts = datedWorkouts(OWN_WORKOUTS, todayMs - 30 * DAY)
   for (const workout of workouts) workout.path = workout.path.replace('own', prefix)
   const activities = new Map<string, Activity>()
-  const plans = planHistory(input)
+  const plans = planHistory(input).sort((a, b) => a.startMs - b.startMs)
   let loads = makeLoads(body.daily)
   let atMs = plans[0]?.startMs ?? todayMs
   for (const { kind, running, indoor, ...known } of plans) {
@@ -91,7 +92,10 @@ export function addActivity(rider: Rider, input: NewActivity): Activity {
 
 function makeActivity(body: Body, before: Loads, input: NewActivity): Activity {
   const kind = input.source.kind === 'ride' ? input.source.ride.kind : 'endurance'
-  const load = expectedLoad({ kind, seconds: input.seconds })
+  const load =
+    input.source.kind === 'file'
+      ? loadOf(scoreTrack(input.source.track, signatureAt(body, before)))
+      : expectedLoad({ kind, seconds: input.seconds })
   const loads = train(before, load)
   const breakthrough = kind !== 'recovery' && kind !== 'endurance' && makeRandom(input.seed, 'medal')() < 0.15
   const expected = signatureAt(body, loads)

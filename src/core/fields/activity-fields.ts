@@ -1,4 +1,4 @@
-import { key, name as nameField, number, text, UNTOLD, within } from './field.ts'
+import { any, flag, key, name as nameField, number, text, UNTOLD, within } from './field.ts'
 
 /** When an activity began: a serialised PHP DateTime (service document, "start_date object"), which has no column of its own. */
 export const START_FIELDS = {
@@ -61,7 +61,7 @@ export const SUMMARY_FIELDS = {
   medal: number('medal', 'Medal, a whole number of the service; 0 is none'),
   breakthrough: number(
     'breakthrough',
-    'Breakthrough, a whole number of the service; 0, -1 and NULL are none',
+    'Breakthrough, a whole number of the service; 0 and NULL are none, -1 is a near one, see near_breakthrough',
   ),
   total_grams_carbs: number('total_grams_carbs', 'Carbohydrates burnt, g'),
   total_grams_fat: number('total_grams_fat', 'Fat burnt, g'),
@@ -85,11 +85,17 @@ export const DETAIL_FIELDS = {
   chart_view: text('chart_view', 'Address of the chart'),
 }
 
-/** An entry of the activity list as sent (service document, "Activity list entry"). */
-export const ENTRY_FIELDS = { path: key('path'), ...LISTED_FIELDS, ...START_FIELDS }
+/** An entry of the activity list as sent (service document, "Activity list entry"), with notes on the signature that some entries have. */
+export const ENTRY_FIELDS = {
+  ...{ path: key('path'), ...LISTED_FIELDS, ...START_FIELDS },
+  ...{ sig_manual: flag('sig.manual'), sig_error: text('sig.error') },
+}
+
+/** In a detail these stay in the summary, from which a trigger takes them. */
+const NOTES = { sig_manual: any('sig.manual'), sig_error: any('sig.error') }
 
 /** An activity as sent (service document, "Activity detail"), without its samples. */
 export const ACTIVITY_FIELDS = {
   ...NAMED,
-  ...within('summary', { ...DETAIL_FIELDS, ...TYPED, ...START_FIELDS }),
+  ...within('summary', { ...DETAIL_FIELDS, ...TYPED, ...START_FIELDS, ...NOTES }),
 }

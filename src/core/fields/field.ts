@@ -1,8 +1,10 @@
 /**
  * How a value is read, see `src/core/service/wire/lenient.ts`, and what its column holds. A `key` is the identity of an object and must be there;
- * a `duration` is in seconds; of `any` only the name is known.
+ * a `duration` is in seconds; a `flag` is `true` or `false`, as a text; of `any` only the name is known.
  */
-export type Kind = 'key' | 'identity' | 'name' | 'text' | 'number' | 'real' | 'integer' | 'duration' | 'any'
+export type Kind =
+  | ('key' | 'identity' | 'name' | 'text' | 'flag')
+  | ('number' | 'real' | 'integer' | 'duration' | 'any')
 
 /** A field of the service: its place in the object as sent (`session.max_power`), and the comment of its column, if it has one. */
 export type Field<K extends Kind = Kind> = Readonly<{ kind: K; path: string; comment: string | undefined }>
@@ -18,6 +20,7 @@ export const key = makeField('key')
 export const identity = makeField('identity')
 export const name = makeField('name')
 export const text = makeField('text')
+export const flag = makeField('flag')
 export const number = makeField('number')
 export const real = makeField('real')
 export const integer = makeField('integer')

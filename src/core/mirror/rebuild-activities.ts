@@ -7,6 +7,7 @@ import { readActivity } from '../service/service.ts'
 import { updateActivities } from '../store/activities/activity-changes.ts'
 import { findRawDocuments, type RebuildItem, unpackDocument } from '../store/activities/raw-documents.ts'
 import { type StoredDetail, writeActivities } from '../store/activities/write-activities.ts'
+import { findChangedAccounts } from '../store/feed/change-rows.ts'
 import { replaceContent } from '../store/samples/content.ts'
 import { findStoredSamples, findUnmeasured, lockUnmeasured } from '../store/samples/stored-samples.ts'
 import { inHalves, isDatabaseUnreachable } from './failures.ts'
@@ -144,7 +145,7 @@ function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): Rebuil
 /**
  * Derives anew what activities have of their samples (main run, power curve, seconds in zones, measures) where an older version left
  * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity.
- * Then finds routes. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
+ * Then finds routes and fits forms. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
  */
 export async function completeMeasures(
   { store, log }: Omit<RebuildDeps, 'vacuum'>,
@@ -171,5 +172,18 @@ export async function completeMeasures(
     if (done) measured++
   }
   await updateRoutes({ store, log }, signal)
+  await fitForms({ store }, undefined, signal)
   return measured
+}
+
+/** Fits `form_constants` anew, of the accounts with changes after the number `since` or of all, where loads of activities have changed. */
+export async function fitForms(
+  { store }: Pick<RebuildDeps, 'store'>,
+  since?: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const { accountId } of await store.read((tx) => findChangedAccounts(tx, since))) {
+    signal?.throwIfAborted()
+    await store.transaction((tx) => tx.client.query('SELECT musette.fit_form($1)', [accountId]))
+  }
 }

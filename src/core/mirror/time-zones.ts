@@ -2,13 +2,11 @@ import { normalizeZones } from '../normalize/local-start.ts'
 import {
   type Account,
   findAccountById,
-  findAccounts,
   recordHomeOfAccount,
   recordHomeOfEnvironment,
 } from '../store/account-rows.ts'
 import { findZoneFacts, recordZones } from '../store/activities/zone-rows.ts'
 import { findChangedAccounts } from '../store/feed/change-rows.ts'
-import type { Tx } from '../store/store.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Activities of one transaction, so that none holds many rows for long. */
@@ -41,8 +39,8 @@ export async function updateTimeZones(
 
 /** Finds the time zones of the activities of all accounts, or of those with changes after the number `since`, as updateTimeZones does. */
 export async function updateAllTimeZones(deps: Deps, since?: number): Promise<void> {
-  const find = (tx: Tx) => (since === undefined ? findAccounts(tx) : findChangedAccounts(tx, since))
-  for (const { accountId } of await deps.store.read(find)) await updateTimeZones(deps, { accountId })
+  const accounts = await deps.store.read((tx) => findChangedAccounts(tx, since))
+  for (const { accountId } of accounts) await updateTimeZones(deps, { accountId })
 }
 
 /**

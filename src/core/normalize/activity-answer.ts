@@ -305,6 +305,7 @@ export function normalizeListEntry(wire: WireListEntry): ListedActivity {
   return {
     path: wire.path,
     ...makeRow(LISTED_FIELDS, wire),
+    ...{ sigManual: wire.sigManual ?? null, sigError: wire.sigError ?? null },
     ...(start ? normalizeLocalStart(start) : none),
   }
 }

@@ -11,6 +11,7 @@ import { mirrorActivity } from '../../core/mirror/mirror-activity.ts'
 import { ACTIVITIES, pollActivities } from '../../core/mirror/poll-activities.ts'
 import { mirrorTrainingInfo } from '../../core/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../core/mirror/poll-workouts.ts'
+import { fitForms } from '../../core/mirror/rebuild-activities.ts'
 import { reconcileActivities } from '../../core/mirror/reconcile-activities.ts'
 import { updateRoutes } from '../../core/mirror/routes.ts'
 import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
@@ -41,7 +42,12 @@ const NEW_WITHIN_MS = 14 * DAY
 /** Makes the handler of each of core's jobs; `jobs` is a function because the queue needs the handlers first. */
 export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
   const { store, mirror } = app
-  const swept: Swept = { prunedAt: undefined, newestChange: undefined, progressLoggedAt: 0 }
+  const swept: Swept = {
+    prunedAt: undefined,
+    newestChange: undefined,
+    fittedChange: undefined,
+    progressLoggedAt: 0,
+  }
   return {
     'poll-activities': besidePasses(app, async (account, { signal }) => {
       const { inserted, marked } = await pollActivities(mirror, { account, signal })
@@ -97,7 +103,11 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       if (newest !== swept.newestChange) await updateAllTimeZones(app, swept.newestChange)
       swept.newestChange = newest
       await updateRoutes(mirror, signal)
-      if (wanted === 0) await mirror.vacuum.whenIdle()
+      if (wanted === 0) {
+        if (newest !== swept.fittedChange) await fitForms(app, swept.fittedChange)
+        swept.fittedChange = newest
+        await mirror.vacuum.whenIdle()
+      }
       await prune(app, swept)
       return undefined
     },
@@ -191,7 +201,9 @@ function besidePasses<P extends { accountId: number }>(
 }
 
 /** What the earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
-type Swept = { prunedAt: number | undefined; newestChange: number | undefined; progressLoggedAt: number }
+type Swept = Record<'prunedAt' | 'newestChange' | 'fittedChange', number | undefined> & {
+  progressLoggedAt: number
+}
 
 /** How often old rows of the bookkeeping are looked for: about a hundred become old in a day. */
 const PRUNE_EVERY_MS = DAY

@@ -1,8 +1,9 @@
 import { DateTime } from 'luxon'
 import { isObject } from '../../kit/json.ts'
+import { mapLoad } from '../athlete/fitness-model.ts'
 import type { Zone } from '../athlete/history.ts'
 import { simulateTrack } from '../athlete/ride.ts'
-import { type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
+import { endAt, type Scored, scoreTrack, sumTrack } from '../athlete/score.ts'
 import { makeSamples } from '../athlete/session-samples.ts'
 import { makeSummary, type StartDate, type Summary, thinSummary } from '../athlete/summary.ts'
 import type { RiderAnswer } from '../http/http-server.ts'
@@ -122,7 +123,9 @@ function scoreActivity(activity: Activity): Scored {
     source.kind === 'file'
       ? source.track
       : simulateTrack({ ...activity, ...source.ride, signature: activity.riddenWith })
-  return scoreTrack(track, activity.signature, activity.scalePower)
+  // The score grows with the square of power.
+  const load = mapLoad((part) => activity.load[part] * activity.scalePower ** 2)
+  return endAt(scoreTrack(track, activity.signature, activity.scalePower), load)
 }
 
 /** Merges changes into an object, level by level; a value that is not an object replaces the old one. */

@@ -15,11 +15,12 @@ export function makeLoads(daily: Load): Loads {
   return { tl: { ...daily }, rl: { ...daily } }
 }
 
-/** Returns the loads after `ms` without training. */
+/** Returns the loads after `ms` without training; a recovery load is at least a share of the training load (note 40). */
 export function rest(loads: Loads, ms: number): Loads {
   const days = Math.max(0, ms) / DAY
   const fade = (load: Load, fading: Load) => mapLoad((part) => load[part] * Math.exp(-days / fading[part]))
-  return { tl: fade(loads.tl, TRAINING_DAYS), rl: fade(loads.rl, RECOVERY_DAYS) }
+  const [tl, rl] = [fade(loads.tl, TRAINING_DAYS), fade(loads.rl, RECOVERY_DAYS)]
+  return { tl, rl: mapLoad((part) => Math.max(rl[part], tl[part] * Math.exp(-1 / RECOVERY_DAYS[part]))) }
 }
 
 /** Returns the loads after an activity of this load. */
@@ -49,7 +50,8 @@ export function freshnessOf(loads: Loads): string {
   const training = totalOf(loads.tl)
   const share = training > 0 ? formOf(loads) / training : 0
   if (training < 4) return 'Detraining'
-  if (share > 0.35) return 'Very fresh'
+  // The least recovery load leaves 0.13 at most.
+  if (share > 0.1) return 'Very fresh'
   if (share > -0.1) return 'Fresh'
   return share > -0.6 ? 'Tired' : 'Very tired'
 }

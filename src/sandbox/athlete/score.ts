@@ -1,4 +1,4 @@
-import { makeReserve, type Signature, spendReserve } from './fitness-model.ts'
+import { type Load, makeReserve, mapLoad, type Signature, spendReserve } from './fitness-model.ts'
 import { at, type Track } from './ride.ts'
 
 const SCORED_COLUMNS = ['raw', 'power', 'mpa', 'low', 'high', 'peak', 'rate'] as const
@@ -51,6 +51,21 @@ export function scoreTrack(track: Track, signature: Signature, scale = 1): Score
   return scored
 }
 
+/** Returns the load of a track, at the end of its running totals. */
+export function loadOf(scored: Scored): Load {
+  return mapLoad((part) => scored[part].at(-1) ?? 0)
+}
+
+/** Moves the running totals of a load so that they end at the load that the rider's training load got for the activity. */
+export function endAt(scored: Scored, load: Load): Scored {
+  const moved = (['low', 'high', 'peak'] as const).map((part) => {
+    const totals = scored[part]
+    const [wanted, end] = [load[part], totals.at(-1) ?? 0]
+    return [part, totals.map((total, i) => wanted * (end > 0 ? total / end : (i + 1) / totals.length))]
+  })
+  return { ...scored, ...Object.fromEntries(moved) }
+}
+
 function trailingMean(raw: Float64Array, place: number): number {
   const from = Math.max(0, place - SMOOTHING_SECONDS + 1)
   let sum = 0
@@ -85,8 +100,7 @@ export function sumTrack(scored: Scored) {
     totals.window += power - (i >= 300 ? at(scored.power, i - 300) : 0)
     if (i >= 299) totals.best = Math.max(totals.best, totals.window / 300)
   }
-  const end = (column: Float64Array) => (length === 0 ? 0 : at(column, last))
-  const [xlss, xhss, xpss] = [end(scored.low), end(scored.high), end(scored.peak)]
+  const { low: xlss, high: xhss, peak: xpss } = loadOf(scored)
   return {
     // Two fewer than the samples, as in recorded answers.
     duration: Math.max(0, length - 2),

@@ -55,7 +55,7 @@ test('a page has the days of the rider, where UTC has others', async () => {
     const { calendar } = await findActivityCalendar({ store }, {})
     const listed = calendar.days.map((each) => each.day)
     const newest = status?.newest_activity_day ?? ''
-    for (const days of [fitness?.signature.at ?? [], fitness?.load.at ?? [], [newest], listed])
+    for (const days of [fitness?.signature.at ?? [], fitness?.load.columns.at ?? [], [newest], listed])
       expect(
         [...days].map((each) => formatDay(each)),
         zone,

@@ -60,7 +60,7 @@ it('loads and form have a value on each day, and the ramp in a week of rest', as
     [accountId, '2026-06-24T02:00:00Z'],
   )
   const page = await findFitness({ store: scene.store }, { accountId })
-  const { at = [], ...load } = page?.load ?? {}
+  const { at = [], ...load } = page?.load.columns ?? {}
   const on = (day: string) => at.indexOf(Date.parse(day) / 1_000)
   expect([at.length, on('2026-06-01'), on('2026-06-23')]).toEqual([23, 0, 22])
   const values = (day: string) => Object.values(load).map((column) => column[on(day)])

@@ -156,6 +156,7 @@ const READERS: Readonly<Record<Kind, (sent: unknown) => unknown>> = {
   identity: readIdentity,
   name: readText,
   text: readText,
+  flag: (sent) => (typeof sent === 'boolean' ? String(sent) : undefined),
   number: readNumber,
   real: readNumber,
   integer: (sent) => {

@@ -6,7 +6,12 @@ import type { Tx } from '../store.ts'
 import { exactStart } from './activity-changes.ts'
 
 /** An entry of the activity list. `startedAtLocal`: `YYYY-MM-DD HH:MM:SS` by `timezone`, which is `unknown` when only UTC is sent. */
-export type ListedActivity = Readonly<Pick<typeof activities.$inferSelect, 'path' | ListColumn>>
+export type ListedActivity = Readonly<
+  Pick<typeof activities.$inferSelect, 'path' | ListColumn> & {
+    sigManual?: string | null
+    sigError?: string | null
+  }
+>
 
 type ListedCounts = { inserted: number; marked: number }
 
@@ -146,11 +151,12 @@ function startOf({ startedAt }: ListedActivity): number {
 /** Returns the values of an entry; a missing name, type or start keeps the last one. */
 export function fieldsOfEntry(entry: ListedActivity): Record<string, string | null> {
   const [name, type] = [cleanNullable(entry.name), cleanNullable(entry.activityType)]
-  const { startedAt, startedAtLocal, timezone } = entry
+  const { startedAt, startedAtLocal, timezone, sigManual = null, sigError = null } = entry
   return {
     ...(name !== null && { name }),
     description: cleanNullable(entry.description),
     ...(type !== null && { activity_type: type }),
+    ...((sigManual ?? sigError) !== null && { sig_manual: sigManual, sig_error: cleanNullable(sigError) }),
     ...(startedAt && {
       started_at: exactStart(startedAt, startedAtLocal),
       timezone: cleanNullable(timezone),

@@ -47,12 +47,12 @@ export async function findNewestChange(tx: Tx): Promise<number> {
   return rows[0]?.newest ?? 0
 }
 
-/** Finds the accounts with changes after the number `since`; all of them when the database has moved since, because changes may be lost. */
-export async function findChangedAccounts(tx: Tx, since: number): Promise<{ accountId: number }[]> {
+/** Finds the accounts with changes after the number `since`; all of them without one, and when the database has moved since, because changes may be lost. */
+export async function findChangedAccounts(tx: Tx, since = -1): Promise<{ accountId: number }[]> {
   const { rows } = await tx.client.query<{ accountId: number }>(
     `WITH later AS (SELECT account_id, kind FROM training.changes WHERE change_id > $1)
      SELECT account_id AS "accountId" FROM training.accounts WHERE account_id IN (SELECT account_id FROM later)
-       OR EXISTS (SELECT FROM later WHERE kind = 'restored') ORDER BY 1`,
+       OR $1 < 0 OR EXISTS (SELECT FROM later WHERE kind = 'restored') ORDER BY 1`,
     [since],
   )
   return rows

@@ -1,5 +1,15 @@
 import { desc, sql } from 'drizzle-orm'
-import { check, doublePrecision, index, integer, jsonb, text, timestamp, unique } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  text,
+  timestamp,
+  unique,
+} from 'drizzle-orm/pg-core'
 import { DETAIL_FIELDS, LISTED_FIELDS } from '../../fields/activity-fields.ts'
 import { ownAccount } from './accounts.ts'
 import { columnsFor, doubles, instant, type Json, training } from './schemas.ts'
@@ -56,6 +66,10 @@ export const activities = training.table(
     recordedFrom: instant('recorded_from'),
     // A trigger derives it from the type.
     sport: text('sport', { enum: SPORTS }).notNull().default('other'),
+    // Another one derives these from breakthrough, summary and list entry.
+    nearBreakthrough: boolean('near_breakthrough'),
+    sigManual: boolean('sig_manual'),
+    sigError: text('sig_error'),
   },
   (table) => [
     unique('activities_account_path').on(table.accountId, table.path),

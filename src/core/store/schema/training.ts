@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { boolean, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import {
   DEFINITION_FIELDS,
   TRAINING_INFO_FIELDS,
@@ -7,7 +7,7 @@ import {
   WORKOUT_SET_FIELDS,
 } from '../../fields/training-fields.ts'
 import { accounts, ownAccount } from './accounts.ts'
-import { columnsFor, instant, type Json, training } from './schemas.ts'
+import { columnsFor, doubles, instant, type Json, texts, training } from './schemas.ts'
 
 // Two partial unique indexes stand for one that treats nulls as equal, which Postgres 14 has not. Two services have two
 // default lists.
@@ -83,4 +83,22 @@ export const trainingInfo = training.table(
     raw: jsonb('raw').$type<Json>(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.observedAt] })],
+)
+
+// musette.fit_form() writes it.
+export const formConstants = training.table(
+  'form_constants',
+  {
+    accountId: ownAccount(),
+    load: text('load').notNull(),
+    system: text('system').notNull(),
+    ...doubles('tau_days gain residual tolerance'),
+    activitiesUsed: integer('activities_used').notNull(),
+    activitiesKnown: integer('activities_known').notNull(),
+    ...texts('convention reason'),
+    formIsDifference: boolean('form_is_difference'),
+    fittedAt: instant('fitted_at').notNull(),
+    inputs: text('inputs').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.load, table.system] })],
 )

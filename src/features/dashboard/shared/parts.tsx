@@ -28,8 +28,10 @@ const ACTIVITY_STATES: Readonly<Record<string, readonly [text: string, mood: Moo
 
 /** The badge of an incomplete activity or a breakthrough; none for others. */
 export function ActivityBadge(line: { detail_state: string; breakthrough: number | null }) {
-  const isBreakthrough = (line.breakthrough ?? 0) > 0
-  const [text, mood] = ACTIVITY_STATES[line.detail_state] ?? (isBreakthrough ? ['breakthrough', 'good'] : [])
+  const of = line.breakthrough ?? 0
+  const [text, mood] =
+    ACTIVITY_STATES[line.detail_state] ??
+    (of > 0 ? ['breakthrough', 'good'] : of === -1 ? ['near breakthrough', 'busy'] : [])
   return mood ? <Badge mood={mood}>{text}</Badge> : null
 }
 

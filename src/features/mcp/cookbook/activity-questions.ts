@@ -2,7 +2,7 @@
 export const ACTIVITIES = [
   {
     name: 'compare_two_rides',
-    question: 'How do two rides compare, second by second?',
+    question: 'How do two rides compare?',
     sql: `
       with ride as (
         select c.name as account, r.activity_id, r.place
@@ -162,7 +162,7 @@ export const ACTIVITIES = [
   },
   {
     name: 'rides_on_their_way',
-    question: 'Which rides are still on their way, and which could not be had?',
+    question: 'Which rides are not here yet?',
     sql: `
       select c.name as account, a.started_at_local as started, a.name, a.detail_state, a.fetch_attempts, a.fetch_error
       from training.activities a join training.accounts c using (account_id)
@@ -174,7 +174,7 @@ export const ACTIVITIES = [
   },
   {
     name: 'this_year_so_far',
-    question: 'How far did I get this year, against the years before?',
+    question: 'How far did I get this year?',
     sql: `
       select t.account, training.season_of(a.started_at_local::date) as year, count(*)::int as activities, round(sum(a.distance)) as km,
         round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss

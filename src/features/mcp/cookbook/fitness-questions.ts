@@ -78,7 +78,7 @@ export const FITNESS = [
   },
   {
     name: 'breakthroughs',
-    question: 'Which rides were breakthroughs, and what did they move?',
+    question: 'Which rides were breakthroughs?',
     sql: `
       select r.account, r.day, r.name, r.sport, r.medal, round(r.ftp_before) as ftp_before, round(r.ftp_change::numeric, 1) as ftp_change,
         round(r.pp_before) as pp_before, round(r.pp_change::numeric, 1) as pp_change, round(r.atc_change) as atc_change
@@ -95,7 +95,7 @@ export const FITNESS = [
   },
   {
     name: 'power_zones_by_week',
-    question: 'How much time did I spend in each power zone, week by week?',
+    question: 'How much time did I spend in each power zone?',
     sql: `
       select z.account, z.week, z.activities, z.power_z1_s / 60 as z1_min, z.power_z2_s / 60 as z2_min, z.power_z3_s / 60 as z3_min,
         z.power_z4_s / 60 as z4_min, z.power_z5_s / 60 as z5_min, z.power_z6_s / 60 as z6_min, z.power_z7_s / 60 as z7_min
@@ -131,7 +131,7 @@ export const FITNESS = [
     name: 'rides_to_the_limit',
     question: 'Which rides took me to my limit?',
     sql: `
-      select i.account, i.day, a.name, i.near_mpa_s, a.breakthrough, round(a.max_power) as max_power_w, a.focus
+      select i.account, i.day, a.name, i.near_mpa_s, a.breakthrough, a.near_breakthrough, round(a.max_power) as max_power_w, a.focus
       from training.accounts c
       cross join lateral (
         select * from training.ride_intensity r
@@ -142,11 +142,12 @@ export const FITNESS = [
       order by i.account, i.near_mpa_s desc, i.day desc, activity_id;`,
     reading: `
       Seconds at 90 % or more of the power that was available at that moment (MPA). Many seconds without a breakthrough mean that you
-      came near your limit and did not exceed it.`,
+      came near your limit and did not exceed it, \`near_breakthrough\` that the service says so. \`sig_manual\` and \`sig_error\` of \`activities\`
+      tell which signatures you set or the service guessed.`,
   },
   {
     name: 'best_form',
-    question: 'When was my form best, and what had I done before?',
+    question: 'When was my form best?',
     sql: `
       select f.account, f.day, round(f.form::numeric, 1) as form, f.freshness, round(f.tl_total::numeric, 1) as training_load,
         round(f.rl_total::numeric, 1) as recovery_load, d.activities_in_14_days, d.xss_in_14_days
@@ -164,6 +165,22 @@ export const FITNESS = [
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,
+  },
+  {
+    name: 'form_to_come',
+    question: 'What will my form be?',
+    sql: `
+      select f.account, t.day + ahead as day, round(f.tl_total::numeric, 1) as training_load, round(f.form::numeric, 1) as form_as_planned,
+        round(r.form::numeric, 1) as form_with_rest, f.reason
+      from training.today t
+      cross join generate_series(0, 14) as ahead
+      cross join lateral (select coalesce(jsonb_agg(p), '[]') as days from training.planned_load p where p.account_id = t.account_id) plan
+      cross join lateral training.form_on(t.day + ahead, plan.days, t.account_id) f
+      cross join lateral training.form_on(t.day + ahead, '[]', t.account_id) r
+      order by t.account, day;`,
+    reading: `
+      Derived for the end of each day, by constants that were fitted to your rides (\`form_constants\`). As planned is the load that the service
+      recommends for today on each day; put a plan of your own there, such as \`[{"day": "2030-05-01", "low": 60, "high": 4}]\`.`,
   },
   {
     name: 'longest_rides',
@@ -209,12 +226,13 @@ export const FITNESS = [
     sql: `
       select r.account, r.day_observed, r.activities, round(r.xss_before) as xss_before, round(r.xss_after) as xss_after,
         round(r.xss_change) as xss_change, round(r.ftp_before::numeric, 1) as mean_ftp_before,
-        round(r.ftp_after::numeric, 1) as mean_ftp_after, r.first_ride, r.last_ride
-      from training.recalculations r
+        round(r.ftp_after::numeric, 1) as mean_ftp_after, r.first_ride, r.last_ride, a.name as first, r.unchanged
+      from training.recalculations r left join training.activities a on a.activity_id = r.first_activity_id
       order by r.account, r.observed_from desc;`,
     reading: `
       One row for each time that the service recalculated the history: the same rides, their strain before and after, and the mean of
-      their thresholds. \`activity_revisions\` has every change of every ride, with old and new values.`,
+      their thresholds. When you save one ride at the service, all later ones change up to the next locked one: \`first\` is the first ride that
+      changed, \`unchanged\` how many between it and the last did not. \`activity_revisions\` has every change of every ride, with old and new values.`,
   },
   {
     name: 'dropped_file',

@@ -2,7 +2,7 @@
 export const RECORDED = [
   {
     name: 'rides_near_a_place',
-    question: 'Which rides began near a place, or came near it?',
+    question: 'Which rides came near a place?',
     sql: `
       with place as (select box(point(-79.42, 43.63), point(-79.34, 43.67)) as box)
       select c.name as account, case when point(a.start_lng, a.start_lat) <@ p.box then 'began there' else 'may have passed' end as how,
@@ -36,7 +36,7 @@ export const RECORDED = [
   },
   {
     name: 'watts_per_heartbeat',
-    question: 'How many watts does a heartbeat give, month by month?',
+    question: 'How many watts does a heartbeat give?',
     sql: `
       select c.name as account, m.*
       from training.accounts c
@@ -95,7 +95,7 @@ export const RECORDED = [
   },
   {
     name: 'load_growth',
-    question: 'How fast does my training load grow, week by week?',
+    question: 'How fast does my training load grow?',
     sql: `
       select c.name as account, w.*
       from training.accounts c

@@ -66,6 +66,7 @@ const OF_EACH_ACCOUNT: readonly string[] = ['today', 'this_week', 'mirror_health
 const WITHOUT_THE_RIDE: readonly string[] = [
   'changes_settled',
   'this_week',
+  'planned_load',
   'recommended_load',
   'recommended_weeks',
 ]

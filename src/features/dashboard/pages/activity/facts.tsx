@@ -10,8 +10,8 @@ import {
   note,
 } from '../../shared/format.ts'
 import {
+  ActivityBadge,
   Ago,
-  Badge,
   knownOf,
   Link,
   type NamedNumber,
@@ -47,13 +47,7 @@ export function Heading({ view: { facts, older_id: older, newer_id: newer, sever
         )}
       </nav>
       <h1>
-        {short}
-        {(facts.breakthrough ?? 0) > 0 && (
-          <>
-            {' '}
-            <Badge mood="good">breakthrough</Badge>
-          </>
-        )}
+        {short} <ActivityBadge detail_state="" breakthrough={facts.breakthrough} />
       </h1>
       <p class="quiet">
         {[several && facts.account, facts.activity_type, start].filter(Boolean).join(' · ')}
@@ -101,6 +95,8 @@ export function FactsList({ facts, measures, summary }: Given) {
         )}
         {revisions > 0 && `The service has changed it ${revisions === 1 ? 'once' : `${revisions} times`}. `}
         {file !== null && `It came from the file ${formatName(file)}. `}
+        {facts.sig_manual && 'You set its signature at the service. '}
+        {facts.sig_error && `The service says of its signature: ${formatName(facts.sig_error)}. `}
       </p>
       {measures?.weightedPower != null && <p class="quiet">{WEIGHTED}</p>}
     </>

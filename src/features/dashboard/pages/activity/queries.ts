@@ -99,6 +99,8 @@ type ActivityFacts = SqlRow<typeof SUMMARY_FIELDS> &
     path: string
     description: string | null
     timezone: string | null
+    sig_manual: boolean | null
+    sig_error: string | null
     sample_count: number | null
     /** of the last training info before the start, else of the first after it */
     weight_kg: number | null
@@ -118,7 +120,7 @@ const SUMMARY = Object.keys(SUMMARY_FIELDS).map((column) => sql.raw(`v.${column}
 export async function findActivityFacts(tx: Tx, activityId: number): Promise<ActivityFacts | undefined> {
   const [row] = await rowsOf<ActivityFacts>(tx)`
      select ${sql.join(SUMMARY, sql`, `)}, ${ACTIVITY_LINE}, v.account_id, v.sport, v.path, v.description,
-       v.timezone, v.started_at, v.sample_count, v.fetch_error, v.absent_since, v.fetched_at, v.start_lat is not null as has_positions,
+       v.timezone, v.sig_manual, v.sig_error, v.started_at, v.sample_count, v.fetch_error, v.absent_since, v.fetched_at, v.start_lat is not null as has_positions,
        (select u.file_name from training.uploads u where u.activity_id = v.activity_id order by u.seen_at limit 1) as file_name,
        (select count(*)::int from training.activity_revisions r where r.activity_id = v.activity_id) as revisions,
        exists (select from training.ride_files f join training.fit_originals o using (account_id, content_id)

@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks'
 import { dayAxis } from '../../shared/charts/axes.ts'
 import { Chart } from '../../shared/charts/chart.tsx'
-import { type Lane, makeLane, makeLine } from '../../shared/charts/lanes.ts'
-import { formatDay, formatNumber, lastOfMonths } from '../../shared/format.ts'
+import { type Lane, type Line, makeLane, makeLine } from '../../shared/charts/lanes.ts'
+import { formatDay, formatNumber, lastOfMonths, note } from '../../shared/format.ts'
 import { Section } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
@@ -40,22 +40,32 @@ const LOAD = {
     makeLane(220, [
       makeLine('training_load', 'Training load', '', 'power', TENTHS),
       makeLine('recovery_load', 'Recovery load', '', 'mpa', DASHED),
+      makeLine('training_ahead', 'Training load as planned', '', 'power', DASHED),
     ]),
-    makeLane(150, [makeLine('form', 'Form', '', 'best', TENTHS)]),
+    makeLane(150, [
+      makeLine('form', 'Form', '', 'best', TENTHS),
+      makeLine('form_ahead', 'Form as planned', '', 'best', DASHED),
+      makeLine('form_rest', 'Form with rest', '', 'heart', DASHED),
+    ]),
   ],
 }
 
 /** The plot of the daily loads and form, and its table. */
-export function Load({ columns, range }: { columns: View['load']; range: ChosenRange }) {
+export function Load({ load, range }: { load: View['load']; range: ChosenRange }) {
+  const { columns, days_ahead: ahead, is_derived: isDerived, reason } = load
   const last = (column: ReadonlyArray<number | null>) => {
     const known = column.findLast((value) => value !== null)
     return formatNumber(known, '', 1)
   }
+  const how = isDerived
+    ? 'Derived for the end of each day: what the service told with the last ride, and what is left of it by constants that were fitted to ' +
+      'your rides. Days to come: with rest, and as planned, which is the load that the service recommends for today on each day.'
+    : 'The service tells them with each activity, the training load also between; the other days are a straight line from one to the next, ' +
+      'derived.'
   const caption =
-    `Last told: training load ${last(columns.training_load)}, recovery load ${last(columns.recovery_load)}, ` +
-    `form ${last(columns.form)}, in no unit. The service tells them with each activity, the training load also between; the other days are a ` +
-    'straight line from one to the next, derived.'
-  return <History id="load" {...LOAD} caption={caption} columns={columns} range={range} />
+    `Last known: training load ${last(columns.training_load)}, recovery load ${last(columns.recovery_load)}, ` +
+    `form ${last(columns.form)}, in no unit. ${note`Today is not known: ${reason ?? ''}. `}${how}`
+  return <History id="load" {...LOAD} caption={caption} columns={columns} range={range} ahead={ahead} />
 }
 
 type Month = { at: number; values: Readonly<Record<string, number | null>> }
@@ -67,15 +77,29 @@ type Props = {
   caption: string
   columns: { at: readonly number[] } & Readonly<Record<string, ReadonlyArray<number | null>>>
   range: ChosenRange
+  /** how many days at the end are to come */
+  ahead?: number
 }
 
 /** A section with a plot by days and a table of each month's last values. */
-function History({ id, title, label, lanes, caption, columns: { at, ...lines }, range }: Props) {
-  const spec = useMemo(() => ({ label, x: dayAxis(), lanes }), [label, lanes])
+function History(props: Props) {
+  const { id, title, label, lanes, caption, range, ahead = 0 } = props
+  const { at, ...lines } = props.columns
+  const spec = useMemo(() => {
+    const isShown = ({ key }: Line) => key in lines
+    return {
+      ...{ label, x: dayAxis() },
+      lanes: lanes.map((lane) => ({ ...lane, lines: lane.lines.filter(isShown) })),
+    }
+  }, [label, lanes, Object.keys(lines).length])
   const columns = useMemo(() => ({ x: at, lines }), [at])
-  const shown = useMemo(() => rangeOfDays(range, at.at(-1) ?? 0), [range, at])
+  const past = ahead === 0 ? at : at.slice(0, -ahead)
+  const shown = useMemo(() => {
+    const days = rangeOfDays(range, past.at(-1) ?? 0)
+    return days && range.season === undefined ? { ...days, max: at.at(-1) ?? 0 } : days
+  }, [range, at])
   if (at.length === 0) return null
-  const months: Month[] = lastOfMonths(at).map((index) => ({
+  const months: Month[] = lastOfMonths(past).map((index) => ({
     at: at[index] ?? 0,
     values: Object.fromEntries(Object.entries(lines).map(([key, values]) => [key, values[index] ?? null])),
   }))
@@ -94,15 +118,18 @@ function History({ id, title, label, lanes, caption, columns: { at, ...lines }, 
   )
 }
 
+/** The columns of a table of the past. */
 function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
   return [
     { title: 'Last of the month', names: 'at', cell: (month) => formatDay(month.at) },
     ...lanes.flatMap((lane) =>
-      lane.lines.map(({ label, key, unit, digits }) => ({
-        title: label,
-        number: true,
-        cell: ({ values }: Month) => formatNumber(values[key], unit, digits),
-      })),
+      lane.lines
+        .filter(({ key }) => !/_(ahead|rest)$/.test(key))
+        .map(({ label, key, unit, digits }) => ({
+          title: label,
+          number: true,
+          cell: ({ values }: Month) => formatNumber(values[key], unit, digits),
+        })),
     ),
   ]
 }

@@ -27,7 +27,7 @@ function Fitness() {
     () => view && <Signature columns={view.signature} range={range} />,
     [view?.signature, range],
   )
-  const load = useMemo(() => view && <Load columns={view.load} range={range} />, [view?.load, range])
+  const load = useMemo(() => view && <Load load={view.load} range={range} />, [view?.load, range])
   const weeks = useMemo(() => view && <Weeks weeks={view.weeks} range={range} />, [view?.weeks, range])
   const kg = view?.now?.weight_kg ?? null
   const bests = useMemo(

@@ -28,7 +28,7 @@ export async function findFitness(
     const counts = await countSports(tx, key)
     const sum = (of: 'all' | 'to_fetch') => counts.reduce((total, count) => total + count[of], 0)
     const sport = input.sport ?? counts[0]?.sport ?? 'all'
-    const load = await findLoadColumns(tx, key)
+    const load = await findLoad(tx, key)
     return {
       accounts,
       /** the account of the page; null before the first */
@@ -60,13 +60,47 @@ const SIGNATURE = ['ftp', 'hie_kj', 'pp', 'ltp'] as const
 type TimeColumns<Name extends string> = Record<Name, Array<number | null>> & { at: number[] }
 /** The service document names no units of these. */
 const LOADS = ['training_load', 'recovery_load', 'form'] as const
+/** Those of days to come: with the load that the service plans, and with rest. */
+const AHEAD = ['training_ahead', 'form_ahead', 'form_rest'] as const
 type LoadColumns = TimeColumns<(typeof LOADS)[number]>
+
+/** The derived loads of each day to today, and from there on of three weeks to come. */
+const DERIVED = `(
+  select f.account_id, f.day, f.at, tl_total as training_load, rl_total as recovery_load, form,
+    case when f.day = t.day then tl_total end as training_ahead, case when f.day = t.day then form end as form_ahead,
+    case when f.day = t.day then form end as form_rest
+  from training.form_by_day f join training.today t using (account_id, account)
+  union all
+  select t.account_id, t.day + n, p.at, null, null, null, p.tl_total, p.form, r.form
+  from training.today t
+  cross join lateral (select coalesce(jsonb_agg(l), '[]') as plan from training.planned_load l where l.account_id = t.account_id) l
+  cross join generate_series(1, 21) as n
+  cross join lateral training.form_on(t.day + n, l.plan, t.account_id) p
+  cross join lateral training.form_on(t.day + n, '[]', t.account_id) r
+  where r.form is not null) known`
+
+/** Finds an account's loads and form at the end of each day to today, and those of days to come; where no constants fit, as they were told. */
+async function findLoad(tx: Tx, accountId: number) {
+  const derived = await findColumns(tx, { names: [...LOADS, ...AHEAD], accountId, from: DERIVED })
+  const [fit] = await rowsOf<{ reason: string | null }>(tx)`
+     select reason from training.form_today where account_id = ${accountId}`
+  const isDerived = derived.form.some((value) => value !== null)
+  const today = derived.form_rest.findIndex((value) => value !== null)
+  return {
+    columns: isDerived ? derived : await findAnsweredColumns(tx, accountId),
+    is_derived: isDerived,
+    /** why the form of today is not known; null when it is */
+    reason: fit?.reason ?? null,
+    // Today is the first day of those lines.
+    days_ahead: today < 0 ? 0 : derived.at.length - 1 - today,
+  }
+}
 
 /**
  * Finds an account's loads and form of each day as the service last told them on it, the training load with the training info too. A day
  * between two that were told is derived, by a straight line.
  */
-async function findLoadColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
+async function findAnsweredColumns(tx: Tx, accountId: number): Promise<LoadColumns> {
   const known = await findColumns(tx, {
     names: LOADS,
     accountId,
@@ -149,8 +183,12 @@ type Week = Record<'monday' | 'activities' | 'low' | 'high' | 'peak' | 'xss', nu
  * its parts where the service sends no parts. Recommendation and training load, at the end of the week or now, are those of all sports; the
  * ramp needs the load of both weeks.
  */
-async function findWeeks(tx: Tx, input: { accountId: number; sport: string; load: LoadColumns }) {
-  const { accountId, sport, load } = input
+async function findWeeks(
+  tx: Tx,
+  input: { accountId: number; sport: string; load: Awaited<ReturnType<typeof findLoad>> },
+) {
+  const { accountId, sport } = input
+  const { days_ahead: ahead, columns } = input.load
   const rows = await rowsOf<Week>(tx)`
      select extract(epoch from d.week)::float8 as monday, coalesce(sum(w.activities), 0)::int as activities,
        coalesce(sum(w.low_xss), 0)::float8 as low, coalesce(sum(w.high_xss), 0)::float8 as high,
@@ -160,8 +198,8 @@ async function findWeeks(tx: Tx, input: { accountId: number; sport: string; load
      left join training.recommended_weeks r on r.account_id = ${accountId} and r.week = d.week
      group by d.week order by d.week`
   const loadOf = (monday: number) => {
-    const sunday = Math.round((monday - (load.at[0] ?? 0)) / DAY_S) + 6
-    return load.training_load[Math.min(sunday, load.at.length - 1)] ?? null
+    const sunday = Math.round((monday - (columns.at[0] ?? 0)) / DAY_S) + 6
+    return columns.training_load[Math.min(sunday, columns.at.length - 1 - ahead)] ?? null
   }
   return rows.map((row, index) => {
     const week = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, cut(value)])) as Week

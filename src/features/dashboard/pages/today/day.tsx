@@ -56,10 +56,12 @@ function Value({ value, note }: { value: string; note?: string }) {
   )
 }
 
-/** The freshness now, and the form with its two loads after the last ride. */
-function Form({ today: { fitness, form, form_trend: trend } }: Props) {
+/** The freshness now, and the form with its two loads: now, as derived, else after the last ride. */
+function Form({ today: { fitness, form, form_today: derived, form_trend: trend } }: Props) {
   const now = fitness?.status ?? null
   const load = fitness?.tl_total ?? null
+  const isDerived = derived !== null && derived.form !== null
+  const shown = isDerived ? derived : form
   return (
     <Card title="Form" name="form">
       <Value
@@ -69,12 +71,16 @@ function Form({ today: { fitness, form, form_trend: trend } }: Props) {
       <Sparkline label="Form after each ride of the last 90 days" points={trend} />
       {form && (
         <>
-          <p class="quiet">After the ride of {formatDay(form.day)}:</p>
+          <p class="quiet">
+            {isDerived
+              ? `Now, derived from what the service told after the ride of ${formatDay(form.day)}:`
+              : `${note`Not known today: ${derived?.reason ?? ''}. `}After the ride of ${formatDay(form.day)}:`}
+          </p>
           <Numbers
             numbers={[
-              ['Form', formatNumber(form.form, '', 1, 'exceptZero')],
-              ['Training load', formatNumber(form.training_load, '', 1)],
-              ['Recovery load', formatNumber(form.recovery_load, '', 1)],
+              ['Form', formatNumber(shown?.form, '', 1, 'exceptZero')],
+              ['Training load', formatNumber(shown?.training_load, '', 1)],
+              ['Recovery load', formatNumber(shown?.recovery_load, '', 1)],
             ]}
           />
         </>

@@ -15,6 +15,7 @@ import { rowsOf } from '../rows-of.ts'
 import { KEEP_MS } from '../send-view.ts'
 import {
   findFormNow,
+  findFormToday,
   findRunsOfDay,
   findTodayOf,
   findTrend,
@@ -119,6 +120,7 @@ async function findAccountToday(tx: Tx, account: Account) {
     ...today,
     fitness: (await findFitnessNow(tx, accountId)) ?? null,
     form: (await findFormNow(tx, accountId)) ?? null,
+    form_today: (await findFormToday(tx, accountId)) ?? null,
     form_trend: await findTrend(tx, accountId, 'form'),
     ftp_trend: await findTrend(tx, accountId, 'ftp'),
     week: await findWeekDays(tx, accountId),
