@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeBackendChoice } from '../../../src/core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../../src/core/jobs/jobs.ts'
+import { fetchRedisFacts, makeRedisConnection } from '../../../src/core/jobs/redis.ts'
 import { inspectQueue } from '../../../src/core/jobs/schedules.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { within } from '../../../src/kit/time.ts'
 import { fitCommand } from '../../../src/program/app/remedy.ts'
 import { checkRedis } from '../../../src/program/doctor/check-queue.ts'
 import { readConfig } from '../../kit/config.ts'
@@ -109,6 +111,24 @@ describeWithRedis('a queue in Redis with more than one server', () => {
       expect(await redis.exists(FOREIGN)).toBe(0)
     },
   )
+
+  it('connects while a part of a Cluster has no primary, because a worker that connects again waits for that', async () => {
+    const { url, servers } = groupOf('cluster')
+    const nodes = await fetchRedisFacts(url)
+    const clients = servers.map(({ port }) => connectTo(port))
+    const last = 16_383
+    const owner = clients[2]
+    for (const client of [owner, ...clients.filter((client) => client !== owner)])
+      await client?.cluster('DELSLOTS', last)
+    const cluster = makeRedisConnection(url, { nodes, waits: true, silentMs: 1_000 })
+    if (!(cluster instanceof Cluster)) throw new Error('it is no Cluster')
+    const connected = await within(cluster.connect(), 5_000)
+    cluster.disconnect()
+    await owner?.cluster('ADDSLOTS', last)
+    const isWhole = async (client: Redis) => String(await client.cluster('INFO')).includes('cluster_state:ok')
+    for (const client of clients) await eventually(() => isWhole(client), { what: 'a complete Cluster' })
+    expect(connected).toBe(true)
+  })
 
   it.each(['cluster', 'sentinels'])(
     'polls on within seconds of the loss of a primary, and loses and doubles nothing: %s',
