@@ -18,6 +18,8 @@ export function makeSharedPace(
   const problems = makeLogOnce(log)
   /** whether a statement is under way: a second one would wait behind it, on one more connection */
   let isPending = false
+  /** One late answer is no news to a person who waits for a command. */
+  let missed = 0
   const slow = () => new TransientError('database_slow', 'the database did not answer within a second')
   const end = () => {
     isPending = false
@@ -36,6 +38,7 @@ export function makeSharedPace(
         })
         found.then(end, end)
         if (!(await within(found, answerWithinMs))) throw slow()
+        missed = 0
         problems.over('pace')
         const [reserved] = await found
         if (!reserved) throw new Error('a function returns a row')
@@ -43,7 +46,8 @@ export function makeSharedPace(
       } catch (error) {
         const message =
           'the pace is not shared with other processes while the database does not answer; each keeps its last part of it'
-        problems.say('warn', 'pace', message, { reason: errorLine(error) })
+        missed += 1
+        if (missed > 1) problems.say('warn', 'pace', message, { reason: errorLine(error) })
         throw error
       }
     },

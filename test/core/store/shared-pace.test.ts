@@ -112,14 +112,17 @@ describe('requests that processes reserve', () => {
     expect(waitsMs.filter((ms) => ms === 0)).toHaveLength(burst)
   })
 
-  it('leave one statement in the database that does not answer', async () => {
+  it('leave one statement in the database that does not answer, and say so from the second try on', async () => {
+    const log = makeTestLog()
     const store = openStore({ log: quiet }, { connectionString: database.url })
     onTestFinished(() => store.close())
-    const { reserve } = makeSharedPace({ store, log: quiet }, 300)
+    const { reserve } = makeSharedPace({ store, log: log.log }, 300)
     const hold = await openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode')
     onTestFinished(() => hold.close())
-    for (let tries = 0; tries < 3; tries++)
+    for (const said of [0, 1, 1]) {
       expect(await errorOf(reserve(want({})))).toMatchObject({ code: 'database_slow' })
+      expect(log.lines).toHaveLength(said)
+    }
     expect(await sql(WAITING_FOR_LOCK)).toHaveLength(1)
     await hold.close()
     await expect.poll(() => reserve(want({})).catch(() => undefined)).toMatchObject({ callers: 1 })
