@@ -32,11 +32,11 @@ afterAll(() => database?.close())
 
 // What psql and assistants answer: test/features/mcp/cookbook.test.ts.
 describe('the cookbook', () => {
-  it('has thirty-two numbered, different questions, generated from those in the code', () => {
+  it('has thirty-four numbered, different questions, generated from those in the code', () => {
     const numbers = [...markdown.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number))
-    expect(numbers).toEqual(Array.from({ length: 32 }, (_, index) => index + 1))
-    expect(new Set(recipes.map(({ question }) => question)).size).toBe(32)
-    expect(markdown).toMatch(/^# Cookbook\n\nThirty-two questions /)
+    expect(numbers).toEqual(Array.from({ length: 34 }, (_, index) => index + 1))
+    expect(new Set(recipes.map(({ question }) => question)).size).toBe(34)
+    expect(markdown).toMatch(/^# Cookbook\n\nThirty-four questions /)
     const written = withRecipes(
       markdown,
       COOKBOOK,
@@ -114,11 +114,13 @@ function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string)
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))
 }
 
+const numberOf = (name: string) => 1 + COOKBOOK.findIndex((recipe) => recipe.name === name)
+
 describe('of a history with something amiss, the cookbook', () => {
   it('shows no form for a week without rides', async () => {
     const rows = await askAfter(
       `update training.activities set absent_since = now() where started_at_local >= '2025-06-16' and started_at_local < '2025-06-30'`,
-      2,
+      numberOf('cost_of_last_week'),
     )
     expect(
       rows.map(({ week, activities, form_after: form }) => [day(week), activities, form === null]),
@@ -132,17 +134,23 @@ describe('of a history with something amiss, the cookbook', () => {
   })
 
   it('handles a missing weight and a season without power', async () => {
-    const rows = await askAfter('update training.training_info set weight_kg = 0', 17)
+    const rows = await askAfter(
+      'update training.training_info set weight_kg = 0',
+      numberOf('weight_and_power'),
+    )
     expect(rows).toMatchObject([{ weight_kg: 0, ftp_w_per_kg: null, best_5_min_w_per_kg: null }])
-    const bests = await askAfter('update training.power_curves set watts = 0', 3)
+    const bests = await askAfter(
+      'update training.power_curves set watts = 0',
+      numberOf('bests_of_this_season'),
+    )
     expect(bests.map(({ change_pct: change }) => change)).toEqual(bests.map(() => null))
   })
 
   it('reads the steps of an unlisted workout from its file', async () => {
     const seconds = (rows: Record<string, unknown>[]) =>
       rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
-    const resolved = await askAfter('select', 18)
-    const steps = await askAfter('delete from training.workout_sets', 18)
+    const resolved = await askAfter('select', numberOf('workout_today'))
+    const steps = await askAfter('delete from training.workout_sets', numberOf('workout_today'))
     expect(steps.length).toBeGreaterThan(resolved.length)
     expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
     expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })

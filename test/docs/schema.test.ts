@@ -6,7 +6,7 @@ import { describeSchema } from './describe-schema.ts'
 
 /** Numbers that count or name something have no unit, and their comment begins by saying so. */
 const COUNTED =
-  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity)\b.*\bsee\b|Calendar year|The Postgres cluster|The timeline)/i
+  /^(Derived: )?(Number of|How often|How many|Times|Fetches|Looks|Entries|Items|Longest list|Place|Position|Key of|Serial number|Version of|(Account|Activity|Route)\b.*\bsee\b|The activity\b|Calendar year|The Postgres cluster|The timeline)/i
 const UNIT =
   /((?<!')\b(W|s|ms|m|mm|km|kg|g|J|kJ|kcal|1\/min|m\/h|degrees|V|bytes|seconds|days|years)\b|°C|%|in units|unit not told by the service|\bno unit\b|a whole number of the service)/
 

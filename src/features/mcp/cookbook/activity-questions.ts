@@ -34,18 +34,6 @@ export const ACTIVITIES = [
       seconds in which the newer ride had more power.`,
   },
   {
-    name: 'same_route',
-    question: 'How did I ride this route over the years?',
-    sql: `
-      select r.account, r.name, training.season_of(a.started_at_local::date) as year, count(*)::int as rides, min(m.moving_s) as best_s,
-        round(avg(m.moving_s)) as mean_s, round(avg(m.mean_power)) as mean_w, round(avg(m.mean_hr)) as mean_hr, round(avg(a.xss)) as xss
-      from (select distinct on (account_id) * from training.routes order by account_id, rides desc, route_id) r
-      join training.ride_measures m using (account_id, route_id) join training.activities a using (activity_id)
-      where a.absent_since is null group by 1, 2, 3 order by 1, 3;`,
-    reading: `
-      The route with the most rides. Which rides are one route, the comment of \`route_id\` in \`ride_measures\` says.`,
-  },
-  {
     name: 'heart_rate_drift',
     question: 'Did my heart rate drift away from the power?',
     sql: `
