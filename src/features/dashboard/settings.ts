@@ -15,7 +15,9 @@ export const dashboardSettings = defineSettings({
   variables: {
     MUSETTE_MAP_TILES: mapTiles
       .optional()
-      .describe('the address of map tiles behind the routes of the dashboard; none are fetched without it'),
+      .describe(
+        'the address of map tiles behind routes and map of the dashboard; none are fetched without it',
+      ),
   },
   read: (value) => ({ mapTiles: value.MUSETTE_MAP_TILES }),
 })

@@ -1,4 +1,3 @@
-/** Tracks for maps and other programs. */
 export const TRACK_FORMATS = ['gpx', 'tcx', 'geojson'] as const
 export type TrackFormat = (typeof TRACK_FORMATS)[number]
 

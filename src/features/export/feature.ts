@@ -75,7 +75,6 @@ const exportVerb = defineVerb({
   },
 })
 
-/** Returns the format of --tracks; undefined for one that is none. */
 const trackFormat = (format: ExportFormat = 'gpx') => TRACK_FORMATS.find((one) => one === format)
 
 async function exportHistory(tools: Tools<'database'>, dir: string, also: readonly Also[]): Promise<number> {

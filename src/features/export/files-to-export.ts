@@ -157,14 +157,11 @@ type KeptFile = {
   rows?: number
 }
 
-/** Is raised when the files of tracks change their form. */
-const TRACK_FORM = 1
-
 /** Selects the tracks of a format, those of activities that the service no longer lists too. */
 const tracksOf = (format: TrackFormat) => ({
   files: `select v.activity_id::text as key, a.name as account, case when isfinite(v.started_at) then v.started_at end as at,
       translate(coalesce(nullif(v.name, ''), v.path), '/\\', '--') as name, v.sample_count as rows,
-      md5(concat_ws(' ', ${TRACK_FORM}, v.activity_id, v.updated_at, c.version, x.read_at)) as fingerprint
+      md5(concat_ws(' ', ${FORMAT}, v.activity_id, v.updated_at, c.version, x.read_at)) as fingerprint
     from training.activities v join training.accounts a using (account_id) left join musette.content_versions c using (activity_id)
       left join training.ride_files f using (account_id, activity_id) left join training.fit_files x using (account_id, content_id)
     where v.sample_count > 0 and (v.start_lat is not null or ${!OF_POSITIONS.has(format)}) order by a.name collate "C", v.activity_id`,

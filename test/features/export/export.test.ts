@@ -69,6 +69,10 @@ describe('musette export', () => {
       ['export', '--all', '--to', 'history', '--format', 'csv'],
       ['export', '--all', '--to', 'history', '--account', 'default'],
       ['export', path, '--to', 'history'],
+      ['export', '--all', '--tracks', 'rides', '--to', 'history'],
+      ['export', '--all', '--tracks', 'rides', '--format', 'csv'],
+      ['export', '--all', '--tracks', 'rides', '--raw'],
+      ['export', path, '--tracks', 'rides'],
       ['export'],
     ]) {
       const refused = await rig.musette(args)
@@ -78,6 +82,24 @@ describe('musette export', () => {
     const foreign = await rig.musette([...all, '.'])
     expect(foreign).toMatchObject({ code: 2, stdout: '' })
     expect(foreign.stderr).toContain('holds other files and no export of musette; name an empty folder')
+  })
+
+  it('writes an activity as a track, and all tracks into a folder', async () => {
+    const gpx = await rig.musette(['export', path, '--format', 'gpx'])
+    expect(gpx).toMatchObject({ code: 0, stderr: '' })
+    expect(gpx.stdout).toMatch(/^<\?xml .*<gpx .*<trkpt .*<\/gpx>\n$/s)
+    for (const format of [[], ['--format', 'tcx']]) {
+      const all = await rig.musette(['export', '--all', '--tracks', 'rides', ...format])
+      expect(all).toMatchObject({ code: 0, stdout: '' })
+      expect(all.stderr).toMatch(
+        /^musette: rides: \d+ of \d+ files written \(\d[\d,]+ samples, \d+\.\d MB\)/m,
+      )
+    }
+    await queryOnce(rig.databaseUrl, `update training.activities set start_lat = null where path = '${path}'`)
+    const none = await rig.musette(['export', path, '--format', 'gpx'])
+    expect(none).toMatchObject({ code: 5, stdout: '' })
+    const run = none.stderr.match(/; run: musette (.+)\n$/)?.[1]?.split(' ') ?? []
+    expect(await rig.musette(run)).toMatchObject({ code: 0, stdout: expect.stringContaining('<Trackpoint>') })
   })
 
   it('ends with 4 while another process exports', async () => {

@@ -8,6 +8,7 @@ import { registerActivities } from './activities/routes.ts'
 import { findActivityFacts, samplesPathOf } from './activity/queries.ts'
 import { registerActivity } from './activity/routes.ts'
 import { registerFitness } from './fitness/routes.ts'
+import { registerMap } from './map/routes.ts'
 import { ASSETS, type Menu, type Page, type PagesApp, renderPage } from './page-frame.ts'
 import { registerRuns } from './runs/routes.ts'
 import { KEEP_MS } from './send-view.ts'
@@ -20,6 +21,7 @@ const PAGES: readonly Page[] = [
   { title: 'Today', path: '/', folder: 'today', register: registerToday },
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
   { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
+  { title: 'Map', path: '/map', folder: 'map', register: registerMap },
   { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
 ]
 const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }

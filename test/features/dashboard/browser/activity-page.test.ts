@@ -234,37 +234,35 @@ describeWithBrowser('the page of an activity', () => {
     await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
   })
 
-  it('draws the route from its coordinates, with the place of the charts', async () => {
+  it('draws the route from its coordinates, with the place of the charts, and is enlarged and moved', async () => {
     const page = await scene.visit(path)
-    const picture = page.getByRole('img', { name: /^The route/ })
-    expect((await picture.locator('.way').getAttribute('d'))?.length).toBeGreaterThan(1_000)
-    expect(await picture.locator('image').count()).toBe(0)
-    const dot = picture.locator('.place')
-    expect(await dot.getAttribute('visibility')).toBe('hidden')
+    const map = page.getByRole('application', { name: /^The route/ })
+    const sum = async (colour: string) =>
+      (await countAlong(map, colour)).reduce((all, count) => all + count, 0)
+    await expect.poll(() => sum('accent')).toBeGreaterThan(300)
+    expect(await sum('heart')).toBe(0)
     await chart(page, OVER_TIME).focus()
     await page.keyboard.press('Home')
-    const start = await dot.getAttribute('cx')
-    await page.keyboard.press('End')
-    expect(await dot.getAttribute('visibility')).toBe('visible')
-    expect(await dot.getAttribute('cx')).not.toBe(start)
+    await expect.poll(() => sum('heart')).toBeGreaterThan(0)
+    const start = await countAlong(map, 'heart')
+    for (const _ of [1, 2, 3, 4]) await page.keyboard.press('Shift+ArrowRight')
+    await expect.poll(() => countAlong(map, 'heart')).not.toEqual(start)
     await page.getByText('MUSETTE_MAP_TILES').waitFor()
 
-    const box = async () => (await picture.getAttribute('viewBox'))?.split(' ').map(Number) ?? []
-    const [, , whole = 0] = await box()
+    const whole = await countAlong(map, 'accent')
     for (const _ of [1, 2]) await page.getByRole('button', { name: 'Zoom in' }).click()
-    const [x = 0, y = 0, width = 0, height = 0] = await box()
-    expect(width).toBeCloseTo(whole / 4, 0)
-    const [cx, cy] = [Number(await dot.getAttribute('cx')), Number(await dot.getAttribute('cy'))]
-    expect(cx >= x && cx <= x + width && cy >= y && cy <= y + height).toBe(true)
-    const place = (await picture.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    await expect.poll(() => sum('heart')).toBeGreaterThan(0)
+    const enlarged = await countAlong(map, 'accent')
+    expect(enlarged).not.toEqual(whole)
+    const place = (await map.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
     const [left, top] = [place.x + place.width / 2, place.y + place.height / 2]
     await page.mouse.move(left, top)
     await page.mouse.down()
-    for (const by of [20, -20]) await page.mouse.move(left + by, top + by)
+    await page.mouse.move(left + 60, top + 40, { steps: 3 })
     await page.mouse.up()
-    expect((await box()).slice(0, 2)).not.toEqual([x, y])
-    for (const _ of [1, 2]) await page.getByRole('button', { name: 'Zoom out' }).click()
-    expect((await box())[2]).toBe(whole)
+    await expect.poll(() => countAlong(map, 'accent')).not.toEqual(enlarged)
+    await map.press('0')
+    await expect.poll(() => map.getAttribute('class')).toBeNull()
   })
 
   it('shows map tiles with their credit, and no broken ones', async () => {
@@ -277,9 +275,9 @@ describeWithBrowser('the page of an activity', () => {
     })
     await page.route(/icon\.svg\?of=\d+-\d*[02468]-/, (route) => route.abort())
     await page.reload()
-    const tiles = page.getByRole('img', { name: /^The route/ }).locator('image')
-    await expect.poll(() => tiles.and(page.locator('[visibility="hidden"]')).count()).toBeGreaterThan(0)
-    expect(await tiles.and(page.locator(':not([visibility])')).count()).toBeGreaterThan(0)
+    const map = page.getByRole('application', { name: /^The route/ })
+    // The icon's ground is the accent of the light palette.
+    await expect.poll(async () => Math.max(...(await countAlong(map, 'accent')))).toBeGreaterThan(1_000)
     await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
     scene.takeComplaints()
   })

@@ -81,7 +81,7 @@ export const LIST_FAULTS = `(async () => {
     if (canvas && (beside.size < 2 || below.size < 2)) faults.push('fewer than two values at an axis: ' + lane.dataset.name)
   }
   for (const canvas of document.querySelectorAll('canvas'))
-    if (canvas.getBoundingClientRect().right > canvas.closest('.stage').getBoundingClientRect().right + 1)
+    if (canvas.getBoundingClientRect().right > canvas.closest('.stage, .world-map').getBoundingClientRect().right + 1)
       faults.push('a chart is wider than its place')
   for (const bar of document.querySelectorAll('.bar, .zone-bar'))
     if (bar.getBoundingClientRect().width > bar.parentElement.getBoundingClientRect().width + 1)

@@ -155,7 +155,7 @@ describeWithBrowser('a page', () => {
     }
     expect(await listViolations(page)).toEqual([])
     await scene.rows('delete from training.accounts')
-    for (const path of ['/', '/activities', '/fitness', '/runs']) {
+    for (const path of ['/', '/activities', '/fitness', '/map', '/runs']) {
       await page.goto(`${scene.url}${path}`)
       await expect
         .poll(() => page.locator('main code').allTextContents(), { message: path })

@@ -5,16 +5,17 @@ import {
   parseTime,
   withPauses,
 } from '../../../../src/features/dashboard/pages/activity/recording.ts'
-import {
-  makePart,
-  makeRoute,
-  makeTiles,
-  nearestPoint,
-  pointAt,
-  type Tile,
-} from '../../../../src/features/dashboard/pages/activity/route.ts'
+import { makeRoute, nearestPoint, pointAt } from '../../../../src/features/dashboard/pages/activity/route.ts'
 import { modelOf } from '../../../../src/features/dashboard/pages/activity/signature-model.ts'
 import { type Samples, summarize } from '../../../../src/features/dashboard/pages/activity/summarize.ts'
+import {
+  EARTH_M,
+  homeOf,
+  makeTiles,
+  project,
+  seeAll,
+  type Tile,
+} from '../../../../src/features/dashboard/shared/world-places.ts'
 import { readTable } from '../../../kit/table.ts'
 
 const DAY_S = 86_400
@@ -120,21 +121,23 @@ describe('the samples of an activity', () => {
   })
 })
 
-describe('the picture of a route', () => {
+describe('the map of a route', () => {
   const samples = makeSamples({
     lat: [0, 47, 47.01, null, 47.02, 47.01],
     lng: [0, 8, 8.01, null, 8, 8],
   })
 
   it('leaves out unknown places, and keeps the shape', () => {
-    const route = makeRoute(samples)
-    expect(route?.points.map(({ index }) => index)).toEqual([1, 2, 4, 5])
-    const [south, , north] = route?.points ?? []
-    expect((south?.y ?? 0) > (north?.y ?? 0)).toBe(true)
+    const route = makeRoute(samples) ?? [{ x: 0, y: 0, index: -1 }]
+    expect(route.map(({ index }) => index)).toEqual([1, 2, 4, 5])
+    const [south, , north] = route
     // 0.02 degrees of latitude are 2.2 km.
-    expect(((south?.y ?? 0) - (north?.y ?? 0)) / (route?.scale ?? 1)).toBeCloseTo(2_226, -2)
-    expect(route && pointAt(route, 3)?.index).toBe(2)
-    expect(route && nearestPoint(route, 0, 0)?.index).toBe(4)
+    const metres = EARTH_M * Math.cos((47 * Math.PI) / 180)
+    expect((south.y - (north?.y ?? 0)) * metres).toBeCloseTo(2_226, -2)
+    expect(pointAt(route, 3)?.index).toBe(2)
+    expect(nearestPoint(route, { x: 0, y: 0 }).index).toBe(4)
+    const { scale } = seeAll(route, 1_000, 500)
+    expect(scale * (south.y - (north?.y ?? 0))).toBeCloseTo(450)
   })
 
   it('is missing for a ride on the spot or without coordinates', () => {
@@ -142,17 +145,15 @@ describe('the picture of a route', () => {
     expect(makeRoute(makeSamples({ lat: [47, 47], lng: [8, 8] }))).toBeUndefined()
   })
 
-  it('is drawn on the right tiles', () => {
-    const route = makeRoute(samples)
-    const { x = 0, y = 0 } = route?.points[0] ?? {}
-    // Enlarged four times, the same place lies on a finer tile, and few are fetched.
+  it('is drawn on the right tiles, finer ones when it is enlarged', () => {
+    const eye = { ...project(47, 8), scale: 100_000 }
+    // Few are fetched, and one holds the place in the middle.
     const [below, fine] = [1, 4].map((enlarged) => {
       const template = 'https://tiles.example.com/{z}/{x}/{y}.png'
-      const tiles = route ? makeTiles(route, template, makePart(route, enlarged, { x, y })) : []
+      const tiles = makeTiles({ ...eye, scale: eye.scale * enlarged }, template, 800, 600)
       expect(tiles.length).toBeGreaterThan(3)
       expect(tiles.length).toBeLessThan(60)
-      const holds = (tile: Tile) =>
-        x >= tile.x && x < tile.x + tile.size && y >= tile.y && y < tile.y + tile.size
+      const holds = ({ x, y, size }: Tile) => x <= 400 && 400 < x + size && y <= 300 && 300 < y + size
       return tiles.find(holds)?.address.match(/\d+/g)?.map(Number) ?? []
     })
     const [zoom = 0, column, row] = below ?? []
@@ -161,6 +162,12 @@ describe('the picture of a route', () => {
     const mercator = Math.log(Math.tan(Math.PI / 4 + (47 * Math.PI) / 360))
     expect(row).toBe(Math.floor((0.5 - mercator / (2 * Math.PI)) * 2 ** zoom))
     expect(fine?.slice(0, 2)).toEqual([zoom + 2, columnAt(zoom + 2)])
+  })
+
+  it('of all rides shows first where most are', () => {
+    const [home, away] = [project(47, 8), project(-33, 151)]
+    expect(homeOf([...Array(20).fill(home), away])).toEqual(Array(15).fill(home))
+    expect(homeOf([away])).toEqual([away])
   })
 })
 

@@ -1,0 +1,42 @@
+import { dashboardSettings } from '../../settings.ts'
+import type { Sent } from '../../shared/sent.ts'
+import { findAccountChoices } from '../account-choices.ts'
+import type { PagesApp } from '../page-frame.ts'
+import { rowsOf } from '../rows-of.ts'
+
+/** The content of the page as the browser receives it. */
+export type View = Sent<typeof findMap>
+
+/** The most points of a track: with them 3,000 rides take 300 kB of gzip. */
+const MAX_POINTS = 36
+/** Tracks that are made in a request, which takes a second for them. */
+const BATCH = 40
+
+type DrawnTrack = { id: number; name: string | null; day: string | null; sport: string; track: string }
+
+/**
+ * Finds the tracks of an account, by default of the first, the newest first, after it has made some of those that are missing or outdated;
+ * undefined when the account does not exist.
+ */
+export async function findMap({ store, config }: Pick<PagesApp, 'store' | 'config'>, chosen?: number) {
+  return await store.transaction(async (tx) => {
+    const accounts = await findAccountChoices(tx, chosen)
+    const shown = accounts.find(({ account_id: id }) => id === (chosen ?? id))
+    if (chosen !== undefined && !shown) return undefined
+    const id = shown?.account_id ?? 0
+    const [made] = await rowsOf<{ tracks: number }>(tx)`
+     select musette.draw_tracks(${id}, ${MAX_POINTS}, ${BATCH}) as tracks`
+    const tracks = await rowsOf<DrawnTrack>(tx)`
+     select activity_id as id, v.name, v.started_at_local::date::text as day, v.sport, d.track
+     from training.activities v join musette.drawn_tracks d using (activity_id)
+     where v.account_id = ${id} and v.absent_since is null and d.track <> '' order by v.started_at desc, activity_id`
+    return {
+      accounts,
+      /** the account of the page; null before the first */
+      account_id: shown?.account_id ?? null,
+      tracks,
+      is_drawing: made?.tracks === BATCH,
+      map_tiles: dashboardSettings.of(config).mapTiles ?? null,
+    }
+  })
+}
