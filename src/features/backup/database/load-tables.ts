@@ -36,27 +36,48 @@ export async function lockEmptyTables(client: pg.ClientBase): Promise<void> {
  * `restore_schema_used` when others of the database depend on them.
  */
 export async function dropEmptyTables(client: pg.ClientBase): Promise<void> {
-  // Triggers need functions, and functions need the tables whose rows they take.
-  const { rows } = await client.query<{ text: string | null }>(
+  const { rows } = await client.query<{ text: string }>(
     `WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname IN ('training', 'musette'))
-     SELECT 1 AS place, format('DROP TRIGGER %I ON %s', t.tgname, c.oid::regclass) AS text
+     SELECT format('DROP TRIGGER %I ON %s', t.tgname, c.oid::regclass) AS text
      FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace IN (TABLE ours) AND NOT t.tgisinternal
      UNION ALL
-     SELECT 2, 'DROP VIEW ' || string_agg(oid::regclass::text, ', ')
+     SELECT format('DROP VIEW %s', oid::regclass)
      FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind = 'v' AND relname <> 'lock_migration'
      UNION ALL
-     SELECT 3, 'DROP FUNCTION ' || string_agg(oid::regprocedure::text, ', ') FROM pg_proc WHERE pronamespace IN (TABLE ours)
+     SELECT format('DROP FUNCTION %s', oid::regprocedure) FROM pg_proc WHERE pronamespace IN (TABLE ours)
      UNION ALL
-     SELECT 4, 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
-     FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind IN ('r', 'p')
-     ORDER BY place`,
+     SELECT 'DROP TABLE ' || string_agg(oid::regclass::text, ', ')
+     FROM pg_class WHERE relnamespace IN (TABLE ours) AND relkind IN ('r', 'p') HAVING count(*) > 0`,
   )
+  // Views and functions need each other in any order: what is still needed is dropped in a later round.
+  let left = rows.map(({ text }) => text)
+  while (left.length > 0) {
+    const needed = new Map<string, pg.DatabaseError>()
+    for (const text of left) {
+      const error = await dropUnneeded(client, text)
+      if (error) needed.set(text, error)
+    }
+    const [error] = needed.values()
+    if (error && needed.size === left.length) {
+      const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
+      throw new ConfigError('restore_schema_used', message)
+    }
+    left = [...needed.keys()]
+  }
+}
+
+/** Drops an object; returns the error when others depend on it. */
+async function dropUnneeded(client: pg.ClientBase, text: string): Promise<pg.DatabaseError | undefined> {
+  await client.query('SAVEPOINT object')
   try {
-    for (const { text } of rows) if (text !== null) await client.query(text)
+    await client.query(text)
+    return undefined
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && error.code === '2BP01')) throw error
-    const message = `the backup is of an older version, and objects of others depend on the tables of this database (${error.message}); nothing is changed; use a database that was never migrated`
-    throw new ConfigError('restore_schema_used', message)
+    await client.query('ROLLBACK TO SAVEPOINT object')
+    return error
+  } finally {
+    await client.query('RELEASE SAVEPOINT object').catch(() => undefined)
   }
 }
 
