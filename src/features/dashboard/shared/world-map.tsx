@@ -151,8 +151,9 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
         role="application"
         aria-label={`${label} Arrow keys move it, plus and minus zoom, 0 shows all.`}
         onPointerDown={(event) => {
+          if (event.button !== 0) return
           canvas.current?.setPointerCapture(event.pointerId)
-          fingers.set(event.pointerId, { ...pointOf(event), moved: 0 })
+          fingers.set(event.pointerId, { ...pointOf(event), moved: fingers.size * CLICK_PX })
         }}
         onPointerMove={onMove}
         onPointerUp={onUp}

@@ -282,6 +282,40 @@ describeWithBrowser('the page of an activity', () => {
     scene.takeComplaints()
   })
 
+  it('is one of the lines of the map of all activities, which names it for Enter and a click, by year and sport', async () => {
+    await scene.rows(`update training.activities set activity_type = 'Swimming' where path = '${RIDE.path}'`)
+    const page = await scene.visit('/map')
+    const map = page.getByRole('application', { name: /^Map of \d+ activities/ })
+    const count = async () => Number((await map.getAttribute('aria-label'))?.match(/\d+/)?.[0])
+    const tracks = `from training.activities where start_lat is not null and absent_since is null`
+    const [all] = await scene.rows(`select count(*)::int as count ${tracks}`)
+    await expect.poll(count).toBe(all?.count)
+    await page.getByLabel('Sport').selectOption('Swimming')
+    const [swims] = await scene.rows(
+      `select count(*)::int as count, min(name) as name ${tracks} and sport = 'swimming'`,
+    )
+    await expect.poll(count).toBe(swims?.count)
+    await page.getByLabel('Year').selectOption('2026')
+    expect(page.url()).toBe(`${scene.url}/map?sport=swimming&year=2026`)
+    const dark = () => countAlong(map, 'accent')
+    await expect.poll(async () => Math.max(...(await dark()))).toBeGreaterThan(0)
+
+    // A column in which a line lies is clicked from above to below until it is hit.
+    const { width = 0, height = 0 } = (await map.boundingBox()) ?? {}
+    const column = ((await dark()).findIndex((pixels) => pixels > 0) + 0.5) * (width / 10)
+    const name = page.getByRole('status').getByRole('link').first()
+    for (let y = 4; y < height && (await name.count()) === 0; y += 12)
+      await map.click({ position: { x: column, y } })
+    expect(await name.textContent()).toBe(swims?.name)
+    expect(Math.max(...(await countAlong(map, 'heart')))).toBeGreaterThan(0)
+    await page.reload()
+    await map.focus()
+    await page.keyboard.press('+')
+    await page.keyboard.press('ArrowLeft')
+    expect(await name.count()).toBe(0)
+    await scene.rows(`update training.activities set activity_type = 'Cycling' where path = '${RIDE.path}'`)
+  })
+
   it('compares the power curve with another activity, and with the signature', async () => {
     const page = await scene.visit(path)
     const compared = page.getByLabel('Compared with')
