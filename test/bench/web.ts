@@ -4,7 +4,7 @@ import { openBrowser } from '../kit/chromium.ts'
 import { type Bench, median, openBench, quantile, type Row, read, startWeb, timed } from './rig.ts'
 
 const VISITS = 5
-const PATHS = ['/', '/activities', '/fitness', '/map', '/runs'] as const
+const PATHS = ['/', '/activities', '/fitness', '/map', '/totals', '/runs'] as const
 
 const MANY = 10_000
 const REQUESTS = 100

@@ -61,7 +61,7 @@ const WITHOUT_AUTOVACUUM = `do $$
     end loop;
   end $$`
 
-const VIEWS = `today daily_load weekly_summary power_bests ride_intensity ride_overview zones_by_week mirror_health
+const VIEWS = `totals streaks today daily_load weekly_summary power_bests ride_intensity ride_overview zones_by_week mirror_health
   recalculations recommended_weeks this_week form_now form_by_day form_today planned_load`
 
 type Read = readonly [sql: string, most: number, table?: string]

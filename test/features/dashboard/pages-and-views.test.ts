@@ -1,7 +1,9 @@
+import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Tx } from '../../../src/core/store/store.ts'
 import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { findWeekDays } from '../../../src/features/dashboard/pages/today/account-day.ts'
+import { findTotals } from '../../../src/features/dashboard/pages/totals/queries.ts'
 import { openScene } from '../../core/store/sql/scene.ts'
 
 it('the recommended load of a day is the first one seen on it, and a ride of the day does not lower it', async () => {
@@ -117,4 +119,46 @@ it('the days of a week are planned as seven rows, so that a fast query is not co
     return findWeekDays({ client: { query: explain } } as unknown as Tx, accountId)
   })
   expect(plans).toMatchObject([{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': 7 } }] }])
+})
+
+it('the totals of ten years are those of one sport, and take less than 30 kB', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.query(
+    `insert into training.activities (account_id, path, name, activity_type, started_at, timezone, started_at_local, detail_state, listed_at,
+       wanted_at, fetched_at, distance, elapsed_s, total_elevation_gain, xss, medal, sig_ftp, prev_sig_ftp)
+     select $1, 'ride' || n, md5(n::text), case when n % 8 = 7 then 'Running' else 'Cycling' end, at, 'UTC', at at time zone 'UTC', 'mirrored',
+       at, at, at, 20 + random() * 40, 3600 + random() * 999, random() * 999, random() * 99, n % 5, 250 + random(), 249 + random()
+     from generate_series(0, 3650) n, lateral (select now() - n * interval '1 day' as at) s`,
+    [accountId],
+  )
+  await scene.query(`insert into training.ride_measures (activity_id, account_id, moving_s, work_kj)
+     select activity_id, account_id, 3000 + random() * 999, random() * 999 from training.activities`)
+  await scene.query(
+    `insert into training.activity_intensity (activity_id, account_id, day, month, ftp, power_z1_s, power_z2_s, power_z3_s,
+       power_z4_s, power_z5_s, power_z6_s, power_z7_s)
+     select activity_id, account_id, started_at_local::date, date_trunc('month', started_at_local), 250, r(), r(), r(), r(), r(), r(), r()
+     from training.activities`.replaceAll('r()', 'random() * 999'),
+  )
+  const page = await findTotals({ store: scene.store }, { accountId })
+  const sums = async (rule: string) =>
+    scene.query(
+      `select count(*)::int as activities, sum(distance) as distance from training.activities where sport = 'cycling' ${rule}`,
+    )
+  const [all] = await sums('')
+  const total = (span: string) =>
+    page?.totals.filter((one) => one.span === span).reduce((sum, { activities }) => sum + activities, 0)
+  expect([page?.sport, total('season'), total('month')]).toEqual([
+    'cycling',
+    all?.activities,
+    all?.activities,
+  ])
+  const streaks = page?.streaks.map(
+    ({ unit, is_current: isCurrent, length }) => `${unit} ${isCurrent} ${length}`,
+  )
+  // Each eighth day is a run.
+  const weeks = page?.zones.length ?? 0
+  expect(streaks).toEqual(['day true 7', 'day false 7', `week true ${weeks}`])
+  expect([page?.records.length, Math.round(weeks / 10)]).toEqual([50, 52])
+  expect(gzipSync(JSON.stringify(page)).length).toBeLessThan(30_000)
 })

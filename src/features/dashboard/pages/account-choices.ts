@@ -1,4 +1,5 @@
 import type { Tx } from '../../../core/store/store.ts'
+import { commandFor } from '../../../kit/errors.ts'
 import { MAX_ACCOUNTS } from '../shared/sent.ts'
 import { rowsOf } from './rows-of.ts'
 
@@ -8,4 +9,29 @@ export async function findAccountChoices(tx: Tx, shown = 0) {
      select account_id, name as account from training.accounts
      where account_id = ${shown} or account_id in (select account_id from training.accounts order by 1 limit ${MAX_ACCOUNTS})
      order by account_id`
+}
+
+/** Chooses the account and sport of a page, by default the first and its most frequent; undefined when the account does not exist. */
+export async function chooseSport(
+  tx: Tx,
+  input: { accountId?: number | undefined; sport?: string | undefined },
+) {
+  const accounts = await findAccountChoices(tx, input.accountId)
+  const shown = accounts.find(({ account_id: id }) => id === (input.accountId ?? accounts[0]?.account_id))
+  if (input.accountId !== undefined && !shown) return undefined
+  const counts = await rowsOf<{ sport: string; all: number; to_fetch: number }>(tx)`
+     select sport, count(*)::int as all, count(*) filter (where fetched_at is null)::int as to_fetch
+     from training.activities where account_id = ${shown?.account_id ?? 0} and absent_since is null group by sport order by 2 desc, 1`
+  const sum = (of: 'all' | 'to_fetch') => counts.reduce((total, count) => total + count[of], 0)
+  return {
+    accounts,
+    /** the account of the page; null before the first */
+    account_id: shown?.account_id ?? null,
+    sync_command: commandFor('sync', shown?.account ?? 'default'),
+    /** activities, and those that are still to be fetched */
+    count: { all: sum('all'), to_fetch: sum('to_fetch') },
+    /** the account's sports, most frequent first */
+    sports: counts.map((count) => count.sport),
+    sport: input.sport ?? counts[0]?.sport ?? 'all',
+  }
 }

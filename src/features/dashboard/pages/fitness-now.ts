@@ -18,13 +18,6 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return row
 }
 
-/** Counts an account's activities of each sport, most frequent first, and how many of them are still to be fetched. */
-export async function countSports(tx: Tx, accountId: number) {
-  return rowsOf<{ sport: string; all: number; to_fetch: number }>(tx)`
-     select sport, count(*)::int as all, count(*) filter (where fetched_at is null)::int as to_fetch
-     from training.activities where account_id = ${accountId} and absent_since is null group by sport order by 2 desc, 1`
-}
-
 /** Finds an account's seasons (calendar years with a power curve), newest first. */
 export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
   const rows = await rowsOf<{ season: number }>(tx)`

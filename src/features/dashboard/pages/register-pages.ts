@@ -15,6 +15,7 @@ import { KEEP_MS } from './send-view.ts'
 import { collectProblems } from './today/problems.ts'
 import { registerToday, registerWorkoutOfDay } from './today/routes.ts'
 import { registerWrites } from './today/write-routes.ts'
+import { registerTotals } from './totals/routes.ts'
 
 /** The pages, in the order of the menu. Each has a folder with its queries, routes below `/api/`, view and style. */
 const PAGES: readonly Page[] = [
@@ -22,6 +23,7 @@ const PAGES: readonly Page[] = [
   { title: 'Activities', path: '/activities', folder: 'activities', register: registerActivities },
   { title: 'Fitness', path: '/fitness', folder: 'fitness', register: registerFitness },
   { title: 'Map', path: '/map', folder: 'map', register: registerMap },
+  { title: 'Totals', path: '/totals', folder: 'totals', register: registerTotals },
   { title: 'Runs', path: '/runs', folder: 'runs', register: registerRuns },
 ]
 const ACTIVITY: Page = { title: 'Activity', folder: 'activity', register: registerActivity }

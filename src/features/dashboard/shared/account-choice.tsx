@@ -1,4 +1,4 @@
-import { Link } from './parts.tsx'
+import { Link, Select } from './parts.tsx'
 import { MAX_ACCOUNTS } from './sent.ts'
 
 type Choice = {
@@ -35,5 +35,20 @@ export function AccountChoice({ path, accounts, shown }: Choice) {
         </form>
       )}
     </nav>
+  )
+}
+
+type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
+
+/** The choice of a sport, if the account has several; `all`: all of them. */
+export function SportChoice({ sport, sports, onChoose }: SportProps) {
+  if (sports.filter((one) => one !== 'all').length < 2) return null
+  const name = (one: string) =>
+    one === 'all' ? 'All sports' : one.replace(/^./, (letter) => letter.toUpperCase())
+  const options = sports.map((one) => [one, name(one)] as const)
+  return (
+    <div class="choice">
+      <Select aria-label="Sport" value={sport} options={options} onChoose={onChoose} />
+    </div>
   )
 }

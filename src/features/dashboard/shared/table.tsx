@@ -74,6 +74,13 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   )
 }
 
+/** Makes a column of numbers. */
+export const numberOf = <Row,>(title: string, cell: Column<Row>['cell']): Column<Row> => ({
+  title,
+  number: true,
+  cell,
+})
+
 /** Adds a column of accounts if there are several. */
 export function withAccount<Row extends { account: string | null }>(
   columns: readonly Column<Row>[],

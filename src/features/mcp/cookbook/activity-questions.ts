@@ -164,12 +164,11 @@ export const ACTIVITIES = [
     name: 'this_year_so_far',
     question: 'How far did I get this year?',
     sql: `
-      select t.account, training.season_of(a.started_at_local::date) as year, count(*)::int as activities, round(sum(a.distance)) as km,
-        round(sum(a.elapsed_s) / 3600) as hours, round(sum(a.total_elevation_gain)) as climbed, round(sum(a.xss)) as xss
-      from training.activities a join training.today t using (account_id)
-      where a.absent_since is null and to_char(a.started_at_local, 'MMDD') <= to_char(t.day, 'MMDD')
-      group by 1, 2 order by 1, 2;`,
+      select account, sport, training.season_of(first_day) as year, activities, round(distance) as km, round(moving_s / 3600) as hours,
+        round(total_elevation_gain) as climbed, round(work_kj) as work_kj, round(xss) as xss
+      from training.totals where span = 'season to date' order by account, sport, year;`,
     reading: `
-      Each year up to the same day of the calendar, with runs. The first year begins with your first ride.`,
+      Each year up to the same day of the calendar; the first year begins with your first ride. \`hours\` are in motion. With span 'month' or 'season' the
+      view has each month and whole year.`,
   },
 ]

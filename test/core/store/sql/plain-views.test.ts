@@ -166,6 +166,39 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
     where absent_since is null and started_at_local is not null
     group by 1, 2, 3`,
 
+  totals: `
+    with ride as (
+      select account_id, sport, started_at_local::date as day, distance, elapsed_s, xss from training.activities
+      where absent_since is null and started_at_local is not null
+    ), held as (
+      select 'month' as span, date_trunc('month', day)::date as first_day, * from ride
+      union all
+      select 'season', date_trunc('year', day)::date, * from ride
+      union all
+      select 'season to date', date_trunc('year', ride.day)::date, ride.* from ride join plain.today t using (account_id)
+      where (date_part('month', ride.day), date_part('day', ride.day)) <= (date_part('month', t.day), date_part('day', t.day))
+    )
+    select account_id, sport, span, first_day, count(*)::int as activities, count(distinct day)::int as days,
+      sum(distance) as distance, sum(elapsed_s) as elapsed_s, sum(xss) as xss
+    from held group by 1, 2, 3, 4`,
+
+  streaks: `
+    with ridden as (
+      select distinct account_id, sport, unit, days, case unit when 'day' then day else date_trunc('week', day)::date end as day
+      from training.activities, (values ('day', 1), ('week', 7)) u (unit, days), lateral (select started_at_local::date as day) d
+      where absent_since is null and started_at_local is not null
+    )
+    select r.account_id, r.sport, r.unit, (last - r.day) / days + 1 as length, r.day as first_day, last + days - 1 as last_day,
+      last >= case unit when 'day' then t.day - 1 else date_trunc('week', t.day)::date - 7 end as is_current
+    from ridden r join plain.today t using (account_id)
+    cross join lateral (
+      select min(e.day) as last from ridden e
+      where (e.account_id, e.sport, e.unit) = (r.account_id, r.sport, r.unit) and e.day >= r.day and not exists (
+        select from ridden n where (n.account_id, n.sport, n.unit, n.day) = (e.account_id, e.sport, e.unit, e.day + e.days))
+    ) e
+    where not exists (
+      select from ridden b where (b.account_id, b.sport, b.unit, b.day) = (r.account_id, r.sport, r.unit, r.day - r.days))`,
+
   power_bests: `
     with point as (
       select a.account_id, date_part('year', a.started_at_local)::int as year, c.duration_s, c.watts, c.activity_id,

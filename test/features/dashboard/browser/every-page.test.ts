@@ -68,7 +68,15 @@ describeWithBrowser('every page, as wide as its window', () => {
       scene.takeComplaints()
       await page.addInitScript(WATCH)
       const id = await scene.activityId(`path not like 'copy%'`)
-      const paths = ['/', '/activities', '/fitness', '/map', '/runs', ...(id ? [`/activities/${id}`] : [])]
+      const paths = [
+        '/',
+        '/activities',
+        '/fitness',
+        '/map',
+        '/totals',
+        '/runs',
+        ...(id ? [`/activities/${id}`] : []),
+      ]
       const faults: string[] = []
       for (const path of sample(paths, 2)) {
         const add = (width: number, found: readonly string[]) =>

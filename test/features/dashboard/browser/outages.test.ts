@@ -44,7 +44,14 @@ describeWithBrowser('a page', () => {
     await syncAccount(scene.app, { name: 'default' }).catch(() => undefined)
     const page = await scene.visit('/')
     const notice = page.getByText('Account “default” needs a login').locator('code')
-    for (const path of ['/runs', '/activities', '/fitness', `/activities/${await scene.activityId()}`, '/']) {
+    for (const path of [
+      '/runs',
+      '/activities',
+      '/fitness',
+      '/totals',
+      `/activities/${await scene.activityId()}`,
+      '/',
+    ]) {
       await page.goto(`${scene.url}${path}`)
       expect([path, await notice.textContent()]).toEqual([path, 'musette login'])
       expect(await page.locator('#live').textContent()).toBe('Not live')
@@ -148,6 +155,7 @@ describeWithBrowser('a page', () => {
       ['/', 'Nothing is mirrored yet', 'musette sync'],
       ['/', 'No file has been', 'musette upload FILE'],
       ['/fitness', 'Nothing of this account', 'musette sync'],
+      ['/totals', 'Nothing of this account', 'musette sync'],
       ['/activities', 'Nothing is mirrored yet', 'musette sync'],
     ] as const) {
       await page.goto(`${scene.url}${path}`)
@@ -155,7 +163,7 @@ describeWithBrowser('a page', () => {
     }
     expect(await listViolations(page)).toEqual([])
     await scene.rows('delete from training.accounts')
-    for (const path of ['/', '/activities', '/fitness', '/map', '/runs']) {
+    for (const path of ['/', '/activities', '/fitness', '/map', '/totals', '/runs']) {
       await page.goto(`${scene.url}${path}`)
       await expect
         .poll(() => page.locator('main code').allTextContents(), { message: path })

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { AccountChoice, readAccount } from '../../shared/account-choice.tsx'
+import { AccountChoice, readAccount, SportChoice } from '../../shared/account-choice.tsx'
 import { formatQuery, useAddress } from '../../shared/address-query.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
 import { describeMissing, formatNumber, formatPerKg } from '../../shared/format.ts'
@@ -9,7 +9,7 @@ import { Ago, type NamedNumber, Numbers, Waiting } from '../../shared/parts.tsx'
 import { Bests } from './bests.tsx'
 import { Load, Signature } from './history.tsx'
 import type { View } from './queries.ts'
-import { parseRange, RangeChoice, SportChoice } from './range.tsx'
+import { parseRange, RangeChoice } from './range.tsx'
 import { Weeks } from './weeks.tsx'
 
 /** Fitness changes with each activity, not with the seconds. */
@@ -56,7 +56,7 @@ function Fitness() {
       {load}
       <SportChoice
         sport={view.sport}
-        sports={view.sports}
+        sports={[...view.sports, 'all']}
         onChoose={(sport) => choose({ ...chosen, sport }, { step: false })}
       />
       {weeks}

@@ -1,40 +1,29 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Tx } from '../../../../core/store/store.ts'
-import { commandFor } from '../../../../kit/errors.ts'
 import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
-import { findAccountChoices } from '../account-choices.ts'
-import { countSports, findFitnessNow, findSeasons } from '../fitness-now.ts'
+import { chooseSport } from '../account-choices.ts'
+import { findFitnessNow, findSeasons } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findFitness>
 
-/** Finds the content of the fitness page, by default of the first account; undefined when it does not exist. */
+/** Finds the content of the fitness page, its weeks and bests of one sport or all, see chooseSport; undefined when the account does not exist. */
 export async function findFitness(
   { store }: Pick<App, 'store'>,
   input: { accountId?: number | undefined; season?: number | undefined; sport?: string | undefined },
 ) {
   return await store.read(async (tx) => {
-    const accounts = await findAccountChoices(tx, input.accountId)
-    const shown =
-      input.accountId === undefined
-        ? accounts[0]
-        : accounts.find(({ account_id: id }) => id === input.accountId)
-    if (input.accountId !== undefined && !shown) return undefined
-    const key = shown?.account_id ?? 0
+    const chosen = await chooseSport(tx, input)
+    if (!chosen) return undefined
+    const key = chosen.account_id ?? 0
+    const { sport } = chosen
     const seasons = await findSeasons(tx, key)
     const season = input.season ?? seasons[0] ?? null
-    const counts = await countSports(tx, key)
-    const sum = (of: 'all' | 'to_fetch') => counts.reduce((total, count) => total + count[of], 0)
-    const sport = input.sport ?? counts[0]?.sport ?? 'all'
     const load = await findLoad(tx, key)
     return {
-      accounts,
-      /** the account of the page; null before the first */
-      account_id: shown?.account_id ?? null,
-      sync_command: commandFor('sync', shown?.account ?? 'default'),
-      count: { all: sum('all'), to_fetch: sum('to_fetch') },
+      ...chosen,
       now: (await findFitnessNow(tx, key)) ?? null,
       signature: await findColumns(tx, {
         names: SIGNATURE,
@@ -42,9 +31,6 @@ export async function findFitness(
         from: 'training.fitness_history',
       }),
       load,
-      /** the account's sports, most frequent first; `sport` is the one of weeks and `best`, or all */
-      sports: counts.map((count) => count.sport),
-      sport,
       weeks: await findWeeks(tx, { accountId: key, sport, load }),
       seasons,
       /** the season of `best` */

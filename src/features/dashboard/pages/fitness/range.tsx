@@ -57,21 +57,3 @@ export function RangeChoice({ range, seasons, onChoose }: Props) {
     </div>
   )
 }
-
-type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: string) => void }
-
-/** The choice of the sport of weeks and bests, if several. */
-export function SportChoice({ sport, sports, onChoose }: SportProps) {
-  if (sports.length < 2) return null
-  const names = sports.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const)
-  return (
-    <div class="choice">
-      <Select
-        aria-label="Sport"
-        value={sport}
-        options={[...names, ['all', 'All sports']]}
-        onChoose={onChoose}
-      />
-    </div>
-  )
-}
