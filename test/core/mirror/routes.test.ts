@@ -102,7 +102,8 @@ async function routesOf(scene: Scene, ids: readonly number[]): Promise<string> {
 /** Finds the missing routes, and returns how many they are. */
 async function update(scene: Scene): Promise<number> {
   const [row] = await scene.sql`select count(*)::int as n from musette.ride_tracks where route_id is null`
-  await updateRoutes({ store: scene.store, log: quiet })
+  // Two processes at once find each route once.
+  await Promise.all([1, 2].map(() => updateRoutes({ store: scene.store, log: quiet })))
   return Number(row?.n)
 }
 

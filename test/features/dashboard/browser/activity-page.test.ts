@@ -385,6 +385,33 @@ describeWithBrowser('the page of an activity', () => {
     expect(await listViolations(page)).toEqual([])
   })
 
+  it('shows the rides on its route, with its place among them and what a year changes', async () => {
+    const paths = `'${RIDE.path}', 'sameseason'`
+    await scene.rows(
+      `update musette.ride_tracks set route_id = 9999 from training.activities a
+       where a.activity_id = ride_tracks.activity_id and a.path in (${paths})`,
+    )
+    await scene.rows(
+      `update training.ride_measures m set route_id = 9999, moving_s = case a.path when 'sameseason' then 3300 else 3000 end
+       from training.activities a where a.activity_id = m.activity_id and a.path in (${paths})`,
+    )
+    const page = await scene.visit(path)
+    const section = page.getByRole('region', { name: 'Rides on this route' })
+    const place = 'By moving time this ride is number 1 of 2'
+    expect(await section.locator('p').textContent()).toBe(`${place}.`)
+    const later = '2027-03-10 16:05'
+    await scene.rows(
+      `update training.activities set started_at = '${later}Z', started_at_local = '${later}' where path = 'sameseason'`,
+    )
+    await section.getByText(`${place}; a year makes them 5:00 slower.`).waitFor()
+    expect(await section.getByRole('row').allTextContents()).toEqual([
+      expect.stringContaining('To the mean'),
+      expect.stringMatching(/^2027-03-1055:00\+4\.8 %/),
+      expect.stringMatching(/^2026-03-1050:00−4\.8 %/),
+    ])
+    expect(await listViolations(page)).toEqual([])
+  })
+
   it('names the account if there are several, also in the command to type', async () => {
     const [account] = await scene.rows(
       `insert into training.accounts (name, base_url, needs_login) values ('second', 'http://127.0.0.1:9', true)

@@ -212,13 +212,13 @@ async function findLaps(tx: Tx, input: Ids): Promise<Lap[]> {
 type RouteActivity = Record<'moving_s' | 'pct' | 'mean_power' | 'xss' | 'place' | 'trend_s', number | null> &
   Pick<ComparedPoint, 'day'> & { id: number }
 
-/** Finds the activities of a route, the newest first: the time of each to their mean, its place, and by how much a year changes them. */
+/** Finds the activities of a route, the newest first: the time of each to their mean, its place, and by how much a year changes them, if they span one. */
 async function findSameRoute(tx: Tx, routeId: number | null = null): Promise<RouteActivity[]> {
   return rowsOf<RouteActivity>(tx)`
      select v.activity_id as id, v.started_at_local::date::text as day, m.moving_s, m.mean_power, v.xss,
-       100 * (m.moving_s / avg(m.moving_s) over () - 1)::float8 as pct,
-       case when m.moving_s is not null then (rank() over (order by m.moving_s))::int end as place,
-       regr_slope(m.moving_s, extract(epoch from v.started_at)) over () * 365.25 * 86400 as trend_s
+       100 * (m.moving_s / avg(m.moving_s) over () - 1)::float8 as pct, case when m.moving_s is not null then (rank() over (order by m.moving_s))::int end as place,
+       case when max(v.started_at) over () - min(v.started_at) over () >= interval '365 days' then
+         regr_slope(m.moving_s, extract(epoch from v.started_at)) over () * 365.25 * 86400 end as trend_s
      from musette.ride_tracks t join training.ride_measures m using (activity_id) join training.activities v using (activity_id)
      where t.route_id = ${routeId} and v.absent_since is null order by v.started_at desc, v.activity_id`
 }
