@@ -22,9 +22,9 @@ COMMENT ON COLUMN training.form_constants.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.form_constants.load IS 'training or recovery';
 COMMENT ON COLUMN training.form_constants.system IS 'low, high or peak: the part of the load, tl_ftp, tl_hie or tl_pp in activities, with the score xlss, xhss or xpss';
 COMMENT ON COLUMN training.form_constants.tau_days IS 'Derived: days in which the load falls to 37 % (1 / e) without an activity; NULL where nothing fits';
-COMMENT ON COLUMN training.form_constants.gain IS 'Derived: what the load gets for a score of 1; NULL where nothing fits';
-COMMENT ON COLUMN training.form_constants.residual IS 'Derived: root of the mean squared difference between the load that follows from the activity before and the told one, of activities_used; in the unit of the load, which the service does not tell';
-COMMENT ON COLUMN training.form_constants.tolerance IS 'Derived: a told load that differs by more from what follows from the activity before does not follow the rule, see form_by_day; in the unit of the load';
+COMMENT ON COLUMN training.form_constants.gain IS 'Derived: what the load gets for a score of 1, no unit; NULL where nothing fits';
+COMMENT ON COLUMN training.form_constants.residual IS 'Derived: root of the mean squared difference between the load that follows from the activity before and the told one, of activities_used; unit not told by the service';
+COMMENT ON COLUMN training.form_constants.tolerance IS 'Derived: a told load that differs by more from what follows from the activity before does not follow the rule, see form_by_day; unit not told by the service';
 COMMENT ON COLUMN training.form_constants.activities_used IS 'Derived: number of activities whose load follows from the one before, of which tau_days and gain are fitted';
 COMMENT ON COLUMN training.form_constants.activities_known IS 'Derived: number of activities, at most the newest 1,000, whose load and that of the one before are known';
 COMMENT ON COLUMN training.form_constants.convention IS 'Derived: which load the service tells with an activity: before its start, or after it; what has the smaller residual';
@@ -44,37 +44,27 @@ CREATE FUNCTION musette.fade_recovery(load double precision, training double pre
   RETURN greatest(musette.fade(load, days, tau_days), musette.fade(musette.fade(training, days, training_tau_days), 1, tau_days));
 COMMENT ON FUNCTION musette.fade_recovery(double precision, double precision, double precision, double precision, double precision) IS 'What is left of a recovery load after some days without an activity, at least its share of the training load.';
 --> statement-breakpoint
-CREATE VIEW musette.form_steps AS
-SELECT v.account_id, v.activity_id, v.started_at, v.day, v.is_told, v.tl, v.rl, v.xss, v.form,
+CREATE FUNCTION musette.form_steps(account integer) RETURNS TABLE (activity_id integer, started_at timestamptz, day date, is_told boolean,
+  tl double precision[], rl double precision[], xss double precision[], form double precision, next_at timestamptz, next_day date,
+  next_is_told boolean, next_tl double precision[], next_rl double precision[], next_xss double precision[])
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT v.activity_id, v.started_at, v.day, v.is_told, v.tl, v.rl, v.xss, v.form,
   lead(v.started_at) OVER later AS next_at, lead(v.day) OVER later AS next_day, lead(v.is_told) OVER later AS next_is_told,
   lead(v.tl) OVER later AS next_tl, lead(v.rl) OVER later AS next_rl, lead(v.xss) OVER later AS next_xss
 FROM (
-  SELECT account_id, activity_id, started_at, max(started_at_local::date) OVER earlier AS day,
+  SELECT activity_id, started_at, max(started_at_local::date) OVER earlier AS day,
     num_nulls(tl_ftp, tl_hie, tl_pp, rl_ftp, rl_hie, rl_pp, xlss, xhss, xpss) = 0 AS is_told,
     ARRAY[tl_ftp, tl_hie, tl_pp] AS tl, ARRAY[rl_ftp, rl_hie, rl_pp] AS rl, ARRAY[xlss, xhss, xpss] AS xss, form
   FROM training.activities
-  WHERE absent_since IS NULL AND isfinite(started_at) AND isfinite(started_at_local)
+  WHERE account_id = account AND absent_since IS NULL AND isfinite(started_at) AND isfinite(started_at_local)
     -- One that is fetched and has neither load nor score changes no load.
     AND (detail_state <> 'mirrored' OR num_nonnulls(tl_ftp, rl_ftp, xss) > 0)
-  WINDOW earlier AS (PARTITION BY account_id ORDER BY started_at, activity_id)
+  WINDOW earlier AS (ORDER BY started_at, activity_id)
 ) v
-WINDOW later AS (PARTITION BY v.account_id ORDER BY v.started_at, v.activity_id);
-COMMENT ON VIEW musette.form_steps IS 'Each activity that changes the loads, with the next one: day never goes back, is_told says whether loads and scores are all known, and the arrays have low, high and peak.';
-COMMENT ON COLUMN musette.form_steps.account_id IS 'Account';
-COMMENT ON COLUMN musette.form_steps.activity_id IS 'Activity';
-COMMENT ON COLUMN musette.form_steps.started_at IS 'Its start';
-COMMENT ON COLUMN musette.form_steps.day IS 'Its day by its own clock, never before that of an earlier activity';
-COMMENT ON COLUMN musette.form_steps.is_told IS 'Whether its loads and scores are all known';
-COMMENT ON COLUMN musette.form_steps.tl IS 'Told training loads';
-COMMENT ON COLUMN musette.form_steps.rl IS 'Told recovery loads';
-COMMENT ON COLUMN musette.form_steps.xss IS 'Scores';
-COMMENT ON COLUMN musette.form_steps.form IS 'Told form';
-COMMENT ON COLUMN musette.form_steps.next_at IS 'Start of the next activity';
-COMMENT ON COLUMN musette.form_steps.next_day IS 'Day of the next activity';
-COMMENT ON COLUMN musette.form_steps.next_is_told IS 'Whether the loads and scores of the next one are all known';
-COMMENT ON COLUMN musette.form_steps.next_tl IS 'Told training loads of the next one';
-COMMENT ON COLUMN musette.form_steps.next_rl IS 'Told recovery loads of the next one';
-COMMENT ON COLUMN musette.form_steps.next_xss IS 'Scores of the next one';
+WINDOW later AS (ORDER BY v.started_at, v.activity_id);
+END;
+COMMENT ON FUNCTION musette.form_steps(integer) IS 'Each activity of an account that changes the loads, with the next one: day never goes back, is_told says whether loads and scores are all known, and the arrays have low, high and peak. A function, because a reader of one account reads with rights of its own, and none in this schema.';
 --> statement-breakpoint
 CREATE FUNCTION musette.next_load(load double precision, score double precision, days double precision, training double precision,
   tau_days double precision, gain double precision, convention text) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -173,7 +163,7 @@ BEGIN
   SELECT count(*) FILTER (WHERE next_is_told)::integer AS known,
     coalesce(md5(array_agg((started_at, tl, rl, xss, form, next_at, next_is_told) ORDER BY started_at, activity_id)::text), '') AS hash,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(form - (tl[1] + tl[2] + tl[3] - rl[1] - rl[2] - rl[3]))) <= 0.05 AS is_difference
-  INTO about FROM musette.form_steps s WHERE account_id = account AND is_told;
+  INTO about FROM musette.form_steps(account) s WHERE is_told;
   IF EXISTS (SELECT FROM training.form_constants c WHERE c.account_id = account AND c.inputs = about.hash) THEN
     RETURN false;
   END IF;
@@ -183,7 +173,7 @@ BEGIN
       array_agg(extract(epoch FROM s.next_at - s.started_at)::float8 / 86400) AS days
     FROM generate_series(1, 3) AS k
     LEFT JOIN (
-      SELECT * FROM musette.form_steps WHERE account_id = account AND is_told AND next_is_told
+      SELECT * FROM musette.form_steps(account) WHERE is_told AND next_is_told
       ORDER BY started_at DESC, activity_id DESC LIMIT 1000
     ) s ON true
     GROUP BY k ORDER BY k
@@ -217,8 +207,12 @@ END
 $$;
 COMMENT ON FUNCTION musette.fit_form(integer) IS 'Fits form_constants of an account anew, unless they are fitted to the present values of its activities. Returns whether it did.';
 --> statement-breakpoint
-CREATE VIEW musette.form_rules AS
-SELECT account_id, min(convention) AS convention, bool_and(form_is_difference) AS form_is_difference,
+CREATE FUNCTION musette.form_rules(account integer) RETURNS TABLE (convention text, form_is_difference boolean, reason text,
+  tau double precision[], gain double precision[], tolerance double precision[], recovery_tau double precision[],
+  recovery_gain double precision[], recovery_tolerance double precision[])
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT min(convention) AS convention, bool_and(form_is_difference) AS form_is_difference,
   min(reason) FILTER (WHERE reason <> 'this load has always been 0') AS reason,
   array_agg(coalesce(tau_days, 1) ORDER BY place) FILTER (WHERE load = 'training') AS tau,
   array_agg(coalesce(gain, 0) ORDER BY place) FILTER (WHERE load = 'training') AS gain,
@@ -227,19 +221,10 @@ SELECT account_id, min(convention) AS convention, bool_and(form_is_difference) A
   array_agg(coalesce(gain, 0) ORDER BY place) FILTER (WHERE load = 'recovery') AS recovery_gain,
   array_agg(coalesce(tolerance, 0) ORDER BY place) FILTER (WHERE load = 'recovery') AS recovery_tolerance
 FROM training.form_constants
-CROSS JOIN LATERAL (SELECT array_position('{low,high,peak}', system)) AS s (place)
-GROUP BY account_id;
-COMMENT ON VIEW musette.form_rules IS 'The constants of each account in one row, as arrays of low, high and peak; of a load that is always 0 what leaves it there.';
-COMMENT ON COLUMN musette.form_rules.account_id IS 'Account';
-COMMENT ON COLUMN musette.form_rules.convention IS 'See form_constants';
-COMMENT ON COLUMN musette.form_rules.form_is_difference IS 'See form_constants';
-COMMENT ON COLUMN musette.form_rules.reason IS 'See form_constants; NULL where every load has constants or is always 0';
-COMMENT ON COLUMN musette.form_rules.tau IS 'tau_days of the training loads';
-COMMENT ON COLUMN musette.form_rules.gain IS 'gain of the training loads';
-COMMENT ON COLUMN musette.form_rules.tolerance IS 'tolerance of the training loads';
-COMMENT ON COLUMN musette.form_rules.recovery_tau IS 'tau_days of the recovery loads';
-COMMENT ON COLUMN musette.form_rules.recovery_gain IS 'gain of the recovery loads';
-COMMENT ON COLUMN musette.form_rules.recovery_tolerance IS 'tolerance of the recovery loads';
+CROSS JOIN LATERAL (SELECT array_position('{low,high,peak}'::text[], system)) AS s (place)
+WHERE account_id = account GROUP BY account_id;
+END;
+COMMENT ON FUNCTION musette.form_rules(integer) IS 'The constants of an account in one row, as arrays of low, high and peak; of a load that is always 0 what leaves it there.';
 --> statement-breakpoint
 CREATE FUNCTION musette.with_impulse(load double precision[], gain double precision[], score double precision[], times integer DEFAULT 1)
   RETURNS double precision[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -291,7 +276,7 @@ CROSS JOIN LATERAL (
     AND isfinite(v.started_at_local) AND (v.detail_state <> 'mirrored' OR num_nonnulls(v.tl_ftp, v.rl_ftp, v.xss) > 0)
   ORDER BY v.started_at DESC, v.activity_id DESC LIMIT 1
 ) s
-LEFT JOIN LATERAL (SELECT * FROM musette.form_rules r WHERE r.account_id = t.account_id OFFSET 0) r ON true
+LEFT JOIN LATERAL (SELECT * FROM musette.form_rules(t.account_id) OFFSET 0) r ON true
 CROSS JOIN LATERAL musette.form_row(
   musette.loads_after(musette.held(s.tl, r.gain, s.xss, r.convention), musette.held(s.rl, r.recovery_gain, s.xss, r.convention),
     extract(epoch FROM now() - s.started_at)::float8 / 86400, r.tau, r.recovery_tau),
@@ -300,7 +285,7 @@ COMMENT ON VIEW training.form_today IS 'Derived: training load, recovery load an
 COMMENT ON COLUMN training.form_today.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.form_today.day IS 'Today, see today';
 COMMENT ON COLUMN training.form_today.at IS 'Now';
-COMMENT ON COLUMN training.form_today.activity_id IS 'The last activity until then, which these loads follow from, see activities';
+COMMENT ON COLUMN training.form_today.activity_id IS 'Activity from which these loads follow, the last one until then, see activities';
 COMMENT ON COLUMN training.form_today.tl_low IS 'Derived: low training load; unit not told by the service';
 COMMENT ON COLUMN training.form_today.tl_high IS 'Derived: high training load; unit not told by the service';
 COMMENT ON COLUMN training.form_today.tl_peak IS 'Derived: peak training load; unit not told by the service';
@@ -317,10 +302,10 @@ CREATE VIEW training.form_by_day AS
 SELECT t.account_id, d.day, d.at, d.activity_id, d.tl_low, d.tl_high, d.tl_peak, d.tl_total, d.rl_low, d.rl_high, d.rl_peak, d.rl_total,
   d.form, d.reason, t.account
 FROM training.today t
-LEFT JOIN LATERAL (SELECT * FROM musette.form_rules r WHERE r.account_id = t.account_id OFFSET 0) r ON true
+LEFT JOIN LATERAL (SELECT * FROM musette.form_rules(t.account_id) OFFSET 0) r ON true
 CROSS JOIN LATERAL (
   SELECT each.day, each.at, s.activity_id, f.*
-  FROM (SELECT * FROM musette.form_steps s WHERE s.account_id = t.account_id AND s.day < t.day OFFSET 0) s
+  FROM (SELECT * FROM musette.form_steps(t.account_id) s WHERE s.day < t.day OFFSET 0) s
   CROSS JOIN LATERAL (
     SELECT musette.held(s.tl, r.gain, s.xss, r.convention) AS tl, musette.held(s.rl, r.recovery_gain, s.xss, r.convention) AS rl,
       CASE r.convention WHEN 'before' THEN s.xss ELSE s.next_xss END AS score, extract(epoch FROM s.next_at - s.started_at)::float8 / 86400 AS days
@@ -350,7 +335,7 @@ COMMENT ON VIEW training.form_by_day IS 'Derived: training load, recovery load a
 COMMENT ON COLUMN training.form_by_day.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.form_by_day.day IS 'Day of the rider: it has the activities that started on it by their own clock';
 COMMENT ON COLUMN training.form_by_day.at IS 'The moment of the numbers: the end of the day, see start_of_day(), never after the next activity; today: now';
-COMMENT ON COLUMN training.form_by_day.activity_id IS 'The last activity until then, which these loads follow from, see activities';
+COMMENT ON COLUMN training.form_by_day.activity_id IS 'Activity from which these loads follow, the last one until then, see activities';
 COMMENT ON COLUMN training.form_by_day.tl_low IS 'Derived: low training load; unit not told by the service';
 COMMENT ON COLUMN training.form_by_day.tl_high IS 'Derived: high training load; unit not told by the service';
 COMMENT ON COLUMN training.form_by_day.tl_peak IS 'Derived: peak training load; unit not told by the service';
@@ -415,30 +400,34 @@ END;
 COMMENT ON FUNCTION training.form_on(date, jsonb, integer) IS 'Derived: the loads and the form of each account, or of the one with the account_id of_account, at the end of a day to come, see form_by_day for the columns, when what is planned is done and nothing else. plan is a list of the scores of days, [{"day": "2030-05-01", "low": 60, "high": 4, "peak": 0.5}, …], by default empty; a missing score is 0, and days before today or after the day do not count. Each begins at noon, today not before now. reason is as in form_by_day, "the day is over" for a day before today, and "this load has always been 0" for a score in such a system. planned_load has what the service plans.';
 --> statement-breakpoint
 CREATE VIEW training.planned_load AS
-SELECT t.account_id, t.day + n AS day, p.low, p.high, p.peak, p.source, t.account
+SELECT t.account_id, p.day, p.low, p.high, p.peak, p.source, t.account
 FROM training.today t
-JOIN LATERAL (SELECT r.low_xss, r.high_xss, r.peak_xss FROM training.recommended_load r WHERE r.account_id = t.account_id AND r.day = t.day) r ON true
-LEFT JOIN LATERAL (
-  SELECT i.wotd_workout_id FROM training.training_info i WHERE i.account_id = t.account_id ORDER BY i.observed_at DESC LIMIT 1
-) i ON true
-LEFT JOIN LATERAL (
-  SELECT musette.number(w.raw ->> 'xlss') AS low, musette.number(w.raw ->> 'xhss') AS high, musette.number(w.raw ->> 'xpss') AS peak
-  FROM training.workouts w JOIN training.accounts a ON a.account_id = t.account_id
-  WHERE w.path = i.wotd_workout_id AND w.absent_since IS NULL AND (w.account_id = t.account_id OR w.account_id IS NULL AND w.base_url = a.base_url)
-  ORDER BY w.account_id LIMIT 1
-) w ON true
-CROSS JOIN generate_series(0, 27) AS n
 CROSS JOIN LATERAL (
-  SELECT n = 0 AND num_nulls(w.low, w.high, w.peak) = 0 AS is_workout OFFSET 0
-) c
-CROSS JOIN LATERAL (
-  SELECT CASE WHEN c.is_workout THEN w.low ELSE r.low_xss END AS low, CASE WHEN c.is_workout THEN w.high ELSE r.high_xss END AS high,
-    CASE WHEN c.is_workout THEN w.peak ELSE r.peak_xss END AS peak, CASE WHEN c.is_workout THEN 'workout' ELSE 'recommended' END AS source
-) p
-WHERE n > 0 OR NOT EXISTS (
-  SELECT FROM training.activities v WHERE v.account_id = t.account_id AND v.absent_since IS NULL AND v.started_at_local >= t.day
-    AND v.started_at_local < t.day + 1 AND v.started_at >= training.start_of_day(t.day - 1, 'UTC')
-);
+  SELECT t.day + n AS day, CASE WHEN c.is_workout THEN w.low ELSE r.low_xss END AS low,
+    CASE WHEN c.is_workout THEN w.high ELSE r.high_xss END AS high, CASE WHEN c.is_workout THEN w.peak ELSE r.peak_xss END AS peak,
+    CASE WHEN c.is_workout THEN 'workout' ELSE 'recommended' END AS source
+  FROM (
+    SELECT r.low_xss, r.high_xss, r.peak_xss FROM training.recommended_load r WHERE r.account_id = t.account_id AND r.day = t.day OFFSET 0
+  ) r
+  LEFT JOIN LATERAL (
+    SELECT musette.number(w.raw ->> 'xlss') AS low, musette.number(w.raw ->> 'xhss') AS high, musette.number(w.raw ->> 'xpss') AS peak
+    FROM (SELECT i.wotd_workout_id FROM training.training_info i WHERE i.account_id = t.account_id ORDER BY i.observed_at DESC LIMIT 1) i
+    CROSS JOIN LATERAL (
+      (SELECT o.raw FROM training.workouts o WHERE o.account_id = t.account_id AND o.path = i.wotd_workout_id AND o.absent_since IS NULL)
+      UNION ALL
+      (SELECT o.raw FROM training.workouts o WHERE o.account_id IS NULL AND o.path = i.wotd_workout_id AND o.absent_since IS NULL
+        AND o.base_url = (SELECT a.base_url FROM training.accounts a WHERE a.account_id = t.account_id))
+      LIMIT 1
+    ) w
+  ) w ON true
+  CROSS JOIN generate_series(0, 27) AS n
+  CROSS JOIN LATERAL (SELECT n = 0 AND num_nulls(w.low, w.high, w.peak) = 0 AS is_workout OFFSET 0) c
+  WHERE n > 0 OR NOT EXISTS (
+    SELECT FROM training.activities v WHERE v.account_id = t.account_id AND v.absent_since IS NULL AND v.started_at_local >= t.day
+      AND v.started_at_local < t.day + 1 AND v.started_at >= training.start_of_day(t.day - 1, 'UTC')
+  )
+  OFFSET 0
+) p;
 COMMENT ON VIEW training.planned_load IS 'Derived: what four weeks bring when the rider follows the service: today, while there is no activity, its workout of the day, where the workout list has the scores of that, else what it recommends for today; and on each later day what it recommends for today, because it tells nothing of later days. A plan for form_on().';
 COMMENT ON COLUMN training.planned_load.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.planned_load.day IS 'Day, from today on';
@@ -521,5 +510,5 @@ CROSS JOIN LATERAL (
     min(started_at) AS first_at, max(started_at) AS last_at, (array_agg(activity_id ORDER BY started_at, activity_id))[1] AS first_activity_id
   FROM changed GROUP BY number HAVING count(*) >= 5
 ) pass;
-COMMENT ON COLUMN training.recalculations.first_activity_id IS 'The first activity that changed, see activities: when a rider saves one activity, the service locks it and changes all later ones up to the next locked one';
+COMMENT ON COLUMN training.recalculations.first_activity_id IS 'Activity that is the first that changed, see activities: when a rider saves one activity, the service locks it and changes all later ones up to the next locked one';
 COMMENT ON COLUMN training.recalculations.unchanged IS 'Derived: number of activities from the first to the last that changed which did not change themselves; 0 for one whole stretch';

@@ -70,7 +70,7 @@ describe('the cookbook', () => {
     const empty = await openTestDatabase()
     onTestFinished(() => empty.close())
     const questions = recipes.map(({ sql }) => sql)
-    expect(await answerAll(empty.url, questions)).toHaveLength(32)
+    expect(await answerAll(empty.url, questions)).toHaveLength(34)
   })
 })
 

@@ -50,7 +50,12 @@ const FILL = `
   insert into training.fit_laps (account_id, content_id, position, fields)
   select account_id, content_id, 1, '{}' from training.fit_files;
   insert into training.fit_originals (account_id, content_id, encoding, body)
-  select account_id, content_id, 'gzip', '' from training.fit_files`
+  select account_id, content_id, 'gzip', '' from training.fit_files;
+  insert into training.workouts (account_id, path, changed_at) select account_id, 'w' || n, now()
+  from training.accounts, generate_series(1, 30) n;
+  insert into training.form_constants (account_id, load, system, activities_used, activities_known, fitted_at, inputs)
+  select account_id, load, system, 0, 0, now(), repeat('x', 300)
+  from training.accounts, unnest('{training,recovery}'::text[]) load, unnest('{low,high,peak}'::text[]) system`
 
 /** Else autovacuum analyzes one table or another while the tests of a database that was never analyzed run. */
 const WITHOUT_AUTOVACUUM = `do $$

@@ -55,6 +55,34 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await revisions()).toEqual([])
   })
 
+  const NOTE = 'No BT yet. Using first signature'
+  it.each<[string, object, object, object]>([
+    [
+      'the detail',
+      {},
+      { breakthrough: -1, sig: { ftp: 250, manual: true, error: NOTE } },
+      { near_breakthrough: true, sig_manual: true, sig_error: NOTE },
+    ],
+    [
+      'the list',
+      { sig: { manual: false, error: NOTE } },
+      { breakthrough: 0 },
+      { near_breakthrough: false, sig_manual: false, sig_error: NOTE },
+    ],
+    [
+      'neither',
+      { sig: { error: '' } },
+      { sig: { manual: 'perhaps', error: false } },
+      { near_breakthrough: null, sig_manual: null, sig_error: null },
+    ],
+  ])('has what %s says of its signature, which is no drift', async (_, entry, summary, expected) => {
+    await say({ entry, detail: { summary: { ...DETAIL.summary, ...summary } } })
+    await sync(true)
+    const notes = await rig.sql`select near_breakthrough, sig_manual, sig_error from training.activities`
+    expect(notes).toEqual([expected])
+    expect(await rig.sql`select field from training.drift where field like '%sig.%'`).toEqual([])
+  })
+
   it('accepts a rename of the list, and keeps it while the detail has the old name', async () => {
     await say({ entry: { name: 'Commute' } })
     await sync(true)

@@ -5,7 +5,7 @@ import type { Tx } from '../../../core/store/store.ts'
 
 /**
  * What a column holds in a file. The values: numbers for `int32`, `float` and `double`, whole numbers for `int64`, texts for `text`
- * (lists as JSON), and whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
+ * (lists as JSON, `true` and `false`), and whole microseconds since 1970 for `instant` (UTC) and `wall_clock` (no zone).
  */
 type ColumnType = 'int32' | 'int64' | 'float' | 'double' | 'text' | 'instant' | 'wall_clock'
 
@@ -37,6 +37,7 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
   'double precision': 'double',
   text: 'text',
   jsonb: 'text',
+  boolean: 'text',
   'timestamp with time zone': 'instant',
   timestamp: 'wall_clock',
 }

@@ -2,7 +2,7 @@
 export const ACTIVITIES = [
   {
     name: 'compare_two_rides',
-    question: 'How do two rides compare?',
+    question: 'How do two rides compare, second by second?',
     sql: `
       with ride as (
         select c.name as account, r.activity_id, r.place

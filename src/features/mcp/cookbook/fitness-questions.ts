@@ -95,7 +95,7 @@ export const FITNESS = [
   },
   {
     name: 'power_zones_by_week',
-    question: 'How much time did I spend in each power zone?',
+    question: 'How much time did I spend in each power zone, week by week?',
     sql: `
       select z.account, z.week, z.activities, z.power_z1_s / 60 as z1_min, z.power_z2_s / 60 as z2_min, z.power_z3_s / 60 as z3_min,
         z.power_z4_s / 60 as z4_min, z.power_z5_s / 60 as z5_min, z.power_z6_s / 60 as z6_min, z.power_z7_s / 60 as z7_min
@@ -165,22 +165,6 @@ export const FITNESS = [
     reading: `
       The best of the last 365 days, by the value that the service gives with each ride: higher is fresher. The last two columns
       describe the two weeks before.`,
-  },
-  {
-    name: 'form_to_come',
-    question: 'What will my form be?',
-    sql: `
-      select f.account, t.day + ahead as day, round(f.tl_total::numeric, 1) as training_load, round(f.form::numeric, 1) as form_as_planned,
-        round(r.form::numeric, 1) as form_with_rest, f.reason
-      from training.today t
-      cross join generate_series(0, 14) as ahead
-      cross join lateral (select coalesce(jsonb_agg(p), '[]') as days from training.planned_load p where p.account_id = t.account_id) plan
-      cross join lateral training.form_on(t.day + ahead, plan.days, t.account_id) f
-      cross join lateral training.form_on(t.day + ahead, '[]', t.account_id) r
-      order by t.account, day;`,
-    reading: `
-      Derived for the end of each day, by constants that were fitted to your rides (\`form_constants\`). As planned is the load that the service
-      recommends for today on each day; put a plan of your own there, such as \`[{"day": "2030-05-01", "low": 60, "high": 4}]\`.`,
   },
   {
     name: 'longest_rides',

@@ -235,4 +235,20 @@ export const RECORDED = [
     reading: `
       The route with the most rides. Which rides are one route, the comment of \`route_id\` in \`ride_measures\` says.`,
   },
+  {
+    name: 'form_to_come',
+    question: 'What will my form be?',
+    sql: `
+      select f.account, t.day + ahead as day, round(f.tl_total::numeric, 1) as training_load, round(f.form::numeric, 1) as form_as_planned,
+        round(r.form::numeric, 1) as form_with_rest, f.reason
+      from training.today t
+      cross join generate_series(0, 14) as ahead
+      cross join lateral (select coalesce(jsonb_agg(p), '[]') as days from training.planned_load p where p.account_id = t.account_id) plan
+      cross join lateral training.form_on(t.day + ahead, plan.days, t.account_id) f
+      cross join lateral training.form_on(t.day + ahead, '[]', t.account_id) r
+      order by t.account, day;`,
+    reading: `
+      Derived for the end of each day, by constants that were fitted to your rides (\`form_constants\`). As planned is the load that the service
+      recommends for today on each day; put a plan of your own there, such as \`[{"day": "2030-05-01", "low": 60, "high": 4}]\`.`,
+  },
 ]

@@ -80,3 +80,21 @@ it('form_history and records have what a ride told, sums of three loads, and cha
     { day: '2020-05-03', breakthrough: 1, ftp_change: null },
   ])
 })
+
+it('recalculations name the first activity of a stretch that changed, and count those in it that did not', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  const rides: number[] = []
+  for (const day of [1, 2, 3, 4, 5, 6, 7, 8])
+    rides.push(await scene.ride(accountId, `2026-05-0${day}T06:00:00Z`, { xss: 50 }))
+  // The rider saved the third one; the sixth was locked.
+  for (const [minute, place] of [7, 2, 6, 3, 4].entries())
+    await scene.query(
+      `insert into training.activity_revisions (activity_id, observed_at, changes) values ($1, $2, $3)`,
+      [...[rides[place], `2026-05-10T08:0${minute}:00Z`, JSON.stringify({ xss: [50, 51] })]],
+    )
+  const found = await scene.view('recalculations')
+  expect(found).toMatchObject([
+    { activities: 5, first_ride: '2026-05-03', first_activity_id: rides[2], unchanged: 1 },
+  ])
+})

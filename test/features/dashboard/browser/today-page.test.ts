@@ -31,18 +31,18 @@ describeWithBrowser('the page of today', () => {
       `select status, round(ftp)::int as ftp, wotd_name from training.training_info order by observed_at desc limit 1`,
     )
     expect(await card('Form').textContent()).toContain(now.status)
-    // Form and loads are of one time, which is named.
+    // Form and loads are those of now, derived from the last ride, which is named.
     const last = await one(
-      `select extract(day from day)::int as day, round(form::numeric, 1)::float8 as form, round(tl_total::numeric, 1)::float8 as load,
-         round(rl_total::numeric, 1)::float8 as recovery
-       from training.form_history where form is not null order by at desc limit 1`,
+      `select extract(day from n.day)::int as day, round(f.form::numeric, 1)::float8 as form, round(f.tl_total::numeric, 1)::float8 as load,
+         round(f.rl_total::numeric, 1)::float8 as recovery
+       from training.form_today f join training.form_now n using (account_id) where f.form is not null`,
     )
     const numbers = await card('Form').locator('dd').allTextContents()
     const { day, ...values } = last
     expect(numbers.map((text) => Number(text.replace('−', '-').replace('+', '')))).toEqual(
       Object.values(values),
     )
-    expect(await card('Form').textContent()).toContain(`After the ride of ${day} `)
+    expect(await card('Form').textContent()).toContain(`after the ride of ${day} `)
     expect(await card('Signature').textContent()).toContain(`${now.ftp} W FTP, `)
     await card('Signature')
       .getByRole('img', { name: /^FTP of the last 90 days/ })
@@ -189,7 +189,7 @@ describeWithBrowser('the page of today', () => {
       await page.getByText(`Newest activity: ${day}`).waitFor()
       await row(page, 'Edited later').filter({ hasText: started }).first().waitFor()
       const form = page.getByRole('region', { name: 'Form' })
-      expect(await form.textContent()).toContain(`After the ride of ${day}`)
+      expect(await form.textContent()).toContain(`after the ride of ${day}`)
       await page.goto(`${scene.url}/fitness`)
       await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
       expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
