@@ -104,7 +104,8 @@ export function trackFormatOf(also: readonly Also[] = []) {
 /** Writes the command that brings a folder up to date. */
 export function exportCommand(dir: string, also?: readonly Also[]): string {
   const tracks = trackFormatOf(also)
-  return `musette export --all ${tracks ? `--format ${tracks} --tracks` : '--to'} ${quoteShell(dir)}`
+  const into = tracks ? `--format ${tracks} --tracks` : '--to'
+  return `musette export --all ${into} ${quoteShell(dir)}`
 }
 
 /** Reads the manifest of an export and changes nothing; undefined where there is none. Throws ConfigError `not_an_export`. */

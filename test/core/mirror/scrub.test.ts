@@ -14,7 +14,7 @@ import { expectMirrored } from './truth.ts'
 /** Columns of an activity that are no value of the service: keys, and what is remembered about fetching. */
 const NOT_TOLD = readWords(`
   path detail_state absent_since first_seen_at updated_at listed_at fetched_at verified_at wanted_at next_fetch_at fetch_attempts
-  fetch_error samples_at summary summary_hash sport`)
+  fetch_error samples_at summary summary_hash sport near_breakthrough sig_manual sig_error`)
 
 function otherValue(column: string, type: string): string {
   if (column === '"timezone_source"') return `'service'`

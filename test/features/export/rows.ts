@@ -11,7 +11,7 @@ export const ROWS: FeatureRows = {
   commands: {
     'musette export': ['test/program/doctor/typed.test.ts', '%s answers what `%s` asks for'],
   },
-  plain: ['features/export/feature.ts: format'],
+  plain: ['features/export/feature.ts: format', 'features/export/export-folder.ts: into'],
   env: async (folder) => ({ MUSETTE_EXPORT_DIR: join(folder, "the rider's") }),
   runs: ['export'],
   situations: ({ folder, run, without }) => `

@@ -161,6 +161,8 @@ async function untilQuiet(rig: Rig): Promise<void> {
     ('{activities,training_info,workout_of_day,workouts,workout_definitions}') group by resource`
   const isRun = async () => (await rig.rows(runs)).length === 5
   await eventually(isRun, { everyMs: 500, what: 'a run of each resource' })
+  // The daemon does it in its next sweep.
+  await rig.rows('select musette.fit_form(account_id) from training.accounts')
   let last = ''
   await eventually(
     async () => {
