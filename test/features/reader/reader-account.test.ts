@@ -78,7 +78,7 @@ describe('a reader that is held to one account', () => {
   const expectNothingOfOthers = (before = '') =>
     withClient({ connectionString: url }, async (client) => {
       if (before) await client.query(before)
-      for (const name of await relations()) {
+      for (const name of [...(await relations()), ...(await calls())]) {
         const found = await client.query(`select t::text as text from training.${name} t`).then(
           ({ rows }) => JSON.stringify(rows),
           (error: Error) => error.message,
@@ -86,6 +86,16 @@ describe('a reader that is held to one account', () => {
         expect(found, name).not.toContain(MARK)
       }
     })
+  /** The functions of an activity, of that of each account, and those of all accounts. */
+  const calls = async () => [
+    `form_on('2027-01-01')`,
+    ...(
+      await rows(
+        `select format('%I(%s)', p.proname, a.activity_id) as call from pg_proc p cross join training.activities a
+         where p.pronamespace = 'training'::regnamespace and p.proargnames[1] = 'activity' order by 1`,
+      )
+    ).map(({ call }) => `${call}`),
+  ]
   const withStore = async (work: (store: Store) => Promise<unknown>) => {
     const store = openStore({ log }, { connectionString: database.url })
     onTestFinished(() => store.close())
@@ -107,6 +117,12 @@ describe('a reader that is held to one account', () => {
     const identity = 'select identity, line from training.database'
     expect(await queryOnce(url, identity)).toEqual(await rows(identity))
     expect((await relations()).length).toBeGreaterThan(35)
+    expect((await calls()).filter((call) => /^(?:gpx|tcx|track|geojson)\(/.test(call))).toHaveLength(
+      4 * ACCOUNTS,
+    )
+    expect(
+      JSON.stringify(await queryOnce(url, 'select training.gpx(activity_id) from activities')),
+    ).toContain('mine-ride')
     expect(await rows(`select from training.activities where name ~ '${MARK}'`)).toHaveLength(ACCOUNTS - 1)
     await expectNothingOfOthers()
     for (const statement of [
