@@ -11,7 +11,7 @@ export type Pen = Readonly<{
 }>
 
 type Props = {
-  /** what is seen at first: a new list is shown again as a whole */
+  /** what is seen until the map is moved */
   places: readonly Place[]
   label: string
   /** address of map tiles with `{z}`, `{x}` and `{y}`; null without tiles */
@@ -96,7 +96,6 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     else return
     event.preventDefault()
   }
-  useLayoutEffect(() => setEye(undefined), [places])
   useEffect(() => {
     const [x, y] = pointed ? at(pointed) : [0, 0]
     if (pointed && moved && (x < 0 || y < 0 || x > width || y > height))

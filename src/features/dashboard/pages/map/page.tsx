@@ -35,7 +35,7 @@ function ActivityMap() {
     () => all.filter((line) => (line.day ?? '').startsWith(year) && line.sport.startsWith(sport)),
     [all, year, sport],
   )
-  const home = useMemo(() => homeOf(all.flatMap(({ points }) => points)), [all.length > 0])
+  const home = useMemo(() => homeOf(all.flatMap(({ points }) => points)), [all])
   const [found, setFound] = useState<typeof lines>([])
   if (!view) return <Waiting />
   if (view.account_id === null) return <FirstSteps />
