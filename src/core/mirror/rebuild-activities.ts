@@ -176,14 +176,23 @@ export async function completeMeasures(
   return measured
 }
 
-/** Fits `form_constants` anew, of the accounts with changes after the number `since` or of all, where loads of activities have changed. */
+/**
+ * Fits `form_constants` anew, of some accounts or all, where loads of activities have changed. One of which nothing is fetched is left
+ * without: its reason would be that of a rider with few activities until the first fetches end.
+ */
 export async function fitForms(
   { store }: Pick<RebuildDeps, 'store'>,
-  since?: number,
+  accountIds?: readonly number[],
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const { accountId } of await store.read((tx) => findChangedAccounts(tx, since))) {
+  for (const id of accountIds ?? (await store.read(findChangedAccounts)).map((one) => one.accountId)) {
     signal?.throwIfAborted()
-    await store.transaction((tx) => tx.client.query('SELECT musette.fit_form($1)', [accountId]))
+    await store.transaction((tx) =>
+      tx.client.query(
+        `SELECT musette.fit_form($1)
+         WHERE EXISTS (SELECT FROM training.activities WHERE account_id = $1 AND detail_state = 'mirrored')`,
+        [id],
+      ),
+    )
   }
 }

@@ -23,7 +23,7 @@ import {
   findWanted,
   type WantedActivity,
 } from '../../core/store/activities/wanted.ts'
-import { findNewestChange } from '../../core/store/feed/change-rows.ts'
+import { findChangedAccounts, findNewestChange } from '../../core/store/feed/change-rows.ts'
 import { findCursor } from '../../core/store/runs.ts'
 import { findPasses } from '../../core/store/store.ts'
 import { findDueUploads, recordUploadsComplete } from '../../core/store/uploads/uploads.ts'
@@ -45,7 +45,7 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
   const swept: Swept = {
     prunedAt: undefined,
     newestChange: undefined,
-    fittedChange: undefined,
+    toFit: new Set(),
     progressLoggedAt: 0,
   }
   return {
@@ -100,14 +100,19 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       await logProgress(app, swept, wanted)
       // The time zones of an account are found again when the change feed has more of it.
       const newest = await store.read(findNewestChange)
-      if (newest !== swept.newestChange) await updateAllTimeZones(app, swept.newestChange)
-      swept.newestChange = newest
-      await updateRoutes(mirror, signal)
-      if (wanted === 0) {
-        if (newest !== swept.fittedChange) await fitForms(app, swept.fittedChange)
-        swept.fittedChange = newest
-        await mirror.vacuum.whenIdle()
+      if (newest !== swept.newestChange) {
+        for (const { accountId } of await store.read((tx) => findChangedAccounts(tx, swept.newestChange)))
+          swept.toFit.add(accountId)
+        await updateAllTimeZones(app, swept.newestChange)
       }
+      swept.newestChange = newest
+      // Once an account has nothing left to fetch, however long the others do.
+      const busy = new Set(due.map(({ accountId }) => accountId))
+      const ready = [...swept.toFit].filter((accountId) => !busy.has(accountId))
+      await fitForms(app, ready, signal)
+      for (const accountId of ready) swept.toFit.delete(accountId)
+      await updateRoutes(mirror, signal)
+      if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune(app, swept)
       return undefined
     },
@@ -201,7 +206,9 @@ function besidePasses<P extends { accountId: number }>(
 }
 
 /** What the earlier sweeps of this process did, so that a sweep does not repeat it; times in ms since 1970. */
-type Swept = Record<'prunedAt' | 'newestChange' | 'fittedChange', number | undefined> & {
+type Swept = Record<'prunedAt' | 'newestChange', number | undefined> & {
+  /** accounts with changes since their form was fitted */
+  toFit: Set<number>
   progressLoggedAt: number
 }
 

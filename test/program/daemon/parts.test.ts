@@ -50,6 +50,31 @@ it('the sweep and a pass of a command delete old runs in batches until none is l
   expect(await countOld()).toBe(all + 1 - 20_000)
 })
 
+it('the form of an account is fitted when it has nothing left to fetch, while others fetch', async () => {
+  await syncAccount(rig.app, { name: 'default' })
+  const { sweep } = makeHandlers(rig.app, () => ({ enqueue: async () => undefined }) as unknown as Jobs)
+  const run = () => sweep({}, { signal: new AbortController().signal, log: rig.log.log })
+  await rig.rows(`with busy as (insert into training.accounts (name, base_url, needs_login) values ('busy', 'http://127.0.0.1:9', false) returning *)
+    insert into training.activities (account_id, path, started_at, started_at_local, detail_state, listed_at, wanted_at)
+    select account_id, state, now(), now(), state, now(), now() from busy, unnest('{mirrored,wanted}'::text[]) state`)
+  await rig.rows(`update training.activities set xlss = xlss + 1 where xlss > 0`)
+  const before = new Date()
+  const fitted = () =>
+    rig.rows(
+      `select name, count(f)::int as fitted from training.accounts a left join training.form_constants f on f.account_id = a.account_id
+         and f.fitted_at >= '${before.toISOString()}' group by 1 order by 1`,
+    )
+  await run()
+  expect(await fitted()).toEqual([
+    { name: 'busy', fitted: 0 },
+    { name: 'default', fitted: 6 },
+  ])
+  await rig.rows(`delete from training.activities where path = 'wanted'`)
+  await run()
+  expect(await fitted()).toMatchObject([{ name: 'busy', fitted: 6 }, {}])
+  await rig.rows(`delete from training.accounts where name = 'busy'`)
+})
+
 /** The threads that Node has for files. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 

@@ -18,6 +18,18 @@ export async function findFitnessNow(tx: Tx, accountId: number): Promise<Fitness
   return row
 }
 
+/** The form at this moment, derived from the last activity, see the view form_today; numbers are null with a reason. */
+type FormToday = Record<'form' | 'training_load' | 'recovery_load', number | null> & { reason: string | null }
+
+/** Finds an account's form now; undefined without an activity that has loads. */
+export async function findFormToday(tx: Tx, accountId: number): Promise<FormToday | undefined> {
+  const [row] = await rowsOf<FormToday>(tx)`
+     select form, tl_total as training_load, rl_total as recovery_load,
+       case reason when 'not fitted yet' then 'it is computed when the activities are fetched' else reason end as reason
+     from training.form_today where account_id = ${accountId}`
+  return row
+}
+
 /** Finds an account's seasons (calendar years with a power curve), newest first. */
 export async function findSeasons(tx: Tx, accountId: number): Promise<number[]> {
   const rows = await rowsOf<{ season: number }>(tx)`

@@ -3,7 +3,7 @@ import type { Tx } from '../../../../core/store/store.ts'
 import type { App } from '../../../../program/app/app.ts'
 import type { Sent } from '../../shared/sent.ts'
 import { chooseSport } from '../account-choices.ts'
-import { findFitnessNow, findSeasons } from '../fitness-now.ts'
+import { findFitnessNow, findFormToday, findSeasons } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
@@ -68,15 +68,13 @@ const DERIVED = `(
 /** Finds an account's loads and form at the end of each day to today, and those of days to come; where no constants fit, as they were told. */
 async function findLoad(tx: Tx, accountId: number) {
   const derived = await findColumns(tx, { names: [...LOADS, ...AHEAD], accountId, from: DERIVED })
-  const [fit] = await rowsOf<{ reason: string | null }>(tx)`
-     select reason from training.form_today where account_id = ${accountId}`
   const isDerived = derived.form.some((value) => value !== null)
   const today = derived.form_rest.findIndex((value) => value !== null)
   return {
     columns: isDerived ? derived : await findAnsweredColumns(tx, accountId),
     is_derived: isDerived,
     /** why the form of today is not known; null when it is */
-    reason: fit?.reason ?? null,
+    reason: (await findFormToday(tx, accountId))?.reason ?? null,
     // Today is the first day of those lines.
     days_ahead: today < 0 ? 0 : derived.at.length - 1 - today,
   }

@@ -51,17 +51,6 @@ export async function findFormNow(tx: Tx, accountId: number): Promise<FormNow | 
   return row
 }
 
-/** The form at this moment, derived from the last activity, see the view form_today; numbers are null with a reason. */
-type FormToday = Record<'form' | 'training_load' | 'recovery_load', number | null> & { reason: string | null }
-
-/** Finds an account's form now; undefined without an activity that has loads. */
-export async function findFormToday(tx: Tx, accountId: number): Promise<FormToday | undefined> {
-  const [row] = await rowsOf<FormToday>(tx)`
-     select form, tl_total as training_load, rl_total as recovery_load, reason
-     from training.form_today where account_id = ${accountId}`
-  return row
-}
-
 /** A value at an instant, seconds since 1970, on a day of the rider. */
 type Point = { at: number; value: number; days_ago: number }
 

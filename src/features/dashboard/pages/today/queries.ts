@@ -10,12 +10,11 @@ import { findStatus, type Status } from '../../../../program/frame/findings/stat
 import { makeWorkoutLines } from '../../../../program/frame/workout-steps.ts'
 import { MAX_ACCOUNTS, type Sent } from '../../shared/sent.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
-import { findFitnessNow } from '../fitness-now.ts'
+import { findFitnessNow, findFormToday } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
 import { KEEP_MS } from '../send-view.ts'
 import {
   findFormNow,
-  findFormToday,
   findRunsOfDay,
   findTodayOf,
   findTrend,

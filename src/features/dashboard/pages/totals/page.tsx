@@ -51,6 +51,14 @@ const TOTALS: readonly Column<Total>[] = [
   numberOf('Work', ({ work_kj }) => formatNumber(work_kj, 'kJ')),
   numberOf('XSS', ({ xss }) => formatNumber(xss)),
 ]
+/** The years so far; the list is that of all of them. */
+const yearsSoFar = (years: readonly Total[]): readonly Column<Total>[] => [
+  ...TOTALS,
+  numberOf('In motion, against the year before', ({ at, moving_s: now }) => {
+    const before = years.find((year) => Number(yearOf(year.at)) === Number(yearOf(at)) - 1)?.moving_s ?? null
+    return signed(now === null || before === null ? null : (now - before) / 3_600, 'h')
+  }),
+]
 const RECORDS: readonly Column<View['records'][number]>[] = [
   { title: 'Activity', names: 'id', cell: ({ id, name }) => <ActivityLink id={id} name={name} /> },
   { title: 'Day', cell: ({ day }) => formatDay(day) },
@@ -109,10 +117,11 @@ function Sums({ totals, streaks, records, zones, sync_command: command }: View) 
     )
   const of = (span: Total['span']) => totals.filter((total) => total.span === span)
   const months = of('month').toReversed()
+  const years = of('season to date')
   return (
     <>
       <Section id="years-title" title="Years so far">
-        <Table caption="Up to the month and day of today" columns={TOTALS} rows={of('season to date')} />
+        <Table caption="Up to the month and day of today" columns={yearsSoFar(years)} rows={years} />
         <Table folded="Whole years" caption="Newest first" columns={TOTALS} rows={of('season')} />
       </Section>
       <Section id="streaks-title" title="In a row">
