@@ -395,7 +395,7 @@ BEGIN ATOMIC
   ) l
   CROSS JOIN LATERAL musette.form_row(l.loads, CASE WHEN n.reason <> 'the told form is not the difference of the loads' THEN n.reason WHEN form_on.day < n.day THEN 'the day is over'
     WHEN array_position(l.loads, NULL) IS NOT NULL THEN 'this load has always been 0' END, n.reason IS DISTINCT FROM 'the told form is not the difference of the loads') f
-  WHERE of_account IS NULL OR n.account_id = of_account;
+  WHERE form_on.day IS NOT NULL AND (of_account IS NULL OR n.account_id = of_account);
 END;
 COMMENT ON FUNCTION training.form_on(date, jsonb, integer) IS 'Derived: the loads and the form of each account, or of the one with the account_id of_account, at the end of a day to come, see form_by_day for the columns, when what is planned is done and nothing else. plan is a list of the scores of days, [{"day": "2030-05-01", "low": 60, "high": 4, "peak": 0.5}, …], by default empty; a missing score is 0, and days before today or after the day do not count. Each begins at noon, today not before now. reason is as in form_by_day, "the day is over" for a day before today, and "this load has always been 0" for a score in such a system. planned_load has what the service plans.';
 --> statement-breakpoint
