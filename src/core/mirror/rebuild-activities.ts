@@ -4,6 +4,7 @@ import { eachAtOnce, makeSemaphore } from '../../kit/semaphore.ts'
 import { deriveContent, elapsedSeconds, normalizeActivity } from '../normalize/activity-answer.ts'
 import { DEFAULT_MAX_BODY_BYTES } from '../service/http-message.ts'
 import { readActivity } from '../service/service.ts'
+import type { Account } from '../store/account-rows.ts'
 import { updateActivities } from '../store/activities/activity-changes.ts'
 import { findRawDocuments, type RebuildItem, unpackDocument } from '../store/activities/raw-documents.ts'
 import { type StoredDetail, writeActivities } from '../store/activities/write-activities.ts'
@@ -145,7 +146,7 @@ function failed({ log }: RebuildDeps, item: RebuildItem, error: unknown): Rebuil
 /**
  * Derives anew what activities have of their samples (main run, power curve, seconds in zones, measures) where an older version left
  * it out or computed it otherwise, from the samples in the database: without the service, and without a stored answer. One transaction for each activity.
- * Then finds routes and fits forms. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
+ * Then finds routes. Returns how many it completed; throws TransientError when the database is unreachable, and the signal's reason.
  */
 export async function completeMeasures(
   { store, log }: Omit<RebuildDeps, 'vacuum'>,
@@ -172,7 +173,6 @@ export async function completeMeasures(
     if (done) measured++
   }
   await updateRoutes({ store, log }, signal)
-  await fitForms({ store }, undefined, signal)
   return measured
 }
 
@@ -182,16 +182,16 @@ export async function completeMeasures(
  */
 export async function fitForms(
   { store }: Pick<RebuildDeps, 'store'>,
-  accountIds?: readonly number[],
+  accounts?: readonly Pick<Account, 'accountId'>[],
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const id of accountIds ?? (await store.read(findChangedAccounts)).map((one) => one.accountId)) {
+  for (const { accountId } of accounts ?? (await store.read(findChangedAccounts))) {
     signal?.throwIfAborted()
     await store.transaction((tx) =>
       tx.client.query(
         `SELECT musette.fit_form($1)
          WHERE EXISTS (SELECT FROM training.activities WHERE account_id = $1 AND detail_state = 'mirrored')`,
-        [id],
+        [accountId],
       ),
     )
   }

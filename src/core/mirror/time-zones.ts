@@ -37,10 +37,13 @@ export async function updateTimeZones(
   return changed
 }
 
-/** Finds the time zones of the activities of all accounts, or of those with changes after the number `since`, as updateTimeZones does. */
-export async function updateAllTimeZones(deps: Deps, since?: number): Promise<void> {
-  const accounts = await deps.store.read((tx) => findChangedAccounts(tx, since))
-  for (const { accountId } of accounts) await updateTimeZones(deps, { accountId })
+/** Finds the time zones of the activities of some accounts or all, as updateTimeZones does. */
+export async function updateAllTimeZones(
+  deps: Deps,
+  accounts?: readonly Pick<Account, 'accountId'>[],
+): Promise<void> {
+  for (const { accountId } of accounts ?? (await deps.store.read(findChangedAccounts)))
+    await updateTimeZones(deps, { accountId })
 }
 
 /**

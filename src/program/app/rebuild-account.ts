@@ -1,5 +1,10 @@
 import type { Logger } from 'pino'
-import { completeMeasures, type RebuildEnd, rebuildActivities } from '../../core/mirror/rebuild-activities.ts'
+import {
+  completeMeasures,
+  fitForms,
+  type RebuildEnd,
+  rebuildActivities,
+} from '../../core/mirror/rebuild-activities.ts'
 import type { Progress } from '../../core/mirror/sync-activities.ts'
 import { updateAllTimeZones, updateTimeZones } from '../../core/mirror/time-zones.ts'
 import {
@@ -91,6 +96,7 @@ export async function rebuildAccount(
     if (keepProgress) await store.transaction((tx) => recordRebuildEnded(tx, accountId))
     await updateTimeZones({ store, log }, { accountId, everyPlace: true })
     await completeMeasures({ store, log }, signal)
+    await fitForms({ store }, [{ accountId }], signal)
   })
   await vacuum.whenIdle()
   return counts
@@ -101,6 +107,7 @@ export async function completeMigrated(config: Config, log: Logger, signal: Abor
   await closeAfter(await openLocalApp(config, log, signal), async (app) => {
     await updateAllTimeZones(app)
     await completeMeasures(app, signal)
+    await fitForms(app, undefined, signal)
   })
 }
 

@@ -2,7 +2,7 @@ import { compareActivities, type Verified } from '../../core/mirror/compare-acti
 import { type MirrorCounts, retryWhenRateLimited } from '../../core/mirror/mirror.ts'
 import { mirrorTrainingInfo } from '../../core/mirror/poll-training-info.ts'
 import { mirrorWorkouts } from '../../core/mirror/poll-workouts.ts'
-import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
+import { completeMeasures, fitForms } from '../../core/mirror/rebuild-activities.ts'
 import {
   type FetchCounts,
   type Progress,
@@ -67,6 +67,7 @@ export async function syncAccount(
     await app.mirror.vacuum.whenIdle()
     await pruneBookkeeping(app.mirror, account.accountId)
     await completeMeasures(app.mirror, rest.signal)
+    await fitForms(app.mirror, [account], rest.signal)
     const states = await store.read((tx) => countByState(tx, account.accountId))
     const { everFetched, newestDay } = await store.read((tx) => findFetched(tx, account.accountId))
     const created = Math.max(0, everFetched - before.everFetched)

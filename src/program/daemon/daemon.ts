@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { makeBackendChoice } from '../../core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../core/jobs/jobs.ts'
-import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
+import { completeMeasures, fitForms } from '../../core/mirror/rebuild-activities.ts'
 import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
@@ -175,6 +175,7 @@ function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { clos
     try {
       await updateAllTimeZones({ store, log })
       await completeMeasures({ store, log }, signal)
+      await fitForms({ store }, undefined, signal)
     } catch (error) {
       if (!isAbort(error, signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
     }

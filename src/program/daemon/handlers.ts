@@ -101,16 +101,16 @@ export function makeHandlers(app: App, jobs: () => Jobs): CoreHandlers {
       // The time zones of an account are found again when the change feed has more of it.
       const newest = await store.read(findNewestChange)
       if (newest !== swept.newestChange) {
-        for (const { accountId } of await store.read((tx) => findChangedAccounts(tx, swept.newestChange)))
-          swept.toFit.add(accountId)
-        await updateAllTimeZones(app, swept.newestChange)
+        const changed = await store.read((tx) => findChangedAccounts(tx, swept.newestChange))
+        for (const { accountId } of changed) swept.toFit.add(accountId)
+        await updateAllTimeZones(app, changed)
       }
       swept.newestChange = newest
       // Once an account has nothing left to fetch, however long the others do.
       const busy = new Set(due.map(({ accountId }) => accountId))
-      const ready = [...swept.toFit].filter((accountId) => !busy.has(accountId))
+      const ready = [...swept.toFit].filter((id) => !busy.has(id)).map((accountId) => ({ accountId }))
       await fitForms(app, ready, signal)
-      for (const accountId of ready) swept.toFit.delete(accountId)
+      for (const { accountId } of ready) swept.toFit.delete(accountId)
       await updateRoutes(mirror, signal)
       if (wanted === 0) await mirror.vacuum.whenIdle()
       await prune(app, swept)
