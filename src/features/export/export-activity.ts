@@ -4,7 +4,7 @@ import { findFitOriginal } from '../../core/store/uploads/kept-fit.ts'
 import { ConfigError, commandFor } from '../../kit/errors.ts'
 import type { App } from '../../program/app/app.ts'
 import { accountNamed } from '../../program/app/local-app.ts'
-import { type ExportFormat, OF_POSITIONS } from './export-formats.ts'
+import { type ExportFormat, isTrackFormat, OF_POSITIONS } from './export-formats.ts'
 import { encodeParquet } from './parquet/parquet-encoder.ts'
 import {
   EXPORT_COLUMNS,
@@ -61,8 +61,7 @@ export async function exportActivity(
 function piecesOf(tx: Tx, activity: ExportedActivity, format: ExportFormat): AsyncIterable<Piece> {
   if (format === 'csv') return csvPieces(tx, activity)
   if (format === 'json') return jsonPieces(tx, activity)
-  if (format === 'gpx' || format === 'tcx' || format === 'geojson')
-    return findTrack(tx, activity.activityId, format)
+  if (isTrackFormat(format)) return findTrack(tx, activity.activityId, format)
   return encodeParquet('samples', SAMPLE_COLUMNS, findSamplePages(tx, [activity]))
 }
 

@@ -23,7 +23,7 @@ import {
   trackFormatOf,
   writeStaged,
 } from './export-folder.ts'
-import { ALSO, type Also } from './export-formats.ts'
+import { ALSO, type Also, isTrackFormat } from './export-formats.ts'
 import { findWantedFiles } from './files-to-export.ts'
 import { type EncoderThread, openEncoderThread } from './parquet/encoder-thread.ts'
 import type { EncodeGroup } from './parquet/parquet-encoder.ts'
@@ -153,7 +153,8 @@ async function writeChanges(
         changes.files[path] = { fingerprint, rows, ...written }
         changes.written += 1
         changes.bytes += written.bytes
-        if (/^(samples|gpx|tcx|geojson)\//.test(path)) changes.samples += rows
+        const [kind = ''] = path.split('/')
+        if (kind === 'samples' || isTrackFormat(kind)) changes.samples += rows
         done += file.rows
       }
       return changes

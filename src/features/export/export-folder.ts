@@ -21,7 +21,7 @@ import {
 } from '../../kit/folders/folder-owner.ts'
 import { parseIfJson } from '../../kit/json.ts'
 import { quoteShell } from '../../kit/text.ts'
-import { ALSO, type Also, TRACK_FORMATS } from './export-formats.ts'
+import { ALSO, type Also, isTrackFormat } from './export-formats.ts'
 
 /** The manifest: it tells readers the content and the time of the export. */
 const MANIFEST = 'musette-export.json'
@@ -98,7 +98,7 @@ export async function readForeignExport(dir: string, database: DatabaseIdentity)
 
 /** Finds the format of a folder of tracks; undefined of one of tables. */
 export function trackFormatOf(also: readonly Also[] = []) {
-  return TRACK_FORMATS.find((format) => also.includes(format))
+  return also.find(isTrackFormat)
 }
 
 /** Writes the command that brings a folder up to date. */

@@ -1,6 +1,11 @@
 export const TRACK_FORMATS = ['gpx', 'tcx', 'geojson'] as const
 export type TrackFormat = (typeof TRACK_FORMATS)[number]
 
+/** Tells whether a format, or content of an export, is a track. */
+export function isTrackFormat(one: string): one is TrackFormat {
+  return (TRACK_FORMATS as readonly string[]).includes(one)
+}
+
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet', 'fit', ...TRACK_FORMATS] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 

@@ -6,7 +6,7 @@ import { DATABASE, ITEMS, WHOSE } from '../../program/frame/help-of-verbs.ts'
 import { refuseTerminal, writeOut } from '../../program/frame/standard-streams.ts'
 import { defineVerb, flag, option, type Tools } from '../../program/frame/verb.ts'
 import type { ExportCounts } from './export-all.ts'
-import { ALSO, type Also, EXPORT_FORMATS, type ExportFormat, TRACK_FORMATS } from './export-formats.ts'
+import { ALSO, type Also, EXPORT_FORMATS, type ExportFormat, isTrackFormat } from './export-formats.ts'
 
 const exportVerb = defineVerb({
   name: 'export [path]',
@@ -41,7 +41,7 @@ const exportVerb = defineVerb({
   before(_context, { path, format, owner, all, dir, tracks, originals, raw, check }) {
     const isWhole = path === undefined && owner === undefined
     const isTables = dir !== undefined && tracks === undefined && (format ?? 'parquet') === 'parquet'
-    const isTracks = tracks !== undefined && !(dir || originals || raw) && trackFormat(format) !== undefined
+    const isTracks = tracks !== undefined && !(dir || originals || raw) && isTrackFormat(format ?? 'gpx')
     if (all && !(isWhole && (isTables || isTracks)))
       throw new ConfigError(
         'bad_usage',
@@ -60,7 +60,7 @@ const exportVerb = defineVerb({
   async run(tools, { path = '', format, owner, all, tracks, dir = tracks ?? '', originals, raw, check }) {
     if (check) return checkFolder(tools, dir)
     if (all) {
-      const requested = { originals, raw, [trackFormat(format) ?? '']: tracks !== undefined }
+      const requested = { originals, raw, [format ?? 'gpx']: tracks !== undefined }
       const also = ALSO.filter((one) => requested[one])
       return exportHistory(tools, dir, also)
     }
@@ -74,8 +74,6 @@ const exportVerb = defineVerb({
     return EXIT.partial
   },
 })
-
-const trackFormat = (format: ExportFormat = 'gpx') => TRACK_FORMATS.find((one) => one === format)
 
 async function exportHistory(tools: Tools<'database'>, dir: string, also: readonly Also[]): Promise<number> {
   const { exportAll } = await import('./export-all.ts')

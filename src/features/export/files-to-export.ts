@@ -6,7 +6,7 @@ import type { Tx } from '../../core/store/store.ts'
 import { MusetteError } from '../../kit/errors.ts'
 import { VERSION } from '../../kit/program-folder.ts'
 import { trackFormatOf } from './export-folder.ts'
-import { type Also, OF_POSITIONS, type TrackFormat } from './export-formats.ts'
+import { type Also, isTrackFormat, OF_POSITIONS, type TrackFormat } from './export-formats.ts'
 import { type EncodeGroup, encodeParquet } from './parquet/parquet-encoder.ts'
 import { findTrack } from './rows/export-rows.ts'
 import { findContent, findPartitions, type Partition } from './rows/partitions.ts'
@@ -47,8 +47,7 @@ export async function findWantedFiles(tx: Tx, also: readonly Also[]): Promise<Wa
       taken.add(path)
       const findPieces = (tx: Tx, { onRows }: Use) => {
         onRows(rows)
-        const isKept = one === 'originals' || one === 'raw'
-        return isKept ? findKept(tx, { one, key }) : findTrackBytes(tx, Number(key), one)
+        return isTrackFormat(one) ? findTrackBytes(tx, Number(key), one) : findKept(tx, { one, key })
       }
       files.push({ path, fingerprint, rows, findPieces })
     }
