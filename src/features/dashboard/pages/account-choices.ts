@@ -11,14 +11,21 @@ export async function findAccountChoices(tx: Tx, shown = 0) {
      order by account_id`
 }
 
+/** Chooses the account of a page, by default the first; `shown` is undefined before there is one, and all of it when the account does not exist. */
+export async function chooseAccount(tx: Tx, accountId?: number) {
+  const accounts = await findAccountChoices(tx, accountId)
+  const shown = accounts.find(({ account_id: id }) => id === (accountId ?? id))
+  return accountId !== undefined && !shown ? undefined : { accounts, shown }
+}
+
 /** Chooses the account and sport of a page, by default the first and its most frequent; undefined when the account does not exist. */
 export async function chooseSport(
   tx: Tx,
   input: { accountId?: number | undefined; sport?: string | undefined },
 ) {
-  const accounts = await findAccountChoices(tx, input.accountId)
-  const shown = accounts.find(({ account_id: id }) => id === (input.accountId ?? accounts[0]?.account_id))
-  if (input.accountId !== undefined && !shown) return undefined
+  const choice = await chooseAccount(tx, input.accountId)
+  if (!choice) return undefined
+  const { accounts, shown } = choice
   const counts = await rowsOf<{ sport: string; all: number; to_fetch: number }>(tx)`
      select sport, count(*)::int as all, count(*) filter (where fetched_at is null)::int as to_fetch
      from training.activities where account_id = ${shown?.account_id ?? 0} and absent_since is null group by sport order by 2 desc, 1`

@@ -1,6 +1,6 @@
 import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
-import { findAccountChoices } from '../account-choices.ts'
+import { chooseAccount } from '../account-choices.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
@@ -23,9 +23,9 @@ export async function findMap(
   chosen?: number,
   now = () => performance.now(),
 ) {
-  const accounts = await store.read((tx) => findAccountChoices(tx, chosen))
-  const shown = accounts.find(({ account_id: id }) => id === (chosen ?? id))
-  if (chosen !== undefined && !shown) return undefined
+  const choice = await store.read((tx) => chooseAccount(tx, chosen))
+  if (!choice) return undefined
+  const { accounts, shown } = choice
   const id = shown?.account_id ?? 0
   const end = now() + DRAW_MS
   let isDrawing = true
