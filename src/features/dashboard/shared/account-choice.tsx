@@ -1,3 +1,4 @@
+import { capitalize } from './format.ts'
 import { Link, Select } from './parts.tsx'
 import { MAX_ACCOUNTS } from './sent.ts'
 
@@ -43,9 +44,7 @@ type SportProps = { sport: string; sports: readonly string[]; onChoose: (sport: 
 /** The choice of a sport, if the account has several; `all`: all of them. */
 export function SportChoice({ sport, sports, onChoose }: SportProps) {
   if (sports.filter((one) => one !== 'all').length < 2) return null
-  const name = (one: string) =>
-    one === 'all' ? 'All sports' : one.replace(/^./, (letter) => letter.toUpperCase())
-  const options = sports.map((one) => [one, name(one)] as const)
+  const options = sports.map((one) => [one, one === 'all' ? 'All sports' : capitalize(one)] as const)
   return (
     <div class="choice">
       <Select aria-label="Sport" value={sport} options={options} onChoose={onChoose} />

@@ -139,3 +139,6 @@ export function lastOfMonths(at: readonly number[]): number[] {
     seconds === undefined ? '' : new Date(seconds * 1_000).toISOString().slice(0, 7)
   return at.flatMap((seconds, index) => (month(seconds) === month(at[index + 1]) ? [] : [index]))
 }
+
+/** Writes the first letter of a text as a capital. */
+export const capitalize = (text: string): string => text.replace(/^./, (letter) => letter.toUpperCase())

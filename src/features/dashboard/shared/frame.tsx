@@ -1,4 +1,5 @@
 import { type ComponentChild, render } from 'preact'
+import { capitalize } from './format.ts'
 import { fetchJson } from './live.tsx'
 import { Select } from './parts.tsx'
 import { find, ROOT } from './root.ts'
@@ -35,7 +36,7 @@ async function onDrag(event: DragEvent): Promise<void> {
 export function showSettings(): void {
   const choices = (Object.keys(SETTINGS) as Array<keyof typeof SETTINGS>).map((name) => (
     <label key={name} for={`setting-${name}`}>
-      {name.replace(/^./, (letter) => letter.toUpperCase())}{' '}
+      {capitalize(name)}{' '}
       <Select
         id={`setting-${name}`}
         value={readSetting(name)}

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { AccountChoice, readAccount } from '../../shared/account-choice.tsx'
 import { formatQuery, useAddress } from '../../shared/address-query.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
-import { formatDay, formatNumber } from '../../shared/format.ts'
+import { capitalize, formatDay, formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
 import { useLive } from '../../shared/live.tsx'
 import { ActivityLink, Select, Waiting } from '../../shared/parts.tsx'
@@ -66,9 +66,7 @@ function ActivityMap() {
       value={chosen[key] ?? ''}
       options={[
         ['', `Every ${key}`],
-        ...[...new Set(values)]
-          .filter(Boolean)
-          .map((one) => [one, one.replace(/^./, (first) => first.toUpperCase())] as const),
+        ...[...new Set(values)].filter(Boolean).map((one) => [one, capitalize(one)] as const),
       ]}
       onChoose={(value) => {
         setFound([])
