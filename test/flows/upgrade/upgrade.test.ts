@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { fitForms } from '../../../src/core/mirror/rebuild-activities.ts'
+import { updateRoutes } from '../../../src/core/mirror/routes.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
@@ -161,8 +163,9 @@ async function untilQuiet(rig: Rig): Promise<void> {
     ('{activities,training_info,workout_of_day,workouts,workout_definitions}') group by resource`
   const isRun = async () => (await rig.rows(runs)).length === 5
   await eventually(isRun, { everyMs: 500, what: 'a run of each resource' })
-  // The daemon does it in its next sweep.
-  await rig.rows('select musette.fit_form(account_id) from training.accounts')
+  // The daemon derives these in its next sweep.
+  await updateRoutes(rig.app.mirror)
+  await fitForms(rig.app)
   let last = ''
   await eventually(
     async () => {
