@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, readdir, readFile, realpath, rm, stat, statfs } from 'node:fs/promises'
+import { lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing, orNone, renameDurably, writeFlushed } from '../kit/files.ts'
+import { orMissing, orNone, readRoom, renameDurably, writeFlushed } from '../kit/files.ts'
 import { formatBytes } from '../kit/text.ts'
 import { chooseFreePort, readAccess } from './access.ts'
 import { openBinaries, readEarlierPackage, resolveBinaryPackage } from './binaries.ts'
@@ -48,10 +48,10 @@ async function readMajorChange(dataDir: string) {
   const from = (await readVersion(cluster)) ?? MAJOR_VERSION
   const earlier = readEarlierPackage(dataDir, from)
   if (!earlier) return undefined
-  const [bytes, { bavail, bsize }] = [await readSize(cluster), await statfs(dataDir)]
+  const [bytes, room] = [await readSize(cluster), await readRoom(dataDir)]
   const estimates = { needed_bytes: bytes + ROOM_BYTES, estimated_s: bytes / BYTES_A_SECOND }
   const kept = join(dataDir, `postgres.old-${from}`)
-  return { from, to: MAJOR_VERSION, bytes, ...estimates, free_bytes: bavail * bsize, ...earlier, kept }
+  return { from, to: MAJOR_VERSION, bytes, ...estimates, free_bytes: room?.bytes ?? null, ...earlier, kept }
 }
 
 /**
@@ -168,7 +168,7 @@ async function assertPossible(dataDir: string, change: MajorChange): Promise<voi
       'embedded_mounted',
       `that folder is a disk of its own, which cannot get another name; mount the disk at ${dataDir}`,
     )
-  if (free >= needed) return
+  if (free === null || free >= needed) return
   const room = `the new ones need ${formatBytes(needed)} beside them, and the disk has ${formatBytes(free)}; make room, then run it again`
   throw new TransientError('embedded_room', `${what}; ${room}`)
 }

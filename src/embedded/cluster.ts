@@ -1,7 +1,7 @@
-import { readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing, renameDurably } from '../kit/files.ts'
+import { orMissing, readRoom, renameDurably } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type Binaries, readEarlierPackage } from './binaries.ts'
 import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
@@ -194,9 +194,9 @@ const NEEDED_BYTES = 32 * 1024 * 1024
 
 /** Returns the error for a server that does not start because the disk of `dataDir` is full; undefined when it has room or is unknown. */
 export async function readDiskFull(dataDir: string): Promise<TransientError | undefined> {
-  const disk = await statfs(dataDir).catch(() => undefined)
-  if (!disk || disk.bavail * disk.bsize >= NEEDED_BYTES) return undefined
-  const left = Math.floor((disk.bavail * disk.bsize) / (1024 * 1024))
+  const room = await readRoom(dataDir).catch(() => undefined)
+  if (!room || room.bytes >= NEEDED_BYTES) return undefined
+  const left = Math.floor(room.bytes / (1024 * 1024))
   return new TransientError(
     'embedded_disk_full',
     `the embedded Postgres does not start: the disk of ${dataDir} is full (${left} MB left); make room on it, then run it again`,

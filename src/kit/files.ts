@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chown, type FileHandle, link, open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { chown, type FileHandle, link, open, rename, rm, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
 import { closeAfter } from './release-stack.ts'
@@ -16,6 +16,15 @@ export async function writeDurably(path: string, text: string): Promise<void> {
     await rm(scratch, { force: true })
     throw error
   }
+}
+
+/**
+ * Reads how much room the disk of a folder has left for this user: in bytes, and in files, Infinity where the file system counts none.
+ * Undefined when the disk does not tell its size, as some network shares: then nobody may conclude that it is full.
+ */
+export async function readRoom(folder: string): Promise<{ bytes: number; files: number } | undefined> {
+  const { blocks, bavail, bsize, files, ffree } = await statfs(folder)
+  return blocks === 0 ? undefined : { bytes: bavail * bsize, files: files > 0 ? ffree : Infinity }
 }
 
 /** Returns the command that lets this user use a path: a mode for the user's own path, else another owner. */

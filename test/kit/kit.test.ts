@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { collectGarbage } from '../../src/core/service/transport.ts'
 import { connectReason, errorCode, errorLine, isAbort } from '../../src/kit/errors.ts'
+import { readRoom } from '../../src/kit/files.ts'
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, formatDuration, joinSignals, parseDay, parseDuration, sleep } from '../../src/kit/time.ts'
@@ -124,4 +125,9 @@ describe('the lines of a stack', () => {
       await rm(`${file}.map`)
     }
   })
+})
+
+it('a disk that does not tell its size is not taken for a full one', async () => {
+  expect(await readRoom(PROGRAM_FOLDER)).toMatchObject({ bytes: expect.any(Number) })
+  if (process.platform === 'linux') expect(await readRoom('/proc')).toBeUndefined()
 })

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openTempDir } from './temp-dir.ts'
 
@@ -9,6 +11,14 @@ export async function openSmallDisk(megabytes: number): Promise<string> {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
   onTestFinished(() => void execFileSync('umount', [folder.path]))
   return folder.path
+}
+
+/** Fills a disk with a file `.filler` but for some bytes, and returns the path of that file. */
+export async function fillDisk(folder: string, leftBytes = 0): Promise<string> {
+  const path = join(folder, '.filler')
+  const { bavail, bsize } = await statfs(folder)
+  await writeFile(path, Buffer.alloc(bavail * bsize - leftBytes))
+  return path
 }
 
 /** Tells whether this process may mount a disk, which takes the rights of root, and Linux. */

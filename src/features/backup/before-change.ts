@@ -1,8 +1,9 @@
-import { mkdir, rm, statfs } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findDatabaseFacts, findIdentity } from '../../core/store/database-facts.ts'
 import { openStore, type Store } from '../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, TransientError } from '../../kit/errors.ts'
+import { readRoom } from '../../kit/files.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
 import { formatBytes } from '../../kit/text.ts'
 import { systemClock } from '../../kit/time.ts'
@@ -65,9 +66,8 @@ export async function findNeededBytes(store: Store, databaseUrl: string | undefi
 /** Throws TransientError `backup_no_room` when a backup and the database that it is restored into could fill the disk of a folder. */
 export async function assertRoom(dir: string, needed: number): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  const { blocks, bavail, bsize } = await statfs(dir)
-  // Some network shares do not tell their size.
-  if (blocks === 0 || bavail * bsize >= needed) return
-  const message = `${formatBytes(bavail * bsize)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
+  const room = await readRoom(dir)
+  if (!room || room.bytes >= needed) return
+  const message = `${formatBytes(room.bytes)} are free at ${dir}, and a verified backup needs up to ${formatBytes(needed)} there; make room, set MUSETTE_BACKUP_DIR to a folder on another disk, or to off for no backups`
   throw new TransientError('backup_no_room', message)
 }

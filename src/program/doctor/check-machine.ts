@@ -1,6 +1,7 @@
-import { readdir, readFile, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FEATURES } from '../../features/index.ts'
+import { readRoom } from '../../kit/files.ts'
 import { formatBytes, quoteShell } from '../../kit/text.ts'
 import { isReadableByOthers } from '../config/env-file.ts'
 import { deniedFinding, isAllowed, readFolder, readNearestFolder } from '../frame/findings/check-folder.ts'
@@ -99,10 +100,10 @@ const PROBLEM_BELOW = 600 * MEGABYTE
 /** Room for some thousand activities: time enough for a person to see the warning. */
 const WARNING_BELOW = 3_000 * MEGABYTE
 
-/** Checks how much room is left on each disk that musette writes to; `space` is for tests. */
+/** Checks how much room is left on each disk that musette writes to; `read` is for tests. */
 export async function checkDiskSpace(
   { config }: Pick<DoctorContext, 'config'>,
-  space: typeof statfs = statfs,
+  read = readRoom,
 ): Promise<Finding[]> {
   const ofFeatures = (await loadStates(FEATURES)).map(({ folder }) => folder?.dirOf(config))
   const folders = [config.dataDir, config.drop.dir, ...ofFeatures].filter((dir) => dir !== undefined)
@@ -112,19 +113,15 @@ export async function checkDiskSpace(
     const { dev } = await stat(existing)
     if (!disks.has(dev)) disks.set(dev, existing)
   }
-  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, space)))
+  return Promise.all([...disks.values()].map((folder) => diskFinding(folder, read)))
 }
 
-async function diskFinding(folder: string, space: typeof statfs): Promise<Finding> {
-  const { blocks, bavail, bsize, files, ffree } = await space(folder)
-  // Some network shares do not tell their size.
-  if (blocks === 0) return leftOut(`the disk of ${folder} does not tell its size`)
-  const free = bavail * bsize
-  const found = `${formatBytes(free)} free on the disk of ${folder}`
+async function diskFinding(folder: string, read: typeof readRoom): Promise<Finding> {
+  const room = await read(folder)
+  if (!room) return leftOut(`the disk of ${folder} does not tell its size`)
+  const found = `${formatBytes(room.bytes)} free on the disk of ${folder}`
   const run = `df -h ${quoteShell(folder)}`
-  // Some file systems count no files at all.
-  if (files > 0 && ffree === 0)
-    return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
-  if (free < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)
-  return free < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
+  if (room.files === 0) return problem('unexpected', `no file can be added on the disk of ${folder}`, run)
+  if (room.bytes < PROBLEM_BELOW) return problem('unexpected', `only ${found}; make room`, run)
+  return room.bytes < WARNING_BELOW ? warning(`${found}; make room`, run) : ok(found)
 }

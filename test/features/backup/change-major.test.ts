@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -22,7 +22,7 @@ import { addPrograms, hasPostgres17, makeOlderCluster, runOlderCluster } from '.
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { sample, whole } from '../../kit/sampling.ts'
-import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const log = makeSilentLog()
@@ -201,11 +201,6 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       // Mounting a small disk takes the rights of root, and Linux.
       const disk = canMount() ? await openSmallDisk(450) : undefined
       if (disk) dataDir = join(disk, 'data')
-      const fill = async (leaveMb: number) => {
-        const { bavail, bsize } = await statfs(dataDir)
-        await writeFile(join(dataDir, 'filler'), Buffer.alloc(bavail * bsize - leaveMb * 1_000_000))
-      }
-      const empty = () => rm(join(dataDir, 'filler'))
       await copyMade()
       await addPrograms(dataDir)
       const lock = await acquireLock(dataDir)
@@ -227,14 +222,14 @@ describe.skipIf(!hasPostgres17)('an embedded Postgres of an earlier major', () =
       await expect(late).rejects.toMatchObject({ name: 'AbortError' })
       await expectOld()
       if (disk) {
-        await fill(300)
+        const filler = await fillDisk(dataDir, 300_000_000)
         await expect(bring(copyServer)).rejects.toMatchObject({
           code: 'embedded_room',
           message: expect.stringMatching(/need \d+ MB beside them, and the disk has 300 MB; make room/),
         })
-        await empty()
+        await rm(filler)
         const full = bring(async (deps, servers) => {
-          await fill(3)
+          await fillDisk(dataDir, 3_000_000)
           return copyServer(deps, servers)
         })
         await expect(full).rejects.toMatchObject({

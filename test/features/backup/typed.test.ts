@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
@@ -7,7 +7,7 @@ import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
-import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
 import type { CliRig } from '../../program/cli/rig.ts'
 import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../program/doctor/rig.ts'
@@ -97,13 +97,12 @@ it.runIf(canMount())(
     const disk = await openSmallDisk(1)
     const path = join(disk, 'mirror.tar')
     await writeFile(path, 'the older backup')
-    const { bavail, bsize } = await statfs(disk)
-    await writeFile(join(disk, 'filler'), Buffer.alloc((bavail - 8) * bsize))
+    await fillDisk(disk, 32_768)
     const { code, stderr } = await rig.musette(['backup', path])
     expect(stderr).toContain(`${path} cannot be written: the disk is full (ENOSPC)`)
     expect(code).toBe(4)
     expect(await readFile(path, 'utf8')).toBe('the older backup')
-    expect((await readdir(disk)).sort()).toEqual(['filler', 'mirror.tar'])
+    expect((await readdir(disk)).sort()).toEqual(['.filler', 'mirror.tar'])
   },
   180_000,
 )

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { queryDuckDb } from '../../kit/duckdb.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { sample } from '../../kit/sampling.ts'
-import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
 
 const DIE = fileURLToPath(new URL('die-while-exporting.mjs', import.meta.url))
@@ -93,9 +93,7 @@ describe.skipIf(!canMount())('an export to a full disk', () => {
     const before = await manifest()
     await rig.rows(`update training.activities set name = 'more'`)
     await rig.rows('update musette.content_versions set version = gen_random_uuid()')
-    const filler = join(disk, '.filler')
-    const { bavail, bsize } = await statfs(disk)
-    await writeFile(filler, Buffer.alloc(bavail * bsize - 200_000))
+    const filler = await fillDisk(disk, 200_000)
     const failing = exportAll(rig.app, { dir: disk, kind: 'by_hand' })
     await expect(failing).rejects.toMatchObject({ code: 'export_disk_full' })
     expect(await manifest()).toBe(before)

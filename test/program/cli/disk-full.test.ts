@@ -1,4 +1,3 @@
-import { statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readDiskFull } from '../../../src/embedded/cluster.ts'
@@ -9,7 +8,7 @@ import { findFreePort } from '../../kit/listen.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
-import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
 
@@ -87,8 +86,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
   it('does not wait for a server that cannot become ready', async () => {
     const disk = await openSmallDisk(40)
     expect(await readDiskFull(disk)).toBeUndefined()
-    const { bavail, bsize } = await statfs(disk)
-    await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+    await fillDisk(disk)
     const ended = new Promise<string>(() => undefined)
     const neverReady = { ended, readLogTail: async () => '', stop: async () => undefined }
     const at = { url: `postgres://musette@127.0.0.1:${await findFreePort()}/musette`, dataDir: disk }

@@ -64,14 +64,15 @@ export const migrateVerb = defineVerb({
 
 function linesOfMajor({ postgres, migrations = [], to, backup }: MajorPlan): string[] {
   const { from, bytes, needed_bytes: needed, free_bytes: free, programs } = postgres
-  const room = free < needed ? '; make room first' : ''
+  const room = free !== null && free < needed ? '; make room first' : ''
+  const has = free === null ? 'does not tell its size' : `has ${formatBytes(free)}`
   return [
     `migrate would bring the embedded Postgres from ${from} to ${postgres.to}: a Postgres ${from} runs on its files, all rows are copied into new ones beside them and compared, then both change names; a kill at any moment leaves the old files or the new ones, whole`,
     ...(migrations.length > 0
       ? [`on the way the tables come to ${to}: ${countMigrations(migrations.length)}`]
       : []),
     `that takes about ${formatDuration(Math.max(1, postgres.estimated_s) * SECOND)}, estimated from ${formatBytes(bytes)} as on two busy cores; other commands end with exit code 4 meanwhile`,
-    `it needs ${formatBytes(needed)} more on the disk, which has ${formatBytes(free)}${room}`,
+    `it needs ${formatBytes(needed)} more on the disk, which ${has}${room}`,
     ...(backup ? [backupLine(backup)] : []),
     'it begins a new line of the database, as a restore does',
     ...postgres.left_out.map((part) => `not copied, stays in the old files: ${part}`),
