@@ -10,6 +10,7 @@ export const SECRETS = {
   httpToken: `http-token-${MARK}`,
   databasePassword: `database-${MARK}`,
   redisPassword: `redis-${MARK}`,
+  address: `address-${MARK}`,
   key: Buffer.from(`key-${MARK}-`.repeat(3).slice(0, 32)).toString('base64'),
 } as const
 

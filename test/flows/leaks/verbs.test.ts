@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eachAtOnce } from '../../../src/kit/semaphore.ts'
@@ -14,6 +14,8 @@ const WITH_SECRET = { MUSETTE_CLIENT_SECRET: SECRETS.clientSecret }
 const { refusal, ...OTHER_ECHOES } = ECHOES
 /** All ways of repeating, or some by chance where not every case is tried. */
 const SOME_ECHOES: readonly Echo[] = [refusal, ...sample(Object.values(OTHER_ECHOES), 3)]
+
+type Pair = [string, string]
 
 let rig: LeakRig
 beforeAll(async () => {
@@ -113,5 +115,26 @@ describe('no secret gets out of a verb', () => {
     const sql = ['sql', 'select * from training.accounts']
     for (const args of [['doctor'], ['status', '--json'], ['accounts', '--json'], ['logout', 'nobody'], sql])
       await rig.musette(args)
+  })
+
+  it('that the form for defects asks for', async () => {
+    await rig.signIn()
+    const [file, report] = ['webhooks.json', 'report.json'].map((name) => join(rig.dataDir, name)) as Pair
+    const url = `http://127.0.0.1:9/${SECRETS.address}`
+    const phone = { name: 'phone', style: 'ntfy', url, token: SECRETS.wrongPassword }
+    await writeFile(file, JSON.stringify([phone]), { mode: 0o600 })
+    const env = {
+      MUSETTE_WEBHOOKS: file,
+      MUSETTE_HEARTBEAT_URL: url,
+      MUSETTE_MQTT_URL: 'mqtt://marked@127.0.0.1:9',
+      MUSETTE_MQTT_PASSWORD: SECRETS.wrongPassword,
+      HTTPS_PROXY: `http://marked:${SECRETS.wrongPassword}@127.0.0.1:9`,
+      MUSETTE_CLIENT_SECRET: SECRETS.clientSecret,
+      ...(rig.redisUrl && { REDIS_URL: rig.redisUrl }),
+    }
+    const doctor = await rig.musette(['doctor', '--json'], { env })
+    expect(JSON.parse(doctor.stdout).findings.length).toBeGreaterThan(20)
+    expect(await rig.musette(['verify', '--report', report], { env })).toMatchObject({ code: 0 })
+    expect(findLeaks(await readFile(report, 'utf8'), await rig.tokens())).toEqual([])
   })
 })

@@ -1,0 +1,76 @@
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
+import { VERBS } from '../../src/program/cli/cli.ts'
+import { parseDockerfile, readTop } from '../container/dockerfile.ts'
+
+const read = (name: string) => parse(readTop(`.github/${name}`))
+
+describe('the workflow of the repository', () => {
+  const step = z.strictObject({ uses: z.string() }).or(z.strictObject({ run: z.string() }))
+  const job = z.looseObject({
+    strategy: z.looseObject({ matrix: z.record(z.string(), z.array(z.unknown())) }),
+    steps: z.array(step),
+  })
+  const { permissions, jobs } = z
+    .looseObject({ permissions: z.unknown(), jobs: z.record(z.string(), job) })
+    .parse(read('workflows/checks.yml'))
+  const steps = Object.values(jobs).flatMap((each) => each.steps)
+  const commands = steps.flatMap((each) => ('run' in each ? [each.run] : []))
+
+  it('calls .ci/run on each Node from the oldest to that of the image, and builds the image', () => {
+    const oldest = Number(/\d+/.exec(manifest.engines.node))
+    const newest = Number(/\d+/.exec(parseDockerfile(readTop('Dockerfile'))[0]?.from ?? ''))
+    const even = Array.from({ length: (newest - oldest) / 2 + 1 }, (_, index) => oldest + 2 * index)
+    expect(jobs.run).toMatchObject({
+      strategy: { matrix: { node: even } },
+      container: { image: `node:$${'{{ matrix.node }}'}-bookworm` },
+    })
+    expect(commands).toEqual(expect.arrayContaining(['.ci/run', expect.stringMatching(/^docker build /)]))
+  })
+
+  it('may only read, and names a major version of each action', () => {
+    expect(permissions).toEqual({ contents: 'read' })
+    for (const each of steps) if ('uses' in each) expect(each.uses).toMatch(/^[\w-]+\/[\w-]+@v\d+$/)
+  })
+})
+
+it('the libraries, images and actions are asked for updates once a week, each kind in one group', () => {
+  const { updates } = read('dependabot.yml')
+  const group = { patterns: ['*'] }
+  for (const update of updates) {
+    expect(update).toMatchObject({ directory: '/', schedule: { interval: 'weekly' } })
+    expect(Object.values(update.groups)).toEqual([group])
+  }
+  const names = updates.map((update: Record<string, unknown>) => update['package-ecosystem'])
+  expect(names).toEqual(['npm', 'docker', 'docker-compose', 'github-actions'])
+})
+
+it('the form for defects asks for commands that musette has', () => {
+  const form = z.object({
+    name: z.string(),
+    description: z.string(),
+    body: z.array(
+      z.object({
+        type: z.enum(['markdown', 'textarea', 'input']),
+        id: z.string().optional(),
+        attributes: z.record(z.string(), z.string()),
+      }),
+    ),
+  })
+  const { body } = form.parse(read('ISSUE_TEMPLATE/defect.yml'))
+  const labels = body.flatMap(({ attributes }) => attributes.label ?? [])
+  const typed = labels.flatMap(
+    (label) => /^musette ([a-z]+) (--[a-z]+)/.exec(label)?.slice(1, 3).join(' ') ?? [],
+  )
+  expect(typed).toEqual(['doctor --json', 'verify --report'])
+  const known = VERBS.flatMap((verb) => {
+    const { options } = verb.add(new Command(), async () => undefined)
+    return options.map(({ long }) => `${verb.words} ${long}`)
+  })
+  expect(known).toEqual(expect.arrayContaining(typed))
+  const ids = body.flatMap(({ id }) => id ?? [])
+  expect(new Set(ids).size).toBe(body.filter(({ type }) => type !== 'markdown').length)
+})
