@@ -114,6 +114,19 @@ describe('the rooms of src', () => {
   })
 })
 
+it('tests connect to Postgres by test/kit/connect.ts, so that a server that ends a connection ends no process', () => {
+  const makes = /new pg\.(?:Client|Pool)\(/
+  const own = [
+    // Programs that are processes of their own, and one that connects to nothing.
+    'embedded/owner-child.ts',
+    'flows/upgrade/stop-at-query.mjs',
+    'program/config/database-urls.test.ts',
+  ]
+  expect(pathsOf(readSources('test').filter(({ text }) => makes.test(text))).toSorted()).toEqual(
+    [...own, 'kit/connect.ts'].toSorted(),
+  )
+})
+
 describe('the names in src', () => {
   it('are common words, show the cost of a function by its verb, and stand for one file each', () => {
     expect(listRetiredNames(sources)).toEqual([])

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, posix, relative } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readTop } from '../container/dockerfile.ts'
 
@@ -48,12 +48,12 @@ const OWNED_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@garmin/fitsdk': [],
 }
 
-const SRC = fileURLToPath(new URL('../../src', import.meta.url))
-
-export function readSources(): SourceFile[] {
-  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.tsx?$/.test(name))
-    .map((name) => parseSource(relative(SRC, join(SRC, name)), readFileSync(join(SRC, name), 'utf8')))
+/** Reads the sources of `src`, or of another folder beside it. */
+export function readSources(folder = 'src'): SourceFile[] {
+  const top = fileURLToPath(new URL(`../../${folder}`, import.meta.url))
+  return readdirSync(top, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:tsx?|mjs)$/.test(name))
+    .map((name) => parseSource(name, readFileSync(join(top, name), 'utf8')))
 }
 
 export function parseSource(path: string, text: string): SourceFile {

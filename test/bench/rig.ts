@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import pg from 'pg'
 import { migrate } from '../../src/core/store/migrate.ts'
 import { SAMPLE_FIELDS } from '../../src/core/store/samples/encode-samples.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
+import { connect } from '../kit/connect.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { distPath, runNode, startNode } from '../kit/processes.ts'
 import { openRedisServer } from '../kit/redis-server.ts'
@@ -64,9 +64,7 @@ async function openAccount(release: ReleaseStack, baseUrl: string) {
   const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder })
   release.defer('Postgres', () => postgres.close())
   await migrate({ connectionString: postgres.url, log })
-  const client = new pg.Client({ connectionString: postgres.url })
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await connect(postgres.url)
   release.defer('client', () => client.end())
   const env: Record<string, string> = {
     MUSETTE_BASE_URL: baseUrl,

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openStore } from '../../src/core/store/store.ts'
 import { exportAll } from '../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
+import { connect } from '../kit/connect.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { findTouched, type Plan } from '../kit/plan.ts'
@@ -176,8 +176,7 @@ describe('of a history with something amiss, the cookbook', () => {
 
 /** Asks a question by its number after a change of the history, which is then taken back. */
 async function askAfter(change: string, number: number, before = ''): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
+  const client = await connect(database.url)
   try {
     await client.query(`begin; ${change}`)
     return (await client.query(before + recipes[number - 1]?.sql)).rows

@@ -1,6 +1,6 @@
-import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { connect } from '../kit/connect.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -20,8 +20,7 @@ const SEEN = `select (a.summary ->> 'edit')::int as summary,
 
 it('a reader sees the samples of one answer only while an activity is rewritten', async () => {
   const [row] = await rig.rows('select path from training.activities')
-  const reader = new pg.Client({ connectionString: rig.databaseUrl })
-  await reader.connect()
+  const reader = await connect(rig.databaseUrl)
   const seen = new Set<number | null>()
   let edited = false
   const reading = (async () => {

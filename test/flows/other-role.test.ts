@@ -19,6 +19,7 @@ import { openRig, type Rig } from '../core/mirror/rig.ts'
 import { backUpToMemory, restoreInto } from '../features/backup/rig.ts'
 import { dropAssistantLogins } from '../features/mcp/guarded/rig.ts'
 import { callTool, connectHttp, TOKEN } from '../features/mcp/rig.ts'
+import { connect } from '../kit/connect.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
@@ -127,8 +128,7 @@ afterAll(async () => {
 
 /** Plants in the schemas of Postgres's default path, as a role that may create there: in 14 every role may, in public. */
 async function plant(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   try {
     const { rows } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [PLANTED_BY])
     if (rows.length === 0) await client.query(`CREATE ROLE ${PLANTED_BY}`)

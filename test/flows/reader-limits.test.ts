@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrateQueueTables } from '../../src/core/jobs/backend.ts'
 import { migrate } from '../../src/core/store/migrate.ts'
@@ -7,16 +7,15 @@ import { syncAccount } from '../../src/program/app/sync-account.ts'
 import { openUploadRig } from '../core/upload/rig.ts'
 import { openReaderLogin } from '../features/reader/reader-login.ts'
 import { readConfig } from '../kit/config.ts'
+import { connect } from '../kit/connect.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
+async function openSession(url: string): Promise<pg.Client> {
+  const client = await connect(url)
   onTestFinished(() => client.end())
   await client.query('SET default_transaction_read_only = off')
   return client
@@ -51,7 +50,7 @@ describe('the login of an analyst', () => {
     const { make, url } = await openReaderLogin({ database: { url: rig.databaseUrl, close: rig.close } })
     const reader = await make()
     await queryOnce(url, 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO PUBLIC')
-    const client = await connect(reader.url)
+    const client = await openSession(reader.url)
     for (const key of keysOf(rig.account.accountId)) await client.query(`SELECT pg_advisory_lock(${key})`)
 
     expect(await syncAccount(rig.app, { name: 'default' })).toMatchObject({ fetched: 2, failed: 0 })
@@ -63,7 +62,7 @@ describe('the login of an analyst', () => {
     const { make, url } = await openReaderLogin()
     const reader = await make()
     expect(reader.openRights).toEqual([])
-    const client = await connect(reader.url)
+    const client = await openSession(reader.url)
     const locks = await queryOnce(
       url,
       `select format('%I.%I', 'musette', relname) as name from pg_class
@@ -95,7 +94,7 @@ describe('the login of an analyst', () => {
   it('has ten connections at most', async () => {
     const { make } = await openReaderLogin()
     const { url } = await make()
-    for (let count = 1; count <= 10; count += 1) await connect(url)
+    for (let count = 1; count <= 10; count += 1) await openSession(url)
     await expect(queryOnce(url, 'select 1')).rejects.toMatchObject({ code: '53300' })
   })
 
@@ -105,7 +104,7 @@ describe('the login of an analyst', () => {
     await queryOnce(url, `GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${name}_other`)
     await migrateQueueTables(other)
     await make()
-    const client = await connect(other)
+    const client = await openSession(other)
     await client.query('SELECT pg_advisory_lock(1), lo_create(0)')
     await client.query('CREATE TEMP TABLE mine (x int)')
   })

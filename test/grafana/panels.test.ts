@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { NOW, setClock } from '../docs/cookbook/history.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../docs/mirrored-history.ts'
+import { connect } from '../kit/connect.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { readTable } from '../kit/table.ts'
 import { type Dashboard, readDashboards, unitOf } from './dashboards.ts'
@@ -83,8 +84,7 @@ this morning, where UTC still has yesterday | Pacific/Auckland | 2025-08-31T12:0
 this evening, where UTC has tomorrow, the only day of UTC shown | America/Los_Angeles | 2025-09-01T07:00Z | 2025-09-02T00:00Z | 2025-09-02T03:00Z`),
   )('is on each graph over time: %s', async (_when, zone, ...moments) => {
     const [midnight, from, now] = moments.map((moment) => new Date(moment)) as [Date, Date, Date]
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
+    const client = await connect(database.url)
     onTestFinished(() => client.end())
     const isDrawn = ({ board, panel }: (typeof panels)[number]) =>
       panel.type === 'timeseries' && board.time.from !== 'now-7d'
@@ -141,8 +141,7 @@ async function askAllOf(client: pg.Client, find: (board: Dashboard) => Promise<R
 }
 
 it('a dashboard of a rider without a weight answers every query without an error', async () => {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
+  const client = await connect(database.url)
   onTestFinished(() => client.end())
   await client.query('begin; update training.training_info set weight_kg = 0')
   await askAllOf(client, (board) => chosenBefore(board, undefined))
@@ -159,8 +158,7 @@ it('a dashboard of an empty mirror shows nothing, and no error', async () => {
 
 /** What Grafana's own login may do, without the name and the password of one. */
 async function openReader(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   await client.query('set role musette_reader; set default_transaction_read_only = on')
   return client
 }

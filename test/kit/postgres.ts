@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { inject } from 'vitest'
+import { connect, makeConnections, withConnection } from './connect.ts'
 import { nameOfPrepared, type PREPARED_DATABASES } from './provided.ts'
 
 /** Selects a row for each query of the current database that waits for a lock. */
@@ -29,9 +30,7 @@ export async function openPreparedDatabase(
   prepare: (url: string) => Promise<void>,
 ): Promise<TestDatabase> {
   const prepared = nameOfPrepared(findTemplate(), name)
-  const client = new pg.Client({ connectionString: inject('postgresUrl') })
-  await client.connect()
-  try {
+  await withConnection(inject('postgresUrl'), async (client) => {
     // Its end of the connection frees the lock.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [prepared])
     const { rows } = await client.query('SELECT FROM pg_database WHERE datname = $1', [prepared])
@@ -46,9 +45,7 @@ export async function openPreparedDatabase(
         await database.close()
       }
     }
-  } finally {
-    await client.end()
-  }
+  })
   return createDatabase(prepared)
 }
 
@@ -104,9 +101,7 @@ export async function queryOnce(
 function findPool(url: string): pg.Pool {
   const found = pools.get(url)
   if (found) return found
-  const pool = new pg.Pool({ connectionString: url, max: 50, idleTimeoutMillis: 500, allowExitOnIdle: true })
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  const pool = makeConnections(url)
   pools.set(url, pool)
   return pool
 }
@@ -137,9 +132,11 @@ async function runStatement(url: string, text: string): Promise<void> {
 
 /** Runs a statement in a transaction that stays open, with its locks, until `close` takes it back. */
 export async function openHold(url: string, statement: string): Promise<{ close(): Promise<void> }> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(`BEGIN; ${statement}`)
+  const client = await connect(url)
+  await client.query(`BEGIN; ${statement}`).catch(async (error) => {
+    await client.end()
+    throw error
+  })
   return { close: () => client.end() }
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { errorLine } from '../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
 import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
+import { withConnection } from './connect.ts'
 import { makeSilentLog } from './log.ts'
 import { nameOfPrepared, PREPARED_DATABASES, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
@@ -97,13 +97,9 @@ async function openRedis(release: ReleaseStack): Promise<string | undefined> {
 }
 
 async function runStatements(url: string, statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
+  await withConnection(url, async (client) => {
     for (const statement of statements) await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 function say(sentence: string): void {

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { connect } from '../kit/connect.ts'
 import { queryOnce } from '../kit/postgres.ts'
 
 const SCHEMAS = `('training', 'musette')`
@@ -40,8 +40,7 @@ const PARTS: ReadonlyArray<[heading: string, query: string]> = [
 
 /** Describes what a database holds for queries: columns, functions, comments and views. */
 export async function describeDatabase(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   try {
     // Every name is written with its schema.
     await client.query('SET search_path = pg_catalog')

@@ -1,12 +1,11 @@
-import pg from 'pg'
+import { connect } from '../../kit/connect.ts'
 
 /** One migrated database for many runs, on a connection of the test's own that no broken line touches. */
 export type RunDatabase = Awaited<ReturnType<typeof openRunDatabase>>
 
 /** Opens a migrated database for runs; what it holds is lost. */
 export async function openRunDatabase(url: string) {
-  const client = new pg.Client({ connectionString: url, application_name: 'converge' })
-  await client.connect()
+  const client = await connect(url, { application_name: 'converge' })
   return {
     url,
     async rows<Row extends Record<string, unknown>>(text: string, values: unknown[] = []) {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import pg from 'pg'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import { makeBackendChoice } from '../../../src/core/jobs/backend.ts'
 import type { Handlers } from '../../../src/core/jobs/catalog.ts'
 import { type Jobs, type JobsOptions, openJobs } from '../../../src/core/jobs/jobs.ts'
+import { withConnection } from '../../kit/connect.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { describeWithRedis, openTestRedis } from '../../kit/redis.ts'
 import { type Fetch, handlersOf, type Poll, QUICK } from './handlers.ts'
@@ -53,7 +54,8 @@ async function openRig(name: BackendName) {
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const opened: Jobs[] = []
-  const emptyQueue = () => (name === 'redis' ? flushRedis(place.url) : onPostgres(place.url, truncateQueue))
+  const emptyQueue = () =>
+    name === 'redis' ? flushRedis(place.url) : withConnection(place.url, truncateQueue)
   const closeAll = async () => {
     for (const jobs of opened.splice(0)) await jobs.close()
   }
@@ -66,7 +68,7 @@ async function openRig(name: BackendName) {
     losePolls: () =>
       name === 'redis'
         ? deleteRedisPolls(place.url, `{musette-${identity}}:${line}`)
-        : onPostgres(place.url, deletePolls),
+        : withConnection(place.url, deletePolls),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
     async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
@@ -120,10 +122,3 @@ async function deleteRedisPolls(url: string, prefix: string): Promise<void> {
 }
 
 const deletePolls = (client: pg.Client) => client.query(`delete from bullmq.job where queue = 'polls'`)
-
-async function onPostgres(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await work(client)
-  await client.end()
-}

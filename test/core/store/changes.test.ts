@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeRow } from '../../../src/core/fields/field.ts'
 import { TRAINING_INFO_FIELDS } from '../../../src/core/fields/training-fields.ts'
@@ -15,6 +14,7 @@ import type { Store } from '../../../src/core/store/store.ts'
 import { recordTrainingInfo } from '../../../src/core/store/training-info-rows.ts'
 import { recordWorkoutsAbsent, upsertWorkouts } from '../../../src/core/store/workout-rows.ts'
 import { recordNeedsLogin } from '../../../src/core/vault/stored-credentials.ts'
+import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { openAccount, openActivity } from './detail.ts'
@@ -222,13 +222,12 @@ describe('old changes', () => {
 describe('two transactions at the same time', () => {
   const open = async () => {
     const { store, url, accountId } = await openAccount()
-    const connect = async () => {
-      const client = new pg.Client(url)
-      await client.connect()
+    const openSession = async () => {
+      const client = await connect(url)
       onTestFinished(() => client.end())
       return client
     }
-    return { store, accountId, connect, read: makeReader(store) }
+    return { store, accountId, openSession, read: makeReader(store) }
   }
   const rename = (path: string) => `update training.activities set name = 'New' where path = '${path}'`
   const insert = (accountId: number, kind: string) =>
@@ -238,15 +237,14 @@ describe('two transactions at the same time', () => {
     ['that has written nothing of the feed', (name: string) => `alter role ${name} set work_mem = '4MB'`],
     ['of another database of the server', () => 'select pg_current_xact_id()'],
   ])('one %s delays no reader', async (_which, statement) => {
-    const { store, accountId, connect, read } = await open()
+    const { store, accountId, openSession, read } = await open()
     const name = `idle_${randomBytes(4).toString('hex')}`
-    const owner = await connect()
+    const owner = await openSession()
     await owner.query(`create role ${name} login password 'idle'`)
     onTestFinished(async () => void (await owner.query(`drop role ${name}`)))
     const url = new URL(`postgres://${name}:idle@${owner.host}:${owner.port}/${owner.database}`)
     if (_which.includes('another')) url.pathname = '/postgres'
-    const idle = new pg.Client(url.href)
-    await idle.connect()
+    const idle = await connect(url.href)
     try {
       await idle.query(`begin read write; ${statement(name)}`)
       await store.transaction((tx) => tx.client.query(insert(accountId, 'later')))
@@ -257,14 +255,14 @@ describe('two transactions at the same time', () => {
   })
 
   it('readers miss nothing and see nothing twice while many commit in any order', async () => {
-    const { store, accountId, connect, read } = await open()
+    const { store, accountId, openSession, read } = await open()
     const paths = Array.from({ length: 8 }, (_, number) => `p${number}`)
     await store.transaction((tx) =>
       upsertListed(tx, { accountId, entries: paths.map((path) => listed(path)), listedAt: at(0) }),
     )
     let writing = paths.length
     const write = async (path: string) => {
-      const client = await connect()
+      const client = await openSession()
       for (let round = 0; round < 30; round++) {
         // Each has its number before it writes, and some take back what they wrote.
         await client.query('begin; select pg_current_xact_id()')
@@ -276,7 +274,7 @@ describe('two transactions at the same time', () => {
     }
     const seen: string[] = []
     const follow = async () => {
-      const client = await connect()
+      const client = await openSession()
       for (let last = '0', done = false; !done; ) {
         done = writing === 0
         const { rows } = await client.query<{ change_id: string }>(
@@ -294,11 +292,11 @@ describe('two transactions at the same time', () => {
   })
 
   it('numbers of changes follow the order of commits', async () => {
-    const { store, accountId, connect, read } = await open()
+    const { store, accountId, openSession, read } = await open()
     const entries = [listed('p1'), listed('p2')]
     await store.transaction((tx) => upsertListed(tx, { accountId, entries, listedAt: at(0) }))
     await read(2)
-    const [first, second] = [await connect(), await connect()]
+    const [first, second] = [await openSession(), await openSession()]
     // The first transaction has the lower number, and changes its row after the second one has changed its own.
     await first.query('begin; select pg_current_xact_id()')
     await second.query(`begin; ${rename('p2')}; set constraints all immediate`)
@@ -321,8 +319,8 @@ describe('two transactions at the same time', () => {
   })
 
   it('a listener is notified at the commit, once for each transaction', async () => {
-    const { store, accountId, connect } = await open()
-    const listener = await connect()
+    const { store, accountId, openSession } = await open()
+    const listener = await openSession()
     const heard: string[] = []
     listener.on('notification', ({ channel, payload }) => heard.push(`${channel} ${payload}`))
     await listener.query('listen musette_changes')
@@ -352,8 +350,7 @@ describe('a database that has moved', () => {
       const [before] =
         await sql`select identity, line, max(change_id)::int as last from training.database, training.changes group by 1, 2`
       await queryOnce(url, statement)
-      const clients = Array.from({ length: 4 }, () => new pg.Client(url))
-      for (const client of clients) await client.connect()
+      const clients = await Promise.all(Array.from({ length: 4 }, () => connect(url)))
       onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))))
       await Promise.all(clients.map((client) => client.query(insert)))
       const feed =

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { DETAIL_FIELDS, LISTED_FIELDS } from '../../../src/core/fields/activity-fields.ts'
 import type { Fields } from '../../../src/core/fields/field.ts'
@@ -13,6 +12,7 @@ import { migrate } from '../../../src/core/store/migrate.ts'
 import { checkSchema } from '../../../src/core/store/migration/schema-version.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { VERSION } from '../../../src/kit/program-folder.ts'
+import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase, readMigrations, writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { makeTestLog } from '../../kit/log.ts'
@@ -192,8 +192,7 @@ test('a migration is repeated after a deadlock', async () => {
       'ALTER TABLE training.activities ADD COLUMN later integer NOT NULL DEFAULT 7',
     ],
   })
-  const reader = new pg.Client({ connectionString: url })
-  await reader.connect()
+  const reader = await connect(url)
   onTestFinished(() => reader.end())
   await reader.query('BEGIN; LOCK TABLE training.activities IN ACCESS SHARE MODE')
   const { log, lines } = makeTestLog()

@@ -1,5 +1,5 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import pg from 'pg'
+import type pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { disableTriggers } from '../../../src/core/store/migrate.ts'
 import {
@@ -8,6 +8,7 @@ import {
   readEffects,
 } from '../../../src/core/store/migration/migration-plan.ts'
 import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
+import { connect } from '../../kit/connect.ts'
 import { openOlderDatabase, writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore } from './open.ts'
@@ -64,8 +65,7 @@ async function measure(client: pg.Client, statements: readonly string[]): Promis
 test('the effects name the tables that each migration locks, reads, changes and rewrites', async () => {
   const [first, ...later] = await readJournal()
   const database = await openOlderDatabase(first?.tag ?? '')
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
+  const client = await connect(database.url)
   onTestFinished(async () => {
     await client.end()
     await database.close()

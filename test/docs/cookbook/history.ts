@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { type App, openApp } from '../../../src/program/app/app.ts'
@@ -8,6 +8,7 @@ import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { readConfig } from '../../kit/config.ts'
+import { connect } from '../../kit/connect.ts'
 import { steer } from '../../kit/steer.ts'
 
 /** Where the rider lives. */
@@ -166,8 +167,7 @@ function configOf(baseUrl: string, place: { databaseUrl: string; dataDir: string
  * day.
  */
 async function stopClock(databaseUrl: string, at: Date): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
+  const client = await connect(databaseUrl)
   try {
     await setClock(client, at)
   } finally {

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import pg from 'pg'
 import { openStore } from '../../../src/core/store/store.ts'
 import {
   CHECKSUMS,
@@ -12,6 +11,7 @@ import { restoreBackup } from '../../../src/features/backup/archive/restore-back
 import { ARCHIVE_END, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
 import { writeBackup } from '../../../src/features/backup/archive/write-backup.ts'
 import { systemClock } from '../../../src/kit/time.ts'
+import { withConnection } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 
@@ -43,27 +43,26 @@ export async function fill(url: string, activities = 3): Promise<void> {
  * What every table of both schemas holds that outlives a crash, as a hash of all rows, and the next number of every identity column; without the change
  * that says a restore, the number of the next one, and the line.
  */
-export async function contentOf(url: string): Promise<Record<string, unknown>> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const { rows: names } = await client.query(
-    `select n.nspname || '.' || c.relname as name, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
+export function contentOf(url: string): Promise<Record<string, unknown>> {
+  return withConnection(url, async (client) => {
+    const { rows: names } = await client.query(
+      `select n.nspname || '.' || c.relname as name, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('training', 'musette') and c.relkind in ('r', 'S') and c.relname <> 'changes_change_id_seq'
        and c.relpersistence <> 'u' order by 1`,
-  )
-  const content: Record<string, unknown> = {}
-  for (const { name, relkind } of names) {
-    const query =
-      name === 'training.database'
-        ? 'select identity as content from training.database'
-        : relkind === 'S'
-          ? `select last_value::text || is_called as content from ${name}`
-          : `select count(*) || ' rows, ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '') as content from ${name} t
+    )
+    const content: Record<string, unknown> = {}
+    for (const { name, relkind } of names) {
+      const query =
+        name === 'training.database'
+          ? 'select identity as content from training.database'
+          : relkind === 'S'
+            ? `select last_value::text || is_called as content from ${name}`
+            : `select count(*) || ' rows, ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '') as content from ${name} t
            where to_jsonb(t) ->> 'kind' is distinct from 'restored'`
-    content[String(name)] = (await client.query(query)).rows[0]?.content
-  }
-  await client.end()
-  return content
+      content[String(name)] = (await client.query(query)).rows[0]?.content
+    }
+    return content
+  })
 }
 
 /** Backs up a database and returns the archive; `onFirst` runs when its list of tables is written and no table is read yet. */

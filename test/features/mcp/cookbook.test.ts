@@ -1,8 +1,8 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
 import { collectResults, openQueries } from '../../../src/features/sql/raw-query.ts'
 import { MIRRORING_MS, openMirroredHistory } from '../../docs/mirrored-history.ts'
+import { connect } from '../../kit/connect.ts'
 import type { TestDatabase } from '../../kit/postgres.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient } from './rig.ts'
@@ -70,8 +70,7 @@ describe('each question of the cookbook', () => {
   }, 120_000)
 
   it('has the same answer in any order of rows, also with equal rides, forms and files', async () => {
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
+    const client = await connect(database.url)
     onTestFinished(() => client.end())
     const answerAll = async () => {
       const answers: Record<string, unknown>[][] = []

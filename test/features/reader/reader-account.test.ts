@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrate } from '../../../src/core/store/migrate.ts'
 import { openStore, type Store } from '../../../src/core/store/store.ts'
@@ -10,6 +9,7 @@ import { withClient } from '../../../src/kit/postgres-client.ts'
 import { readDashboards } from '../../grafana/dashboards.ts'
 import { expandQuery } from '../../grafana/expand.ts'
 import { readConfig } from '../../kit/config.ts'
+import { connect } from '../../kit/connect.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { writeLaterMigrations } from '../../kit/later-migrations.ts'
@@ -228,8 +228,7 @@ describe('a reader that is held to one account', () => {
           `alter table training.${name} disable row level security; drop policy musette_account on training.${name}`,
         )
     }
-    const writer = new pg.Client({ connectionString: database.url })
-    await writer.connect()
+    const writer = await connect(database.url)
     onTestFinished(() => writer.end())
     for (const [first, second] of [tables, tables.toReversed()]) {
       await unlimit()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import type { Tx } from '../../../src/core/store/store.ts'
@@ -8,6 +8,7 @@ import { withClient } from '../../../src/kit/postgres-client.ts'
 import { upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
 import { openTestStore } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
+import { connect } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openReaderLogin } from './reader-login.ts'
@@ -15,9 +16,8 @@ import { openReaderLogin } from './reader-login.ts'
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
 
 /** A connection of the analyst that has set aside the default of reading only: what is left are the rights. */
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+async function openSession(url: string): Promise<pg.Client> {
+  const client = await connect(url)
   onTestFinished(() => client.end())
   await client.query('SET default_transaction_read_only = off')
   return client
@@ -44,7 +44,7 @@ const openLogin = () => openReaderLogin({ database: { url: database.url, close: 
 describe('the login of an analyst', () => {
   it('reads every table and view of training without its name, also later ones and after a restored dump had lost the rights', async () => {
     const { url, make } = await openLogin()
-    const client = await connect((await make()).url)
+    const client = await openSession((await make()).url)
     await queryOnce(url, 'CREATE VIEW training.later AS SELECT 1 AS x')
     const relations = await relationsOf(url, 'training')
     expect(relations).toEqual(expect.arrayContaining(['training.activities', 'training.later']))
@@ -64,7 +64,7 @@ describe('the login of an analyst', () => {
   it('reads nothing of musette, of the queue or of the server', async () => {
     const { url, make } = await openLogin()
     await migrateQueueTables(url)
-    const client = await connect((await make()).url)
+    const client = await openSession((await make()).url)
     const secret = [await relationsOf(url, 'musette'), await relationsOf(url, 'bullmq')]
     for (const relations of secret) expect(relations).not.toEqual([])
     for (const relation of [...secret.flat(), 'pg_authid'])
@@ -74,7 +74,7 @@ describe('the login of an analyst', () => {
   it('writes and creates nothing, even in a transaction that may write', async () => {
     const { name, url, make } = await openLogin()
     const reader = await make()
-    const client = await connect(reader.url)
+    const client = await openSession(reader.url)
     for (const statement of [
       'DELETE FROM activities',
       "UPDATE accounts SET name = 'x'",

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { openBinaries, resolveBinaryPackage } from '../../../src/embedded/binaries.ts'
@@ -8,6 +7,7 @@ import { makeGuardedReader } from '../../../src/features/mcp/guarded-reader.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
 import { openQueries } from '../../../src/features/sql/raw-query.ts'
 import { readConfig } from '../../kit/config.ts'
+import { connect } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { sample } from '../../kit/sampling.ts'
@@ -32,8 +32,7 @@ const close: Array<() => Promise<unknown>> = []
 async function openSession(name: string, account?: string) {
   const config = readConfig({ DATABASE_URL: database.url })
   const { url } = await upsertReader(config, log, { name, account })
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   close.push(() => client.end())
   return async (statement: string) => {
     await client.query('set default_transaction_read_only = off')

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { findPasses } from '../../../src/core/store/store.ts'
@@ -7,6 +7,7 @@ import { asPass, syncAccount } from '../../../src/program/app/sync-account.ts'
 import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
 import { openScene } from '../../core/mirror/training-scene.ts'
 import { readConfig } from '../../kit/config.ts'
+import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openForAll } from '../../kit/open-for.ts'
@@ -15,8 +16,7 @@ import { openCliRig } from '../cli/rig.ts'
 
 /** A pass of another process, as long as its connection is open. */
 async function openForeignPass(databaseUrl: string, accountId: number): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
+  const client = await connect(databaseUrl)
   await client.query(`begin; set local application_name = 'musette pass ${accountId}';
     lock table musette.lock_pass in row share mode`)
   return client

@@ -1,7 +1,7 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { GuardedReader } from '../../../../src/features/mcp/guarded-reader.ts'
 import { openScene, type Scene } from '../../../core/store/sql/scene.ts'
+import { connect } from '../../../kit/connect.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
 import { sample, whole } from '../../../kit/sampling.ts'
@@ -76,13 +76,11 @@ async function fingerprint(): Promise<Record<string, unknown>> {
 }
 
 async function openListener(): Promise<() => number> {
-  const client = new pg.Client({ connectionString: scene.url })
-  client.on('error', () => undefined)
+  const client = await connect(scene.url)
   let heard = 0
   client.on('notification', () => {
     heard += 1
   })
-  await client.connect()
   onTestFinished(() => client.end())
   await client.query(`listen ${CHANNEL}`)
   return () => heard
