@@ -44,7 +44,7 @@ const changesVerb = defineVerb({
 
 function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
   const moment = at.slice(0, 19).replace('T', ' ')
-  const values = Object.entries(detail).filter(([name, value]) => value !== null && !name.endsWith('_id'))
+  const values = Object.entries(detail).filter(([name, value]) => value !== null && !/_id$|^raw$/.test(name))
   const shown = values
     .slice(0, SHOWN)
     .map(([name, value]) => `${name} ${textOf(value, kind.endsWith('.changed'))}`)

@@ -56,6 +56,8 @@ describe('musette changes', () => {
     expect(stdout).toMatch(
       /^1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}default {2}login\.restored {2}account "default"$/m,
     )
+    // A stored answer fills a screen; --json has it.
+    expect(stdout).not.toContain(' raw {')
     await rename('Renamed here')
     const later = await readAll(['--since', String(ids.at(-1))])
     expect(later.map(({ kind }) => kind)).toEqual(['activity.changed'])
