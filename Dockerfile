@@ -11,7 +11,8 @@ WORKDIR /app
 FROM base AS build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund \
-  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json
+  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json \
+  && sed -i '0,/"name": "app"/s//"name": "musette"/' sbom.cdx.json
 COPY tsconfig.json ./
 COPY config ./config
 COPY src ./src

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
@@ -49,6 +49,8 @@ it.runIf(whole)(
     await chmod(secrets, 0o755)
     const { User, Entrypoint, Cmd, Env } = image.config
     expect(User).toBe('1000:1000')
+    const sbom = JSON.parse(await readFile(join(image.root, 'app/sbom.cdx.json'), 'utf8'))
+    expect(sbom.metadata.component.name).toBe(manifest.name)
     const script = fileURLToPath(new URL('run-image.sh', import.meta.url))
     const options = {
       prefix: ['unshare', '--mount', 'sh', script, image.root, data, secrets],

@@ -109,7 +109,7 @@ describe('a release', () => {
     expect(await read('dist/release/SHA256SUMS')).toContain(`${sum.digest('hex')}  ${tarball}\n`)
     expect(JSON.parse(await read(`dist/release/${sbom}`))).toMatchObject({
       bomFormat: 'CycloneDX',
-      metadata: { component: { version } },
+      metadata: { component: { name: manifest.name, version } },
     })
     const packed = await run('tar', ['-xzOf', place(`dist/release/${tarball}`), 'package/package.json'])
     expect(JSON.parse(packed.stdout)).toMatchObject({ version, private: true })
