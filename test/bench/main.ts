@@ -13,6 +13,7 @@ import { benchPartitions } from './partitions.ts'
 import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import { type Part, within } from './rig.ts'
+import { benchSmall } from './small.ts'
 import { benchStart } from './start.ts'
 import { benchWaits } from './waits.ts'
 import { benchWeb } from './web.ts'
@@ -38,6 +39,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   partitions: benchPartitions,
   web: benchWeb,
   mcp: benchMcp,
+  small: benchSmall,
 }
 const { positionals: asked, values } = parseArgs({
   allowPositionals: true,

@@ -16,11 +16,13 @@ const LISTS = [
   `?offset=${MANY - 100}`,
 ]
 /** Copies of the first activity, without samples: the list reads none. */
-const COPIES = `insert into training.activities (account_id, path, name, description, activity_type, started_at, timezone,
+const copiesUpTo = (
+  many: number,
+) => `insert into training.activities (account_id, path, name, description, activity_type, started_at, timezone,
     started_at_local, detail_state, sample_count, elapsed_s, max_power, avg_power, xss, distance, summary, listed_at, wanted_at)
   select a.account_id, 'copy' || n, 'Windy tempo ' || n, 'With wind from the north', a.activity_type, at, 'UTC', at at time zone 'UTC',
     'mirrored', 0, 600 + n, 800, 100 + n % 200, n % 150, 30, a.summary, now(), now()
-  from generate_series(1, ${MANY} - (select count(*) from training.activities)) n,
+  from generate_series(1, ${many} - (select count(*) from training.activities)) n,
     lateral (select timestamptz '2026-06-01 06:00Z' - n * interval '9 hours' as at) t,
     (select * from training.activities limit 1) a`
 
@@ -38,9 +40,7 @@ export async function benchWeb(release: ReleaseStack): Promise<Row[]> {
   const [one] = (await bench.client.query('select min(activity_id) as id from training.activities')).rows
   for (const path of PATHS) rows.push(...(await visit(`${url}${path}`, path)))
   rows.push(...(await visit(`${url}/activities/${one.id}`, 'an activity')))
-  await bench.client.query(COPIES)
-  await bench.client.query(PLACES)
-  await bench.client.query('vacuum analyze training.activities')
+  await addCopies(bench.client, MANY)
   rows.push(
     await findNear(bench),
     await listMany(url),
@@ -48,6 +48,13 @@ export async function benchWeb(release: ReleaseStack): Promise<Row[]> {
   )
   await kill()
   return rows
+}
+
+/** Adds activities until there are so many. */
+export async function addCopies(client: Bench['client'], many: number): Promise<void> {
+  await client.query(copiesUpTo(many))
+  await client.query(PLACES)
+  await client.query('vacuum analyze training.activities')
 }
 
 async function listMany(url: string): Promise<Row> {

@@ -53,6 +53,8 @@ export type Backend = Readonly<{
   /** of BullMQ's backends, either kind, with its connection; queues and workers are made with it */
   factory: BackendFactory<IQueueBackend, object>
   prefix: string
+  /** how long an idle worker waits for a notification before it looks at its queue, s */
+  waitS: number
   /** Throws when Redis answers but takes no writes, see asQueueError. */
   checkWrites?: (queue: Pick<Queue, 'trimEvents'>) => Promise<unknown>
   close: () => Promise<void>
@@ -77,14 +79,26 @@ export async function openBackend(deps: { log: Logger }, choice: BackendChoice):
 
 /** How long Redis may be silent after a command, ms, before a new connection is made: a worker's command blocks for 10 s. */
 const SILENT_MS = 30 * SECOND
+/** Notifications of Postgres are lost only with their connection, and then it is made anew. */
+const WAIT_S = { redis: 5, postgres: 60 }
 
 /** Makes the backend; its queues and workers open the connections. On Postgres its tables must exist. */
 export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[]): Backend {
   if (choice.kind === 'postgres') {
     const pool = makeQueuePool(choice.url)
     return {
-      factory: (name, opts, extra) => createPostgresBackend(name, { ...opts, connection: pool }, extra),
+      factory: (name, opts, extra) => {
+        const backend = createPostgresBackend(name, { ...opts, connection: pool }, extra)
+        const recover = backend.moveStalledJobsToWait.bind(backend)
+        // It writes down when it was called, so that an idle queue would write to the disk at each call.
+        backend.moveStalledJobsToWait = async () => {
+          const [active = 0] = await backend.getCounts(['active'])
+          return active > 0 ? recover() : []
+        }
+        return backend
+      },
       prefix: 'musette',
+      waitS: WAIT_S.postgres,
       close: async () => void (await within(pool.end(), CONNECTION_MS)),
     }
   }
@@ -98,6 +112,7 @@ export function makeBackend(choice: BackendChoice, nodes: readonly RedisFacts[])
       return createRedisBackend(name, { ...opts, connection }, extra)
     },
     prefix,
+    waitS: WAIT_S.redis,
     // A write that changes nothing: BullMQ keeps this many events anyway.
     checkWrites: (queue) => queue.trimEvents(10_000).catch((error) => Promise.reject(asQueueError(error))),
     close: async () => {

@@ -23,8 +23,8 @@ export const ATTEMPTS = 6
 const REFRESH_CHECK_EVERY_MS = DAY / 2
 /** Training load and status change with the hours; a row is written only on a change. */
 const TRAINING_INFO_EVERY_MS = 1 * HOUR
-/** Within this time the sweep finds work after its pause, or with a lost job. */
-const SWEEP_EVERY_MS = 10 * SECOND
+/** A daemon adds a sweep for due work within seconds; this one is for all that nothing tells of. Each writes to the disk. */
+const SWEEP_EVERY_MS = 10 * MINUTE
 
 /** Schedules more often than this would be most of the queue's work. */
 const MIN_SCRUB_EVERY_MS = MINUTE

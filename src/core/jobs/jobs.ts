@@ -20,12 +20,12 @@ import { closeOrDisconnect, openWorker } from './worker.ts'
 
 /** A worker's lock on a job, ms, renewed at half time: how long a killed worker's job stays unnoticed at most. */
 const LOCK_MS = 30 * SECOND
-/** How often stalled jobs are looked for, ms: with the lock above a killed worker's job runs again within 40 s. */
-const STALLED_EVERY_MS = 5 * SECOND
+/** How often stalled jobs are looked for, ms: with the lock above a killed worker's job runs again within a minute. */
+const STALLED_EVERY_MS = 15 * SECOND
 /** Jobs of the short queue at once: a long list of one account must not delay the token of another. */
 const POLLS_CONCURRENCY = 4
-/** How often schedules are compared with the accounts, ms. */
-const HEARTBEAT_MS = 1 * MINUTE
+/** How often schedules are compared with the accounts, ms: a query for each of them. */
+const HEARTBEAT_MS = 5 * MINUTE
 /** How long a stopping daemon waits for running jobs, ms: most orchestrators kill a container after 30 s. */
 const CLOSE_GRACE_MS = 15 * SECOND
 
@@ -150,13 +150,13 @@ async function openParts(deps: JobsDeps, options: JobsOptions, opened: ReleaseSt
       await checkWrites()
       return await fetchCounts({ queues })
     },
-    /** Fetches the names of the paused queues; each is resumed within a minute. */
+    /** Fetches the names of the paused queues; each is resumed within five minutes. */
     paused: async () => {
       assertOpen()
       return await fetchPaused({ queues })
     },
     /**
-     * Brings the schedules up to date, now and every minute until `close`. Any number of processes may do so. Unless another
+     * Brings the schedules up to date, now and every five minutes until `close`. Any number of processes may do so. Unless another
      * process had a worker when this one began, the first call also runs every scheduled job once at once.
      */
     keepSchedules: async () => {

@@ -74,6 +74,7 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
       connection: {}, // the factory has it
       prefix: deps.backend.prefix,
       autorun: false,
+      drainDelay: deps.backend.waitS,
       concurrency: input.concurrency,
       lockDuration: input.lockMs,
       stalledInterval: input.stalledMs,

@@ -133,7 +133,7 @@ const PART_HELPS: Gauges['helps'] = {
   },
   queue: {
     musette_queue_paused:
-      'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within a minute.',
+      'Whether a queue is paused (1) or not (0); a daemon that runs resumes it within five minutes.',
   },
 }
 

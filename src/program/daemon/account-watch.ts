@@ -2,30 +2,45 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JobName } from '../../core/jobs/catalog.ts'
 import type { Jobs } from '../../core/jobs/jobs.ts'
 import { findLoginTimes } from '../../core/store/account-rows.ts'
+import { findAccountsWithWanted } from '../../core/store/activities/wanted.ts'
 import { openChangeListener } from '../../core/store/feed/change-listener.ts'
+import { findNewestChange } from '../../core/store/feed/change-rows.ts'
+import type { Tx } from '../../core/store/store.ts'
+import { findDueUploads } from '../../core/store/uploads/uploads.ts'
 import { errorLine } from '../../kit/errors.ts'
 import { startWork } from '../../kit/release-stack.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
 
-/** Without a notification, as behind a pooler: a query of a table with a row for each account. */
+/** How soon due work is found, and a login without a notification, as behind a pooler. */
 const LOOK_EVERY_MS = 10 * SECOND
 /** The jobs that a rider waits for after a login. */
 const FIRST_JOBS: readonly JobName[] = ['poll-activities', 'poll-training-info', 'poll-workouts']
 
 /**
  * Watches the accounts: one that signs in, also again, gets its schedules and polls at once; a deleted one loses them. The database
- * notifies of a change; without a notification it is found within ten seconds. An unreachable database is ignored, because the schedules
- * are also updated every minute.
+ * notifies of a change; without a notification it is found within ten seconds. Work that is due, or a new row of the change feed, is
+ * followed by a sweep; a quiet database is only read. An unreachable database is ignored, because schedules repeat all of this.
  */
 export async function openAccountWatch(
-  { store, log, databaseUrl }: Pick<App, 'store' | 'log' | 'databaseUrl'>,
+  { store, log, databaseUrl, mirror }: Pick<App, 'store' | 'log' | 'databaseUrl' | 'mirror'>,
   jobs: Pick<Jobs, 'enqueue' | 'keepSchedules'>,
+  everyMs = LOOK_EVERY_MS,
 ): Promise<{ close(): Promise<void> }> {
   const listener = openChangeListener({ log }, { connectionString: databaseUrl, channel: 'musette_accounts' })
   let known = await store.read(findLoginTimes)
+  let newest: number | undefined
+  let wasDue = false
   const look = async () => {
-    const found = await store.read(findLoginTimes)
+    const { found, isDue, change } = await store.read(async (tx) => ({
+      found: await findLoginTimes(tx),
+      isDue: await hasDueWork(tx, mirror.now()),
+      change: await findNewestChange(tx),
+    }))
+    // One more when nothing is due any longer: it does what waits for that.
+    if (isDue || wasDue || change !== newest) await jobs.enqueue('sweep', [{}])
+    newest = change
+    wasDue = isDue
     if (!isDeepStrictEqual([...known.keys()], [...found.keys()])) await jobs.keepSchedules()
     const payloads = [...found]
       .filter(([accountId, at]) => at !== null && at !== known.get(accountId))
@@ -35,7 +50,7 @@ export async function openAccountWatch(
   }
   const watch = startWork(async (signal) => {
     while (!signal.aborted) {
-      await listener.wait(LOOK_EVERY_MS, signal)
+      await listener.wait(everyMs, signal)
       if (signal.aborted) return
       await look().catch((error: unknown) =>
         log.debug({ reason: errorLine(error) }, 'the accounts cannot be read now'),
@@ -43,4 +58,9 @@ export async function openAccountWatch(
     }
   })
   return { close: () => watch.close().then(listener.close) }
+}
+
+async function hasDueWork(tx: Tx, now: Date): Promise<boolean> {
+  if ((await findAccountsWithWanted(tx, now)).length > 0) return true
+  return (await findDueUploads(tx, { now, limit: 1 })).length > 0
 }

@@ -38,12 +38,12 @@ function queueFindings({ counts, paused, schedules }: QueueFacts): Finding[] {
   const found = `${sum('waiting')} jobs wait, ${sum('active')} run, ${sum('delayed')} are for later`
   const findings: Finding[] = []
   for (const queue of paused) {
-    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within a minute`
+    const stopped = `the queue "${queue}" is paused, so nothing is mirrored; a daemon that runs resumes it within five minutes`
     findings.push(warning(stopped, 'musette start'))
   }
   const right = schedules.wanted - schedules.wrong.length
   if (schedules.wrong.length > 0) {
-    const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within a minute`
+    const missing = `${right} of ${schedules.wanted} schedules are as they should be; a daemon that runs mends that within five minutes`
     findings.push(warning(missing, 'musette start'))
   }
   if (sum('failed') > 0) {

@@ -1,6 +1,11 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { asQueueError, makeQueuePool } from '../../../src/core/jobs/backend.ts'
+import {
+  asQueueError,
+  makeBackend,
+  makeQueuePool,
+  migrateQueueTables,
+} from '../../../src/core/jobs/backend.ts'
 import { withClient } from '../../../src/kit/postgres-client.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 
@@ -31,6 +36,22 @@ it('a closed queue ignores connections that the server ends at that moment', asy
     (client as pg.Client).emit('error', Object.assign(stopping, { code: '57P01' }))
   await ended
   expect([clients.length, heard]).toEqual([1, []])
+})
+
+it('an idle queue is not written when stalled jobs are looked for, and one with a running job is', async () => {
+  const own = await openTestDatabase()
+  await migrateQueueTables(own.url)
+  const { factory, close } = makeBackend({ kind: 'postgres', url: own.url }, [])
+  onTestFinished(() => close().then(own.close))
+  const backend = factory('polls', { connection: {}, stalledInterval: 1 } as never, {})
+  const written = () => queryOnce(own.url, `select 1 from bullmq.meta where field = 'stalled-check'`)
+  await backend.moveStalledJobsToWait()
+  expect(await written()).toHaveLength(0)
+  const insert = `insert into bullmq.job (queue, id, seq, name, state, data, opts, added_at_ms)
+    values ('polls', 'one', 1, 'sweep', 'active', '{}', '{}', 0)`
+  await queryOnce(own.url, insert)
+  await backend.moveStalledJobsToWait()
+  expect(await written()).toHaveLength(1)
 })
 
 it('a closed queue has no connection at the server, not even one that was just ended', async () => {

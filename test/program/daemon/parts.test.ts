@@ -7,6 +7,7 @@ import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { signInWithPassword, signOut } from '../../../src/program/app/sign-in.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
+import { openAccountWatch } from '../../../src/program/daemon/account-watch.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
 import { makeReadiness } from '../../../src/program/daemon/probes.ts'
@@ -48,6 +49,49 @@ it('the sweep and a pass of a command delete old runs in batches until none is l
   expect(await countOld()).toBe(all + 1 - 10_000)
   await syncAccount(rig.app, { name: 'default' })
   expect(await countOld()).toBe(all + 1 - 20_000)
+})
+
+it('a sweep follows due work and each new change, once more when nothing is due, and none a quiet database', async () => {
+  await syncAccount(rig.app, { name: 'default' })
+  const seen = { looks: 0, sweeps: 0 }
+  const enqueue = async (name: string) => {
+    if (name === 'sweep') seen.sweeps += 1
+  }
+  const now = () => {
+    seen.looks += 1
+    return new Date()
+  }
+  const app = { ...rig.app, mirror: { ...rig.app.mirror, now } }
+  const jobs = { enqueue, keepSchedules: async () => undefined } as unknown as Jobs
+  const watch = await openAccountWatch(app, jobs, 5)
+  onTestFinished(watch.close)
+  const looks = (more: number) => {
+    const until = seen.looks + more
+    return eventually(() => seen.looks > until)
+  }
+  const isQuiet = async () => {
+    const { sweeps } = seen
+    await looks(5)
+    return seen.sweeps === sweeps
+  }
+  await eventually(isQuiet, { what: 'nothing is due' })
+  const setDue = (at: string) =>
+    rig.rows(
+      `update training.activities set next_fetch_at = ${at} where path = (select min(path) from training.activities)`,
+    )
+  await setDue(`now() - interval '1 second'`)
+  await looks(3)
+  const during = seen.sweeps
+  await looks(3)
+  expect(seen.sweeps - during).toBeGreaterThanOrEqual(3)
+  await setDue('null')
+  await eventually(isQuiet, { what: 'nothing is due' })
+  const before = seen.sweeps
+  await rig.rows(
+    `insert into training.changes (account_id, kind) select account_id, 'activity_updated' from training.accounts limit 1`,
+  )
+  await looks(3)
+  expect(seen.sweeps).toBe(before + 1)
 })
 
 it('the form of an account is fitted when it has nothing left to fetch, while others fetch', async () => {

@@ -15,7 +15,7 @@ export async function findTodayOf(tx: Tx, accountId: number) {
          where r.account_id = t.account_id and r.resource = 'activities' and r.kind in ('poll', 'backfill')
            and r.outcome in ('done', 'partial') and r.started_at >= training.start_of_day(t.day - n.ago, t.timezone)
            and r.started_at < training.start_of_day(t.day - n.ago + 1, t.timezone)
-       ) as was from generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago)
+       ) as was from generate_series(0, ${QUIET_KEPT_DAYS}) as n (ago) offset 0
      ) p where t.account_id = ${accountId} group by t.day`
   return row
 }
