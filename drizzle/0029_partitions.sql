@@ -44,9 +44,13 @@ BEGIN
   IF about.relkind = 'p' THEN
     -- Rows that came before their partition. Nobody may look for them meanwhile: who waits for the rest only would miss them at their new place.
     EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
-    EXECUTE format('WITH gone AS (DELETE FROM %s WHERE greatest(%I, 0) / %s = %s RETURNING *) INSERT INTO %s SELECT * FROM gone',
-      rest, key, width, number, child);
+    EXECUTE format('CREATE UNLOGGED TABLE musette.moving (LIKE %s)', parent);
+    EXECUTE format('WITH gone AS (DELETE FROM %s WHERE greatest(%I, 0) / %s = %s RETURNING *) INSERT INTO musette.moving SELECT * FROM gone',
+      rest, key, width, number);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM %s', parent, child, bounds);
+    -- Only now: a subscriber of the table is told of the deletion, and must be told of the new rows too.
+    EXECUTE format('INSERT INTO %s SELECT * FROM musette.moving', child);
+    DROP TABLE musette.moving;
   ELSE
     EXECUTE format('ALTER TABLE %s ADD CONSTRAINT bounds CHECK (%s)', child,
       concat_ws(' AND ', CASE WHEN number > 0 THEN format('%I >= %s', key, number * width) END, format('%I < %s', key, (number + 1) * width)));
@@ -148,6 +152,7 @@ BEGIN
        FROM aclexplode(old.relacl) a WHERE a.grantee <> old.relowner)
     || array(SELECT format('GRANT %s (%I) ON %s TO %s', a.privilege_type, c.attname, name,
          CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END)
+         || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
        FROM pg_attribute c, aclexplode(c.attacl) a WHERE c.attrelid = parent AND a.grantee <> old.relowner)
     || array(SELECT format('COMMENT ON TABLE %s IS %L', name, obj_description(parent, 'pg_class')))
     || views;

@@ -223,6 +223,22 @@ test('a table on which others have made what cannot be brought over stays one ta
   )
 })
 
+test('rights on the table and its columns are those of before, with the right to pass them on', async () => {
+  const { store, sql, finish } = await openMirror()
+  const rights = () =>
+    sql`SELECT relacl, (SELECT array_agg(attacl ORDER BY attname) FROM pg_attribute WHERE attrelid = c.oid AND attacl IS NOT NULL) AS columns
+      FROM pg_class c WHERE oid = 'training.samples'::regclass`
+  await store.execute(
+    `GRANT SELECT, UPDATE ON training.samples TO musette_reader WITH GRANT OPTION;
+     GRANT SELECT (power), UPDATE (hr) ON training.samples TO musette_reader WITH GRANT OPTION;
+     GRANT SELECT (cad), INSERT (t) ON training.samples TO PUBLIC`,
+  )
+  const before = await rights()
+  expect(JSON.stringify(before)).toContain('r*')
+  await finish()
+  expect(await rights()).toEqual(before)
+})
+
 test('a small mirror stays one table, and partitions that a person has made stay as they are', async () => {
   const { store, sql, kindOf, keep } = await openMirror()
   expect(await makePartitions({ store, log: makeTestLog().log }, { keys: RIDES + 1 }).keep()).toBe(false)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { migrate } from '../../../../src/core/store/migrate.ts'
+import { makePartitions } from '../../../../src/core/store/samples/partitions.ts'
 import { openEmbeddedPostgres } from '../../../../src/embedded/embedded.ts'
 import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
@@ -71,6 +72,32 @@ it(
     const published = await contentOf(rig.databaseUrl)
     expect(published.length).toBeGreaterThan(14)
     await eventually(async () => isDeepStrictEqual(await contentOf(subscriber), published), {
+      timeoutMs: COPIED_MS,
+    })
+
+    // Cut into partitions without a publication, as docs/scaling.md says, and then published and copied anew.
+    await queryOnce(subscriber, 'ALTER SUBSCRIPTION everything DISABLE')
+    await queryOnce(subscriber, 'ALTER SUBSCRIPTION everything SET (slot_name = NONE)')
+    await queryOnce(subscriber, 'DROP SUBSCRIPTION everything')
+    await eventually(async () => (await rig.sql`select pg_drop_replication_slot('everything')`).length > 0)
+    await rig.sql`drop publication everything`
+    const { keep } = makePartitions({ store: rig.app.store, log }, { keys: 2 })
+    for (let looks = 0; looks < 20 && (await keep()); looks++);
+    await rig.sql`create publication everything for tables in schema training with (publish_via_partition_root = true)`
+    await rig.sql`select pg_create_logical_replication_slot('everything', 'pgoutput')`
+    await queryOnce(
+      subscriber,
+      `CREATE SUBSCRIPTION everything CONNECTION '${rig.databaseUrl}' PUBLICATION everything WITH (create_slot = false, copy_data = false)`,
+    )
+    await rig.steer('POST', 'recalculate')
+    expect(await sync()).toMatchObject({ fetched: 3, failed: 0 })
+    // Rows that come before their partition, and are moved when it is made.
+    await rig.sql`insert into training.activities (account_id, path, listed_at, wanted_at) select 1, 'later' || n, now(), now() from generate_series(1, 9) n`
+    await rig.sql`insert into training.samples (activity_id, power) select activity_id, 1 from training.activities where path like 'later%'`
+    await keep()
+    expect(await rig.sql`select count(*)::int as left from musette.samples_rest`).toEqual([{ left: 0 }])
+    const cut = await contentOf(rig.databaseUrl)
+    await eventually(async () => isDeepStrictEqual(await contentOf(subscriber), cut), {
       timeoutMs: COPIED_MS,
     })
 
