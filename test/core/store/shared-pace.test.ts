@@ -134,6 +134,13 @@ describe('requests that processes reserve', () => {
     expect(await openProcess().reserve(want({}))).toMatchObject({ waitsMs: [] })
     expect(Number((await sql(left))[0]?.s)).toBeLessThan(63)
   })
+
+  it('have the part of a process that died before the clock of the server was set back', async () => {
+    const [dead, other] = [openProcess(), openProcess()]
+    await dead.reserve(want({ demand: 4, count: 0 }))
+    await sql(`update musette.callers set until = until + interval '1 hour'`)
+    expect(await other.reserve(want({ demand: 4, count: 0 }))).toMatchObject({ allowed: 4, callers: 1 })
+  })
 })
 
 describe('the concurrency', () => {
