@@ -79,6 +79,17 @@ describe('accounts add', () => {
     expect(await findNames()).toEqual(['2nd', 'first'])
   })
 
+  it('reads files as editors of other systems write them', async () => {
+    for (const name of ['first', '2nd']) await rig.musette(['logout', name])
+    const odd = await add('\uFEFF# the club\r\n  first rider rider \r\n\r\n2nd\tsecond\tsecond\t\r\n')
+    expect(odd).toMatchObject({ code: 0, stdout: expect.stringContaining('2 signed in, 0 were already') })
+    await writeFile(file, Buffer.from('fifth fünf fünf\n', 'latin1'))
+    const { code, stderr } = await rig.musette(['accounts', 'add', file])
+    expect({ code }).toEqual({ code: 2 })
+    expect(stderr).toContain('riders.txt is not in UTF-8; nobody was signed in')
+    expect((await rig.musette(['accounts', 'add', rig.dataDir])).code).toBe(2)
+  })
+
   it('reads passwords from a command, whose failure is that of its line', async () => {
     for (const name of ['first', '2nd']) await rig.musette(['logout', name])
     const command = `[ {account} = first ] && echo {username} || { echo hunter2; exit 7; }`

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { exec } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -90,16 +91,24 @@ export const accountsAddVerb = defineVerb({
 /** Reads the logins of a file. Throws ConfigError `bad_logins`, which names every wrong line, and `open_file`. */
 async function readLogins(file: string, hasCommand: boolean): Promise<Login[]> {
   const { isReadableByOthers } = await import('../../config/env-file.ts')
-  const text = await readFile(file, 'utf8').catch((error) => {
+  const bytes = await readFile(file).catch((error) => {
     throw new ConfigError('no_file', `cannot read ${file} (${errorLine(error)})`, { cause: error })
   })
-  const logins = text.split(/\r?\n/).flatMap((row, index) => {
-    if (row.trim() === '' || row.startsWith('#')) return []
-    const [, ...fields] =
-      (row.includes('\t') ? /^([^\t]+)\t+([^\t]+)(?:\t+(.+))?$/ : /^(\S+) +(\S+)(?: +(.+))?$/).exec(row) ?? []
-    const [account = '', username = '', password] = fields
-    return [{ line: index + 1, account, username, password }]
-  })
+  // A byte that is no UTF-8 would be another letter in a password.
+  if (!isUtf8(bytes)) throw new ConfigError('bad_logins', `${file} is not in UTF-8; nobody was signed in`)
+  const logins = bytes
+    .toString()
+    .split(/\r?\n/)
+    .flatMap((line, index) => {
+      // With the mark of UTF-8 that some editors write first.
+      const row = line.trim()
+      if (row === '' || row.startsWith('#')) return []
+      const [, ...fields] =
+        (row.includes('\t') ? /^([^\t]+)\t+([^\t]+)(?:\t+(.+))?$/ : /^(\S+) +(\S+)(?: +(.+))?$/).exec(row) ??
+        []
+      const [account = '', username = '', password] = fields
+      return [{ line: index + 1, account, username, password }]
+    })
   if (logins.some(({ password }) => password !== undefined) && isReadableByOthers(file)) {
     const message = `other users of this machine can read the passwords in ${file}; run: chmod 600 ${quoteShell(file)}`
     throw new ConfigError('open_file', message)
