@@ -320,7 +320,7 @@ CROSS JOIN LATERAL (
           r.recovery_tau, r.recovery_gain, r.recovery_tolerance, r.convention)) THEN 'the next activity does not follow from the last' END AS reason
     OFFSET 0
   ) why
-  CROSS JOIN LATERAL generate_series(0, least(s.next_day, t.day) - s.day - 1) AS n
+  CROSS JOIN LATERAL generate_series(greatest('1970-01-01' - s.day, 0), least(s.next_day, t.day) - s.day - 1) AS n
   CROSS JOIN LATERAL (
     SELECT s.day + n AS day, least(greatest(training.start_of_day(s.day + n + 1, t.timezone), s.started_at), s.next_at) AS at OFFSET 0
   ) each
@@ -331,7 +331,7 @@ CROSS JOIN LATERAL (
   SELECT n.day, n.at, n.activity_id, n.tl_low, n.tl_high, n.tl_peak, n.tl_total, n.rl_low, n.rl_high, n.rl_peak, n.rl_total, n.form, n.reason
   FROM training.form_today n WHERE n.account_id = t.account_id
 ) d;
-COMMENT ON VIEW training.form_by_day IS 'Derived: training load, recovery load and form of every day, also of those without an activity, from the first activity to today: what the service told with the last activity, and what is left of that at the end of the day by the rule and the constants of form_constants. form_history has the numbers that the service told with each activity.';
+COMMENT ON VIEW training.form_by_day IS 'Derived: training load, recovery load and form of every day, also of those without an activity, from the first activity, and 1970 at the earliest, to today: what the service told with the last activity, and what is left of that at the end of the day by the rule and the constants of form_constants. form_history has the numbers that the service told with each activity.';
 COMMENT ON COLUMN training.form_by_day.account_id IS 'Account, see accounts';
 COMMENT ON COLUMN training.form_by_day.day IS 'Day of the rider: it has the activities that started on it by their own clock';
 COMMENT ON COLUMN training.form_by_day.at IS 'The moment of the numbers: the end of the day, see start_of_day(), never after the next activity; today: now';
@@ -394,10 +394,10 @@ BEGIN ATOMIC
     WHERE s.account_id = n.account_id AND s.number = (SELECT coalesce(max(p.number), 0) FROM planned p WHERE p.account_id = n.account_id)
   ) l
   CROSS JOIN LATERAL musette.form_row(l.loads, CASE WHEN n.reason <> 'the told form is not the difference of the loads' THEN n.reason WHEN form_on.day < n.day THEN 'the day is over'
-    WHEN array_position(l.loads, NULL) IS NOT NULL THEN 'this load has always been 0' END, n.reason IS DISTINCT FROM 'the told form is not the difference of the loads') f
+    WHEN l.loads && '{NaN,Infinity,-Infinity}' THEN 'a score of the plan is no number' WHEN array_position(l.loads, NULL) IS NOT NULL THEN 'this load has always been 0' END, n.reason IS DISTINCT FROM 'the told form is not the difference of the loads') f
   WHERE form_on.day IS NOT NULL AND (of_account IS NULL OR n.account_id = of_account);
 END;
-COMMENT ON FUNCTION training.form_on(date, jsonb, integer) IS 'Derived: the loads and the form of each account, or of the one with the account_id of_account, at the end of a day to come, see form_by_day for the columns, when what is planned is done and nothing else. plan is a list of the scores of days, [{"day": "2030-05-01", "low": 60, "high": 4, "peak": 0.5}, …], by default empty; a missing score is 0, and days before today or after the day do not count. Each begins at noon, today not before now. reason is as in form_by_day, "the day is over" for a day before today, and "this load has always been 0" for a score in such a system. planned_load has what the service plans.';
+COMMENT ON FUNCTION training.form_on(date, jsonb, integer) IS 'Derived: the loads and the form of each account, or of the one with the account_id of_account, at the end of a day to come, see form_by_day for the columns, when what is planned is done and nothing else. plan is a list of the scores of days, [{"day": "2030-05-01", "low": 60, "high": 4, "peak": 0.5}, …], by default empty; a missing score is 0, and days before today or after the day do not count. Each begins at noon, today not before now. reason is as in form_by_day, "the day is over" for a day before today, "a score of the plan is no number" for NaN or Infinity, and "this load has always been 0" for a score in such a system. planned_load has what the service plans.';
 --> statement-breakpoint
 CREATE VIEW training.planned_load AS
 SELECT t.account_id, p.day, p.low, p.high, p.peak, p.source, t.account

@@ -27,6 +27,29 @@ describe('a day in the views', () => {
   })
 })
 
+it('an activity of a device with a wrong clock is one day, and not a day without activities for each that lies between', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  for (const year of ['0001', '1969', '2024', '9999'])
+    await scene.ride(accountId, `${year}-05-01T12:00:00Z`, { zone: 'UTC', xss: 10 })
+  const days = "(current_date - date '1970-01-01' + 1)"
+  expect(
+    await scene.query(
+      `select count(*) - ${days} as others, sum(activities)::int as activities from training.daily_load`,
+    ),
+  ).toEqual([{ others: '3', activities: 4 }])
+  expect(
+    await scene.query(
+      `select min(month)::text as first from training.mirror_health where item = 'month without activities'`,
+    ),
+  ).toEqual([{ first: '1970-01-01' }])
+  expect(
+    await scene.query(
+      `select min(day)::text as first, count(*) - ${days} as others from training.form_by_day`,
+    ),
+  ).toEqual([{ first: '1970-01-01', others: '0' }])
+})
+
 describe('today', () => {
   it('is the day at home if set, with summer time, whatever the newest ride', async () => {
     const scene = await openScene()

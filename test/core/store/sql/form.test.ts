@@ -312,6 +312,12 @@ it('form_on tells what a plan leads to, and what rest does', async () => {
   expect(await scene.sql`select form, reason from training.form_on('2024-01-01')`).toEqual([
     { form: null, reason: 'the day is over' },
   ])
+  for (const score of ['NaN', 'Infinity', '-Infinity']) {
+    const plan = JSON.stringify([{ day: today?.third, low: score }])
+    expect(
+      await scene.query('select tl_total, form, reason from training.form_on($1, $2)', [today?.third, plan]),
+    ).toEqual([{ tl_total: null, form: null, reason: 'a score of the plan is no number' }])
+  }
 })
 
 const at0 = (day: unknown) => Date.parse(`${day}T00:00:00Z`)
