@@ -153,9 +153,9 @@ it('a page of the dashboard reads only the rows that it shows, also with equal s
   )
   const ofBig = { accountId: BIG.account, season }
   const pages: ReadonlyArray<[page: (tx: Tx) => Promise<unknown>, most: number]> = [
-    [(tx) => findActivityLines(tx, { limit: LINES }), LINES],
+    [(tx) => findActivityLines(tx, LINES), LINES],
     // Two tables, each by its index, and then the rows of the lines themselves.
-    [(tx) => findUploadLines(tx, { limit: LINES }), 2 * LINES],
+    [(tx) => findUploadLines(tx, LINES), 2 * LINES],
     [(tx) => findNeighbours(tx, ride?.activity_id), 3],
     [(tx) => findBestsOfSpan(tx, { ...ofBig, sport: 'cycling', span: 'season' }), BIG.activities / 2],
     [(tx) => findBests(tx, { ...ofBig, sport: 'all' }), BIG.activities / 2],

@@ -37,6 +37,10 @@ export async function findAccount(tx: Tx, name: string): Promise<Account | undef
   return row
 }
 
+/** Returns the SQL condition that rows of one account meet; without its number all do. */
+export const ofAccount = (accountId?: number, column = 'account_id') =>
+  accountId === undefined ? 'true' : `${column} = ${accountId}`
+
 /** Finds the account of that key; undefined when there is none. */
 export async function findAccountById(tx: Tx, accountId: number): Promise<Account | undefined> {
   const [row] = await tx.db.select().from(accounts).where(eq(accounts.accountId, accountId))

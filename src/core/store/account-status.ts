@@ -1,3 +1,4 @@
+import { ofAccount } from './account-rows.ts'
 import { FOUND_DIFFERENT, LAST_RUN, POLLED_AT } from './runs.ts'
 import type { Tx } from './store.ts'
 
@@ -61,8 +62,8 @@ export type FailedActivity = {
   next_try_at: Date | null
 }
 
-/** Finds the status of every account, oldest account first. */
-export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
+/** Finds the status of every account, or of one, oldest account first. */
+export async function findAccountStatuses(tx: Tx, accountId?: number): Promise<AccountStatus[]> {
   const { rows } = await tx.client.query<AccountStatus>(`
     select a.name as account, a.base_url, a.needs_login, a.last_error, c.expires_at as login_expires_at,
            c.refused_since, coalesce(o.is_other and o.pair = sha256(c.access_token), false) as other_rider,
@@ -105,30 +106,31 @@ export async function findAccountStatuses(tx: Tx): Promise<AccountStatus[]> {
       where account_id = a.account_id and resource = 'activities' and kind = 'reconcile' and outcome <> 'running'
       order by started_at desc, run_id desc limit 1
     ) w on true
+    where ${ofAccount(accountId, 'a.account_id')}
     order by a.account_id`)
   return rows
 }
 
 type UploadCounts = { account: string; state: string; files: number; last_reason: string | null }
 
-/** Counts the files of the ledger by state, with the newest reason of those that failed. */
-export async function findUploadCounts(tx: Tx): Promise<UploadCounts[]> {
+/** Counts the files of the ledger by state, of every account or of one, with the newest reason of those that failed. */
+export async function findUploadCounts(tx: Tx, accountId?: number): Promise<UploadCounts[]> {
   const { rows } = await tx.client.query<UploadCounts>(`
     select a.name as account, u.state, count(*)::int as files,
            (array_agg(u.reason order by u.seen_at desc) filter (where u.reason is not null))[1] as last_reason
-    from training.uploads u join training.accounts a using (account_id)
+    from training.uploads u join training.accounts a using (account_id) where ${ofAccount(accountId)}
     group by a.account_id, a.name, u.state order by a.account_id, u.state`)
   return rows
 }
 
-/** Finds the activities whose last fetch failed, newest first. */
-export async function findFailedActivities(tx: Tx, input: { limit: number }): Promise<FailedActivity[]> {
+/** Finds the activities of every account, or of one, whose last fetch failed, newest first. */
+export async function findFailedActivities(tx: Tx, limit: number, accountId?: number) {
   const { rows } = await tx.client.query<FailedActivity>(
     `select a.name as account, v.activity_id, v.path, v.name, v.started_at, v.fetch_error as reason, v.next_fetch_at as next_try_at
      from training.activities v join training.accounts a using (account_id)
-     where v.detail_state = 'failed' and v.absent_since is null
+     where v.detail_state = 'failed' and v.absent_since is null and ${ofAccount(accountId)}
      order by v.started_at desc nulls last limit $1`,
-    [input.limit],
+    [limit],
   )
   return rows
 }
@@ -165,8 +167,11 @@ export type AccountHealth = {
   last_run: { outcome: string; error: string | null } | null
 }
 
-/** Finds the state of every account's login and polls, oldest first, by a few index rows: a health check runs it every few seconds. */
-export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
+/** Whose login may need a look. */
+const DOUBTFUL = 'a.needs_login or c.account_id is null or c.refused_since is not null or o.is_other'
+
+/** Finds the state of login and polls of all or the chosen accounts, oldest first, by a few index rows: a health check runs it every few seconds. */
+export async function findAccountHealth(tx: Tx, choice?: number | 'doubtful'): Promise<AccountHealth[]> {
   const { rows } = await tx.client.query<AccountHealth>(`
     select a.name as account, a.needs_login, a.created_at, p.polled_at, c.obtained_at as token_obtained_at,
            c.expires_at as token_expires_at, c.failures as refresh_failures, c.not_before as refresh_not_before, c.refused_since,
@@ -176,6 +181,7 @@ export async function findAccountHealth(tx: Tx): Promise<AccountHealth[]> {
     left join musette.riders o using (account_id)
     left join lateral (${POLLED_AT}) p on true
     left join lateral (${LAST_RUN}) r on true
+    where ${choice === 'doubtful' ? DOUBTFUL : ofAccount(choice, 'a.account_id')}
     order by a.account_id`)
   return rows
 }

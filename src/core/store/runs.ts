@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm'
 import { errorCode, errorLine, isAbort } from '../../kit/errors.ts'
+import { ofAccount } from './account-rows.ts'
 import { cleanNullable } from './clean.ts'
 import { syncCursors, syncRuns } from './schema/index.ts'
 import type { Store, Tx } from './store.ts'
@@ -162,12 +163,12 @@ export async function findWholeWorkState(tx: Tx, resource: string): Promise<Whol
   return rows[0] ?? { doneAt: null, seconds: null, outcome: null, error: null, errorCode: null }
 }
 
-/** Counts, for each account that has some, the activities that scheduled comparisons of the last day could not compare. */
-export async function findUncompared(tx: Tx, now: Date): Promise<Array<{ account: string; failed: number }>> {
+/** Counts, for each account that has some, or for one, the activities that scheduled comparisons of the last day could not compare. */
+export async function findUncompared(tx: Tx, now: Date, accountId?: number) {
   const { rows } = await tx.client.query<{ account: string; failed: number }>(
     `select a.name as account, sum(r.failed)::int as failed
      from training.sync_runs r join training.accounts a using (account_id)
-     where r.resource = 'scrub' and r.started_at > $1::timestamptz - interval '1 day' and r.failed > 0
+     where r.resource = 'scrub' and r.started_at > $1::timestamptz - interval '1 day' and r.failed > 0 and ${ofAccount(accountId)}
      group by a.account_id order by a.account_id`,
     [now],
   )

@@ -37,3 +37,48 @@ test('pages send a hundred of many accounts and the shown one, and what is wrong
   expect(problems).toHaveLength(21)
   expect(problems.at(-1)).toEqual({ text: 'And 130 more. Type:', command: 'musette status' })
 })
+
+test('the first page of one of many accounts tells of that account, and of the others how many need a look', async () => {
+  const { store } = await openTestStore()
+  await store.execute(
+    `INSERT INTO training.accounts (name, base_url, needs_login) SELECT 'rider-' || n, 'http://127.0.0.1:1', n > 1 FROM generate_series(1, 150) n`,
+  )
+  await store.execute(
+    `INSERT INTO musette.credentials (account_id, client_id, client_secret, access_token, refresh_token, key_id, obtained_at, expires_at)
+     SELECT account_id, '', '', '', '', '', now(), now() + interval '1 day' FROM training.accounts`,
+  )
+  await store.execute(
+    `INSERT INTO training.activities (account_id, path, name, started_at, timezone, detail_state, fetch_error, listed_at, wanted_at)
+     SELECT account_id, 'ride' || account_id, name, now(), 'UTC', 'failed', 'it broke', now(), now() FROM training.accounts`,
+  )
+  await store.execute(
+    `INSERT INTO training.sync_runs (account_id, resource, kind, started_at, finished_at, outcome)
+     SELECT account_id, 'activities', 'poll', now(), now(), 'done' FROM training.accounts`,
+  )
+  await store.execute(
+    `INSERT INTO training.uploads (account_id, content_id, file_name, size_bytes, state, seen_at)
+     SELECT account_id, 'c', name || '.fit', 1, 'refused', now() FROM training.accounts`,
+  )
+  const rows = await store.query<{ id: number }>('select account_id as id from training.accounts order by 1')
+  const app = { store, config: readConfig({}), features: FEATURES }
+  const findToday = makeFindToday(app, [])
+  const page = () => findToday({ accountId: rows[0]?.id })
+  await expect
+    .poll(async () => (await page())?.problems.at(-1))
+    .toMatchObject({
+      text: '149 other accounts need a look. Type:',
+      command: 'musette status',
+    })
+  const { cards, failed, uploads, activities, runs, problems, is_well: isWell } = (await page()) ?? {}
+  expect(cards).toMatchObject([{ account: 'rider-1', failed: 1, login: 'signed in' }])
+  expect(failed).toMatchObject([{ account: 'rider-1' }])
+  expect(uploads).toMatchObject([{ file_name: 'rider-1.fit' }])
+  expect(activities).toMatchObject([{ name: 'rider-1' }])
+  expect(runs).toMatchObject({ runs: 1 })
+  expect(problems?.map(({ text }) => text)).toEqual([
+    expect.stringContaining('“rider-1” has 1 activity that could not be fetched'),
+    expect.stringContaining('The file rider-1.fit of account “rider-1” was refused'),
+    expect.stringContaining('149 other accounts'),
+  ])
+  expect(isWell).toBe(false)
+})

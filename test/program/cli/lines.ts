@@ -20,7 +20,7 @@ const CORE: Required<VerbLines> = {
   ),
   refuses: [],
   silent: ['upload'],
-  ofAll: ['login'],
+  ofAll: ['login', 'status'],
   prints: () =>
     split('status, status --json, sync --json, completion bash, --help').map((line) => ({ line })),
 }

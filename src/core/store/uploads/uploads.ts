@@ -1,4 +1,5 @@
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { ofAccount } from '../account-rows.ts'
 import { cleanNullable, cleanText } from '../clean.ts'
 import { uploadCopies, uploads } from '../schema/index.ts'
 import { acquireNamedLock, type Tx } from '../store.ts'
@@ -249,17 +250,18 @@ export async function recordUploadsComplete(tx: Tx, input: { now: Date }): Promi
 const STUCK_AFTER = '6 hours'
 
 /** Finds the last refused file of a week, and counts the files that were not sent, or not confirmed, for hours. */
-export async function findUploadProblems(tx: Tx, now: Date) {
+export async function findUploadProblems(tx: Tx, now: Date, accountId?: number) {
   type Refused = { account: string; file_name: string; reason: string | null; seen_at: Date; refused: number }
   const refused = await tx.client.query<Refused>(
     `select a.name as account, u.file_name, u.reason, u.seen_at, count(*) over ()::int as refused
      from training.uploads u join training.accounts a using (account_id)
-     where u.state = 'refused' and u.seen_at > $1::timestamptz - interval '7 days' order by u.seen_at desc limit 1`,
+     where u.state = 'refused' and u.seen_at > $1::timestamptz - interval '7 days' and ${ofAccount(accountId)}
+     order by u.seen_at desc limit 1`,
     [now],
   )
   const stuck = await tx.client.query(
     `select from training.uploads where state in ('seen', 'sending', 'unconfirmed')
-       and seen_at < $1::timestamptz - interval '${STUCK_AFTER}'`,
+       and seen_at < $1::timestamptz - interval '${STUCK_AFTER}' and ${ofAccount(accountId)}`,
     [now],
   )
   return { last: refused.rows[0], stuck: stuck.rowCount ?? 0 }

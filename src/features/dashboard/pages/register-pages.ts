@@ -79,9 +79,8 @@ export async function registerPages(
         if (!(error instanceof TransientError || error instanceof ConfigError)) throw error
         return reply.code(503).send({ error: errorLine(error) })
       })
-      const findLogin = makeCachedProbe(() => collectProblems(makeFacts(app, new Date()), 'header'), {
-        keepMs: KEEP_MS,
-      })
+      const findHeader = () => collectProblems(makeFacts(app, new Date(), 'doubtful'), 'header')
+      const findLogin = makeCachedProbe(findHeader, { keepMs: KEEP_MS })
       scope.addHook('onSend', async (_request, reply) => {
         // While the database is away, the page says so.
         const [login] = await findLogin().catch(() => [])

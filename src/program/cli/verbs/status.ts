@@ -3,20 +3,27 @@ import { formatDuration, formatMoment, SECOND } from '../../../kit/time.ts'
 import { withRemedy } from '../../app/remedy.ts'
 import { type Context, noteUnreadableLogins } from '../../frame/context.ts'
 import type { Status } from '../../frame/findings/status-report.ts'
-import { ASKS, KEYED } from '../../frame/help-of-verbs.ts'
+import { KEYED, SIGNED_IN } from '../../frame/help-of-verbs.ts'
 import { printTable } from '../../frame/output.ts'
-import { defineVerb, flag } from '../../frame/verb.ts'
+import { defineVerb, flag, option } from '../../frame/verb.ts'
 
 export const statusVerb = defineVerb({
   name: 'status',
   description: 'show logins, mirrored activities, waiting files, uploads and failures',
-  options: { json: flag('--json', 'as one JSON object') },
-  help: { settings: [...KEYED, 'REDIS_URL'], exits: ASKS, examples: ['musette status'] },
+  options: {
+    only: option('--account <name>', 'only this account'),
+    json: flag('--json', 'as one JSON object'),
+  },
+  help: { settings: [...KEYED, 'REDIS_URL'], exits: SIGNED_IN, examples: ['musette status'] },
   needs: 'database',
-  async run({ app, ...context }, { json }): Promise<undefined> {
+  async run({ app, ...context }, { only, json }): Promise<undefined> {
+    const { accountNamed } = await import('../../app/local-app.ts')
+    const { makeFacts } = await import('../../frame/findings/facts.ts')
     const { findStatus } = await import('../../frame/findings/status-report.ts')
+    const account = only === undefined ? undefined : await accountNamed(app, only)
     const keyProblem = await noteUnreadableLogins(context, app)
-    const report = await findStatus({ ...app, features: context.features })
+    const all = { ...app, features: context.features }
+    const report = await findStatus(all, makeFacts(all, new Date(), account?.accountId))
     const { findings, in_order: _, features, ...state } = report
     if (json) context.printJson({ ...state, ...features, key_problem: keyProblem ?? null, findings })
     else printStatus(context, report)

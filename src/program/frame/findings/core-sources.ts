@@ -215,8 +215,8 @@ async function judgeWaiting({ waiting }: Facts): Promise<Finding[]> {
   return found.length > 0 ? found : [ok('no file in the drop folder waits for a person')]
 }
 
-async function judgeUploads({ read, now }: Facts): Promise<Finding[]> {
-  const { last, stuck } = await read((tx) => findUploadProblems(tx, now))
+async function judgeUploads({ read, now, accountId }: Facts): Promise<Finding[]> {
+  const { last, stuck } = await read((tx) => findUploadProblems(tx, now, accountId))
   const found: Finding[] = []
   if (last) {
     const file = `${last.file_name} of account "${last.account}"`

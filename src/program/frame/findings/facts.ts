@@ -64,11 +64,11 @@ export type Facts = ReturnType<typeof partsOf> & {
   once<T>(find: (facts: Facts) => Promise<T>): Promise<T>
 }
 
-/** Makes the facts of the moment `now`; what only one query uses it reads by `read`. */
-export function makeFacts(app: FactsApp, now: Date): Facts {
+/** Makes the facts of the moment `now`, of all accounts, of one, or of those whose login may need a look; what only one query uses it reads by `read`. */
+export function makeFacts(app: FactsApp, now: Date, choice?: number | 'doubtful'): Facts {
   const found = new Map<unknown, Promise<unknown>>()
   const facts: Facts = {
-    ...partsOf(app, now),
+    ...partsOf(app, now, choice),
     once<T>(find: (facts: Facts) => Promise<T>) {
       const known = found.get(find) ?? find(facts)
       found.set(find, known)
@@ -78,16 +78,17 @@ export function makeFacts(app: FactsApp, now: Date): Facts {
   return facts
 }
 
-function partsOf({ config, store, features }: FactsApp, now: Date) {
+function partsOf({ config, store, features }: FactsApp, now: Date, choice?: number | 'doubtful') {
+  const accountId = typeof choice === 'number' ? choice : undefined
   const part = <T>(find: (tx: Tx) => Promise<T>) => once(() => store.read(find))
   const identity = part(findIdentity)
   const states = once(() => loadStates(features))
   return {
-    ...{ config, now, identity, states, read: store.read },
+    ...{ config, now, accountId, identity, states, read: store.read },
     risks: part(findServerRisks),
-    health: part(findAccountHealth),
-    statuses: part(findAccountStatuses),
-    uncompared: part((tx) => findUncompared(tx, now)),
+    health: part((tx) => findAccountHealth(tx, choice)),
+    statuses: part((tx) => findAccountStatuses(tx, accountId)),
+    uncompared: part((tx) => findUncompared(tx, now, accountId)),
     waiting: part(findWaitingFiles),
     shared: once(async () => {
       const folders = (await states()).flatMap(({ folder }) => folder ?? [])

@@ -10,9 +10,10 @@ export type Status = Awaited<ReturnType<typeof findStatus>>
 /** The most failed activities in the report; the row of each account has their count. */
 const FAILED_SHOWN = 20
 
-/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` are those of now. */
+/** Finds the state of accounts, activities, uploads and waiting files, and what is wrong. `facts` are those of now, and say of which accounts. */
 export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date())) {
   const { config, store } = app
+  const { accountId } = facts
   const { identity, line } = await facts.identity()
   const waiting = await facts.waiting()
   const shared = await facts.shared()
@@ -48,8 +49,8 @@ export async function findStatus(app: FactsApp, facts = makeFacts(app, new Date(
       /** the command that sets the time zone of its home */
       timezone_command: commandOf(TIMEZONE_RULE, { NAME: status.account }) ?? '',
     })),
-    failed_activities: await store.read((tx) => findFailedActivities(tx, { limit: FAILED_SHOWN })),
-    uploads: await store.read(findUploadCounts),
+    failed_activities: await store.read((tx) => findFailedActivities(tx, FAILED_SHOWN, accountId)),
+    uploads: await store.read((tx) => findUploadCounts(tx, accountId)),
     /** files that wait in the drop folder without a row in the ledger, and problems of the folder itself */
     waiting_files: waiting,
     /** folders of the settings that another database uses, as far as this machine sees them */

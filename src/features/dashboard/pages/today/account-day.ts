@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { ofAccount } from '../../../../core/store/account-rows.ts'
 import { QUIET_KEPT_DAYS } from '../../../../core/store/runs.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { rowsOf } from '../rows-of.ts'
@@ -87,17 +88,18 @@ export async function findWorkoutOfDay(tx: Tx, accountId: number): Promise<Worko
 /** The runs of the last 24 hours, the failed and partly failed ones, and the new or changed activities. */
 type RunsOfDay = { runs: number; failed: number; came: number; changed: number }
 
-/** Counts the runs of all accounts in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
-export async function findRunsOfDay(tx: Tx): Promise<RunsOfDay> {
+/** Counts the runs of every account, or of one, in the last 24 hours, and the new activities by the change feed: the daemon fetches without a run. */
+export async function findRunsOfDay(tx: Tx, accountId?: number): Promise<RunsOfDay> {
+  const isChosen = sql.raw(ofAccount(accountId))
   const [row] = await rowsOf<RunsOfDay>(tx)`
      select count(run_id)::int as runs, count(*) filter (where outcome in ('failed', 'abandoned', 'partial'))::int as failed,
        n.came::int, n.changed::int
      from (
        select count(*) filter (where is_new) as came, count(*) filter (where not is_new) as changed from (
          select bool_or(kind = 'activity.new') as is_new from training.changes
-         where at > now() - interval '24 hours' and kind in ('activity.new', 'activity.changed', 'activity.samples')
+         where at > now() - interval '24 hours' and kind in ('activity.new', 'activity.changed', 'activity.samples') and ${isChosen}
          group by account_id, path
        ) each
-     ) n left join training.sync_runs on started_at > now() - interval '24 hours' group by n.came, n.changed`
+     ) n left join training.sync_runs on started_at > now() - interval '24 hours' and ${isChosen} group by n.came, n.changed`
   return row ?? { runs: 0, failed: 0, came: 0, changed: 0 }
 }

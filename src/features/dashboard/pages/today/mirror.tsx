@@ -4,16 +4,16 @@ import { Ago, Badge, Link, type NamedNumber, Numbers } from '../../shared/parts.
 import type { View } from './queries.ts'
 import { describeProgress, describeRuns } from './sentences.ts'
 
-type Account = View['accounts'][number]
+type Account = View['cards'][number]
 
 /** The runs of 90 days are known. */
 const MAX_DAYS = 90
 
 /** The top of the page: the day, and the state of the mirror in one line. */
-export function Health({ view: { accounts, runs, today, is_well: isWell } }: { view: View }) {
+export function Health({ view: { cards, runs, today, is_well: isWell } }: { view: View }) {
   const heading = <h1>{today ? `Today, ${formatDay(today.day, 'with weekday')}` : 'Today'}</h1>
-  if (accounts.length === 0) return heading
-  const polls = accounts.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
+  if (cards.length === 0) return heading
+  const polls = cards.flatMap(({ polled_at: polledAt }) => (polledAt === null ? [] : [polledAt]))
   const oldest = polls.sort()[0]
   const days = today?.days_mirrored ?? 0
   return (
@@ -38,14 +38,14 @@ export function Health({ view: { accounts, runs, today, is_well: isWell } }: { v
 }
 
 /** A card for each account: login, counts, progress, and the command to type if any. */
-export function Accounts({ accounts }: { accounts: readonly Account[] }) {
-  if (accounts.length === 0) return <FirstSteps />
+export function Accounts({ cards }: { cards: readonly Account[] }) {
+  if (cards.length === 0) return <FirstSteps />
   return (
     <>
       <h2>Mirror</h2>
       <div class="cards">
-        {accounts.map((account) => (
-          <AccountCard key={account.account_id} account={account} />
+        {cards.map((account) => (
+          <AccountCard key={account.account} account={account} />
         ))}
       </div>
     </>

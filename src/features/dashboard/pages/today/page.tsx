@@ -21,8 +21,8 @@ function Today() {
   const view = useLive<View>(`/api/today${formatQuery({ account: readAccount() })}`, POLL_EVERY_MS)
   const day = useMemo(() => view?.today && <Day today={view.today} />, [view?.today])
   if (!view) return <Waiting />
-  const { accounts, today } = view
-  const several = accounts.length > 1
+  const { accounts, cards, today } = view
+  const several = cards.length > 1
   return (
     <>
       <Health view={view} />
@@ -37,7 +37,7 @@ function Today() {
       <DropZone accounts={accounts.map(({ account }) => account)} />
       {/* Without an account an empty list of uploads distracts. */}
       {accounts.length > 0 && <Uploads uploads={view.uploads} several={several} />}
-      <Accounts accounts={accounts} />
+      <Accounts cards={cards} />
       <Backup backup={view.backup} />
     </>
   )

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../../kit/text.ts'
+import { countOf, formatCount } from '../../../../kit/text.ts'
 import { collectFindings } from '../../../../program/frame/findings/collect-findings.ts'
 import { TIMEZONE_RULE } from '../../../../program/frame/findings/core-sources.ts'
 import type { Facts } from '../../../../program/frame/findings/facts.ts'
@@ -14,6 +14,13 @@ type ProblemView = {
 
 /** What a person reads; a fault of the service may be a problem of each of 10,000 accounts. */
 const MAX_PROBLEMS = 20
+
+/** Describes how many other accounts than the shown one need a look. */
+export function describeOthers(unwell: ReadonlySet<unknown>, shown?: string): ProblemView[] {
+  const others = [...unwell].filter((name) => name !== undefined && name !== shown).length
+  const text = `${countOf(others, 'other account needs', 'other accounts need')} a look. Type:`
+  return others === 0 ? [] : [{ text, command: 'musette status', calm: true }]
+}
 
 /** Collects what a person should know or do, by the findings of a page, or of the head of every page, each with the command to type where there is one. */
 export async function collectProblems(facts: Facts, place: 'page' | 'header'): Promise<ProblemView[]> {

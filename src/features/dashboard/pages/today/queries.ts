@@ -1,14 +1,16 @@
 import { sql } from 'drizzle-orm'
-import { type Account, findAccountById, findAccounts } from '../../../../core/store/account-rows.ts'
+import { type Account, findAccountById, ofAccount } from '../../../../core/store/account-rows.ts'
 import type { Tx } from '../../../../core/store/store.ts'
 import { findSavedWorkouts } from '../../../../core/store/workout-rows.ts'
 import { commandFor } from '../../../../kit/errors.ts'
+import { MINUTE } from '../../../../kit/time.ts'
 import { makeCachedProbe } from '../../../../program/frame/cached-probe.ts'
 import { collectFindings, findLastCopy } from '../../../../program/frame/findings/collect-findings.ts'
 import { type Facts, type FactsApp, makeFacts } from '../../../../program/frame/findings/facts.ts'
 import { findStatus, type Status } from '../../../../program/frame/findings/status-report.ts'
 import { makeWorkoutLines } from '../../../../program/frame/workout-steps.ts'
 import { MAX_ACCOUNTS, type Sent } from '../../shared/sent.ts'
+import { chooseAccount } from '../account-choices.ts'
 import { ACTIVITY_LINE, type ActivityLine } from '../activity-line.ts'
 import { findFitnessNow, findFormToday } from '../fitness-now.ts'
 import { rowsOf } from '../rows-of.ts'
@@ -23,62 +25,67 @@ import {
   type WorkoutOfDay,
 } from './account-day.ts'
 import { parseErgProfile } from './erg-profile.ts'
-import { collectProblems } from './problems.ts'
+import { collectProblems, describeOthers } from './problems.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<ReturnType<typeof makeFindToday>>
 
-type AccountStatus = Status['accounts'][number] & { account_id: number }
-
 /** Of one list, enough for a screen. */
 const MAX_FILES = 15
-/** Accounts for which the state of the mirror is kept a second: that of 10,000 takes a second or two to find. */
-const ACCOUNTS_A_SECOND = 500
 /** About two weeks; the page of all activities has the others. */
 const MAX_ACTIVITIES = 8
 
 /**
- * Makes the finder of the first page's content: the state of the mirror, and the day of one account, by default the first; undefined when
- * it does not exist. The parts, about 20 queries, are found at the same time.
+ * Makes the finder of the first page's content: the state of the mirror, of many accounts only of the shown one, and the day of one account,
+ * by default the first; undefined when it does not exist. The parts, about 20 queries, are found at the same time.
  */
 export function makeFindToday(app: FactsApp, workoutFormats: readonly string[]) {
-  const findShared = makeCachedProbe(() => findSharedPart(app), {
-    keepMs: ({ accounts }) => KEEP_MS * Math.max(1, accounts.length / ACCOUNTS_A_SECOND),
-  })
+  const findAll = makeCachedProbe(() => findMirror(app), { keepMs: KEEP_MS })
+  let unwell: ReadonlySet<unknown> = new Set()
+  const findUnwell = makeCachedProbe(
+    async () => {
+      const findings = await collectFindings(makeFacts(app, new Date()), { place: 'status' })
+      unwell = new Set(findings.filter(({ state }) => state !== 'ok').map(({ account }) => account))
+    },
+    { keepMs: () => 5 * MINUTE }, // of 10,000 accounts it takes seconds
+  )
   return async ({ accountId }: { accountId?: number | undefined }) => {
-    const [shared, today] = await Promise.all([
-      findShared(),
+    const choice = await app.store.read((tx) => chooseAccount(tx, accountId))
+    if (!choice) return undefined
+    const { accounts, shown } = choice
+    const isMany = accounts.length >= MAX_ACCOUNTS
+    const [{ statuses, problems, ...mirror }, today] = await Promise.all([
+      isMany ? findMirror(app, shown?.account_id) : findAll(),
       app.store.read(async (tx) => {
-        const account =
-          accountId === undefined ? (await findAccounts(tx))[0] : await findAccountById(tx, accountId)
+        const account = shown && (await findAccountById(tx, shown.account_id))
         return account ? findAccountToday(tx, account) : null
       }),
     ])
-    const isKnown = shared.accounts.some(({ account_id }) => account_id === accountId)
-    if (accountId !== undefined && !isKnown) return undefined
-    // After the choice, because a URL is parsed for each.
-    const accounts = shared.accounts
-      .filter(({ account_id: id }, index) => index < MAX_ACCOUNTS || id === accountId)
-      .map(viewOf)
-    return { ...shared, accounts, today: today && { ...today, workout_formats: workoutFormats } }
+    if (isMany) findUnwell().catch(() => undefined) // nobody waits for it: the page asks again within seconds
+    return {
+      ...mirror,
+      accounts,
+      problems: isMany ? [...problems, ...describeOthers(unwell, shown?.account)] : problems,
+      cards: statuses.map(viewOf),
+      today: today && { ...today, workout_formats: workoutFormats },
+    }
   }
 }
 
-async function findSharedPart(app: FactsApp) {
-  const facts = makeFacts(app, new Date())
+/** Finds the state of the mirror, of every account or of one. */
+async function findMirror(app: FactsApp, accountId?: number) {
+  const facts = makeFacts(app, new Date(), accountId)
   const [status, lines] = await Promise.all([
     findStatus(app, facts),
     app.store.read(async (tx) => ({
-      accounts: await findAccounts(tx),
-      uploads: await findUploadLines(tx, { limit: MAX_FILES }),
-      activities: await findActivityLines(tx, { limit: MAX_ACTIVITIES }),
-      runs: await findRunsOfDay(tx),
+      uploads: await findUploadLines(tx, MAX_FILES, accountId),
+      activities: await findActivityLines(tx, MAX_ACTIVITIES, accountId),
+      runs: await findRunsOfDay(tx, accountId),
     })),
   ])
-  const ids = new Map(lines.accounts.map(({ accountId, name }) => [name, accountId]))
   const problems = await collectProblems(facts, 'page')
   return {
-    accounts: status.accounts.map((account) => ({ account_id: ids.get(account.account) ?? 0, ...account })),
+    statuses: status.accounts,
     problems,
     /** whether the page and all logins are without problems */
     is_well:
@@ -88,13 +95,11 @@ async function findSharedPart(app: FactsApp) {
       ...failed,
       resync_command: commandFor('resync', failed.account, failed.path),
     })),
-    uploads: lines.uploads,
+    ...lines,
     // Without the path of the folder, which the page must not show, as of the backup.
     waiting: status.waiting_files
       .slice(0, MAX_FILES)
       .map(({ path, reason, waiting_since }) => ({ path, reason, waiting_since })),
-    activities: lines.activities,
-    runs: lines.runs,
     backup: await findBackup(facts),
   }
 }
@@ -135,7 +140,7 @@ function viewOfWorkout({ files, ...about }: WorkoutOfDay) {
 }
 
 /** Selects the fields of an account for the page; without the rate when nothing is wanted, because it changes constantly. */
-function viewOf(status: AccountStatus) {
+function viewOf(status: Status['accounts'][number]) {
   const { base_url: baseUrl, cursor, list_cap, reconciled_at, last_run, reconcile_error, ...account } = status
   const busy = account.wanted > 0
   return {
@@ -162,15 +167,15 @@ type UploadLine = {
   xss: number | null
 }
 
-/** Finds the newest files of the drop folder and of `musette upload`, newest first. */
-export async function findUploadLines(tx: Tx, input: { limit: number }): Promise<UploadLine[]> {
+/** Finds the newest files of the drop folder and of `musette upload`, of every account or of one, newest first. */
+export async function findUploadLines(tx: Tx, limit: number, accountId?: number): Promise<UploadLine[]> {
   // Reads the newest rows of each table by its index: Postgres would read the whole view, a union, to sort it.
   const newestOf = (table: string) =>
-    sql`(select account_id, content_id, file_name, seen_at from training.${sql.raw(table)} order by seen_at desc, content_id limit ${input.limit})`
+    sql`(select account_id, content_id, file_name, seen_at from training.${sql.raw(table)} where ${sql.raw(ofAccount(accountId))} order by seen_at desc, content_id limit ${limit})`
   return rowsOf<UploadLine>(tx)`
      select a.name as account, j.file_name, j.state, j.reason, j.seen_at, extract(epoch from j.took)::float8 as took_s,
        j.activity_id, j.activity_name, j.xss
-     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit ${input.limit}) n
+     from (${newestOf('uploads')} union all ${newestOf('upload_copies')} order by seen_at desc, content_id limit ${limit}) n
      cross join lateral (
        select * from training.upload_journey v
        where (v.account_id, v.content_id, v.file_name, v.seen_at) = (n.account_id, n.content_id, n.file_name, n.seen_at)
@@ -180,12 +185,12 @@ export async function findUploadLines(tx: Tx, input: { limit: number }): Promise
      order by j.seen_at desc, j.content_id`
 }
 
-/** Finds listed activities of all accounts, newest first, those without a start last. */
-export async function findActivityLines(tx: Tx, input: { limit: number }): Promise<ActivityLine[]> {
+/** Finds listed activities of every account or of one, newest first, those without a start last. */
+export async function findActivityLines(tx: Tx, limit: number, accountId?: number) {
   // The order of the index activities_newest.
   return rowsOf<ActivityLine>(tx)`
      select ${ACTIVITY_LINE}
      from training.activities v join training.accounts a using (account_id)
-     where v.absent_since is null
-     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit ${input.limit}`
+     where v.absent_since is null and ${sql.raw(ofAccount(accountId))}
+     order by coalesce(v.started_at, '-infinity') desc, v.activity_id desc limit ${limit}`
 }

@@ -2,7 +2,7 @@ import { countOf } from '../../../../kit/text.ts'
 import { formatNumber, formatSpan } from '../../shared/format.ts'
 import type { View } from './queries.ts'
 
-type Account = View['accounts'][number]
+type Account = View['cards'][number]
 type WeekDay = NonNullable<View['today']>['week'][number]
 
 /** Describes the runs of a day by the daemon and by commands. */
