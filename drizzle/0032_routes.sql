@@ -6,6 +6,7 @@ CREATE TABLE musette.ride_tracks (
   sport text NOT NULL,
   length_m integer NOT NULL,
   points bytea NOT NULL,
+  outline bytea NOT NULL,
   route_id integer,
   CONSTRAINT ride_tracks_activity_id_activities_activity_id_fk
     FOREIGN KEY (activity_id) REFERENCES training.activities ON DELETE CASCADE,
@@ -16,7 +17,7 @@ CREATE INDEX ride_tracks_length ON musette.ride_tracks (account_id, sport, lengt
 --> statement-breakpoint
 CREATE INDEX ride_tracks_route ON musette.ride_tracks (route_id, activity_id);
 --> statement-breakpoint
-COMMENT ON TABLE musette.ride_tracks IS 'Derived: the way of each activity that has samples, by which its route is found, see route_id of ride_measures.';
+COMMENT ON TABLE musette.ride_tracks IS 'Derived: the way of each activity that has samples, by which it is drawn on the map, and its route is found, see route_id of ride_measures.';
 --> statement-breakpoint
 COMMENT ON COLUMN musette.ride_tracks.activity_id IS 'Activity, see activities';
 --> statement-breakpoint
@@ -27,6 +28,8 @@ COMMENT ON COLUMN musette.ride_tracks.sport IS 'Derived: kind of sport of the ac
 COMMENT ON COLUMN musette.ride_tracks.length_m IS 'Derived: 50 m for each point; 0 without positions';
 --> statement-breakpoint
 COMMENT ON COLUMN musette.ride_tracks.points IS 'Derived: a point every 50 m along the positions of the main run, latitude and longitude in turns, millionths of a degree as little-endian int4';
+--> statement-breakpoint
+COMMENT ON COLUMN musette.ride_tracks.outline IS 'Derived: the 36 of these points, or fewer, that say most of the shape of the way, in the same form';
 --> statement-breakpoint
 COMMENT ON COLUMN musette.ride_tracks.route_id IS 'Derived: route of the activity, see ride_measures, which follows; 0 without one, NULL until it is found, at first and after a change';
 --> statement-breakpoint

@@ -18,7 +18,10 @@ const REACH = NEAR_M / M_A_UNIT
 /** A little more than the reach, because a cell and a point in it have other cosines: what is near lies in a cell or beside it. */
 const CELL = 1.01 * REACH
 
-/** Makes a point every 50 m along the positions of samples, latitude and longitude in turns. Undefined without samples. */
+/** Points of an outline: the outlines of 3,000 activities take less than 300 kB in an answer. */
+const MAX_OUTLINE = 36
+
+/** Makes a point every 50 m along the positions of samples, latitude and longitude in turns, and an outline of some of them. Undefined without samples. */
 export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'columns'>): Track | undefined {
   if (count === 0) return undefined
   const points: number[] = []
@@ -37,7 +40,44 @@ export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'colu
       for (; metres >= STEP_M; metres -= STEP_M)
         add(lat + ((north - lat) * STEP_M) / metres, lng + ((east - lng) * STEP_M) / metres)
   }
-  return { lengthM: (points.length / 2) * STEP_M, points: Buffer.from(Int32Array.from(points).buffer) }
+  const track = Int32Array.from(points)
+  const outline = simplifyTrack(track, MAX_OUTLINE)
+  return {
+    lengthM: (points.length / 2) * STEP_M,
+    points: Buffer.from(track.buffer),
+    outline: Buffer.from(outline.buffer),
+  }
+}
+
+/**
+ * Takes the points of a track that say most of its shape (Douglas and Peucker, the furthest point first): at most so many, and none that is
+ * nearer than `toleranceM` to the line through the others.
+ */
+export function simplifyTrack(points: Int32Array, most: number, toleranceM = 0): Int32Array {
+  const cosine = cosineOf(points[0] ?? 0)
+  // A part between two points of the result, with the point between them that is furthest from its line.
+  const partOf = (from: number, to: number) => {
+    const [y, x] = [points[from] as number, points[from + 1] as number]
+    const [north, east] = [(points[to] as number) - y, ((points[to + 1] as number) - x) * cosine]
+    const square = north ** 2 + east ** 2 || 1
+    let [far, at] = [-1, from]
+    for (let place = from + 2; place < to; place += 2) {
+      const [dy, dx] = [(points[place] as number) - y, ((points[place + 1] as number) - x) * cosine]
+      const share = Math.min(1, Math.max(0, (dy * north + dx * east) / square))
+      const distance = (dy - share * north) ** 2 + (dx - share * east) ** 2
+      if (distance > far) [far, at] = [distance, place]
+    }
+    return { from, to, far, at }
+  }
+  const last = points.length - 2
+  const parts = last > 0 ? [partOf(0, last)] : []
+  while (parts.length > 0 && parts.length < most - 1) {
+    const next = parts.reduce((one, other) => (other.far > one.far ? other : one))
+    if (next.far <= (toleranceM / M_A_UNIT) ** 2) break
+    parts.splice(parts.indexOf(next), 1, partOf(next.from, next.at), partOf(next.at, next.to))
+  }
+  const places = [...parts.map(({ from }) => from), ...(last < 0 ? [] : [last])]
+  return Int32Array.from(places.flatMap((place) => [points[place] as number, points[place + 1] as number]))
 }
 
 /**
@@ -49,7 +89,9 @@ export function compareTracks(points: Int32Array, others: readonly Int32Array[])
   for (let place = 0; place < points.length; place += 2) {
     const row = Math.floor((points[place] as number) / CELL)
     const cell = cellOf(row, columnOf(row, points[place + 1] as number))
-    cells.set(cell, [...(cells.get(cell) ?? []), place])
+    const places = cells.get(cell)
+    if (places) places.push(place)
+    else cells.set(cell, [place])
   }
   return others.map((track) => {
     const count = track.length / 2

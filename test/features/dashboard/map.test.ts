@@ -1,66 +1,72 @@
-import { describe, expect, it } from 'vitest'
-import { findMap } from '../../../src/features/dashboard/pages/map/queries.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deriveContent } from '../../../src/core/normalize/activity-answer.ts'
+import { replaceDerived } from '../../../src/core/store/samples/content.ts'
+import { findMap, findNear } from '../../../src/features/dashboard/pages/map/queries.ts'
 import {
   decodeTrack,
   EARTH_M,
+  NEAR_UNITS,
   type Place,
   project,
+  TRACK_UNITS,
 } from '../../../src/features/dashboard/shared/world-places.ts'
-import { openScene } from '../../core/store/sql/scene.ts'
+import { openScene, type Scene } from '../../core/store/sql/scene.ts'
 import { readConfig } from '../../kit/config.ts'
+import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
 
-/** Rides of 2,000 s round Zürich, Sydney, over the date line and on the spot, by their place after a share of the way. */
-const RIDES: Readonly<Record<string, (part: number) => readonly [lat: number, lng: number]>> = {
+const SECONDS = 4_000
+type Ride = (part: number) => readonly [lat: number, lng: number]
+
+/** Rides round Zürich, Sydney, over the date line, on the spot, at the pole and without a track, by their place after a share of the way. */
+const RIDES: Readonly<Record<string, Ride>> = {
   loop: (part) => [47.37 + 0.1 * Math.sin(2 * Math.PI * part), 8.54 + 0.2 * Math.cos(4 * Math.PI * part)],
   south: (part) => [-33.87 + 0.3 * part, 151.2 + 0.05 * Math.sin(20 * part)],
   'date line': (part) => [-17 + part, 179.9 - part / 10],
   'on the spot': () => [47, 8],
+  pole: () => [90, 0],
+  'not made yet': () => [47, 8],
 }
 
+const app = { config: readConfig() }
+let scene: Scene
+let [account, other] = [0, 0]
+const ids = new Map<string, number>()
+
+/** Writes the positions of a ride as the mirror does, but for its samples. */
+async function write(name: string, of: Ride, id = ids.get(name)): Promise<void> {
+  const samples = makeSamples(SECONDS + 1, () => UNKNOWN)
+  for (let n = 0; n <= SECONDS; n++)
+    [samples.columns.lat[n], samples.columns.lng[n]] = of(n / SECONDS) as [number, number]
+  const { main, run, place, ...derived } = deriveContent(samples, { ftp: null, durationS: null })
+  const { south, north, west, east, startLat } = place
+  const columns = { name, south, north, west, east, start_lat: startLat, activity_type: 'Running' }
+  const activityId =
+    id ?? (await scene.ride(name === 'south' ? other : account, '2025-06-01T08:00:00Z', columns))
+  ids.set(name, activityId)
+  if (name !== 'not made yet')
+    await scene.store.transaction((tx) => replaceDerived(tx, [{ activityId, ...derived }], [activityId]))
+}
+
+const tracks = async (of?: number) =>
+  new Map(
+    (await findMap({ ...app, ...scene }, { account: of }))?.tracks.map(({ name, track }) => [
+      String(name),
+      decodeTrack(track, TRACK_UNITS),
+    ]),
+  )
+
+beforeAll(async () => {
+  scene = await openScene((close) => afterAll(close))
+  ;[account, other] = [await scene.account(), await scene.account('other')]
+  for (const [name, of] of Object.entries(RIDES)) await write(name, of)
+})
+
 describe('the tracks of the map', () => {
-  it('are near each sample, of 36 points at most, made once, and again when the samples have changed', async () => {
-    const scene = await openScene()
-    const [account, other] = [await scene.account(), await scene.account('other')]
-    const app = { store: scene.store, config: readConfig() }
-    const write = async (id: number, of: (part: number) => readonly [number, number]) => {
-      await scene.query('delete from training.samples where activity_id = $1', [id])
-      await scene.query(
-        `insert into training.samples (activity_id, t, lat, lng)
-         select $1, '2025-06-01T08:00:00Z'::timestamptz + n * interval '1 s', lat, lng
-         from unnest($2::float8[], $3::float8[]) with ordinality s(lat, lng, n)`,
-        [id, ...[0, 1].map((at) => Array.from({ length: 2_001 }, (_, n) => of(n / 2_000)[at]))],
-      )
-      await scene.query(
-        `insert into musette.content_versions values ($1, gen_random_uuid())
-         on conflict (activity_id) do update set version = excluded.version`,
-        [id],
-      )
-    }
-    const ids = new Map<string, number>()
-    for (const [name, of] of Object.entries(RIDES)) {
-      const ride = { name, start_lat: 1, start_lng: 1, sample_count: 2_001, activity_type: 'Running' }
-      const id = await scene.ride(name === 'south' ? other : account, '2025-06-01T08:00:00Z', ride)
-      ids.set(name, id)
-      await write(id, of)
-    }
-    const indoor = await scene.ride(account, '2025-06-02T08:00:00Z', { name: 'indoor', sample_count: 2_001 })
-    const tracks = async (of?: number) =>
-      new Map(
-        (await findMap(app, of, () => 0))?.tracks.map(({ name, track }) => [
-          String(name),
-          decodeTrack(track),
-        ]),
-      )
-    // When a track takes a second, an answer waits for one, and the next has more.
-    let clock = 0
-    for (const count of [1, 2]) {
-      const slow = await findMap(app, account, () => (clock += 1_000))
-      expect([slow?.tracks.length, slow?.is_drawing]).toEqual([count, true])
-    }
+  it('are near each sample, of 36 points at most, and others when the samples have changed', async () => {
     const found = new Map([...(await tracks()), ...(await tracks(other))])
-    expect([...found.keys()].sort()).toEqual(Object.keys(RIDES).sort())
-    for (const [name, of] of Object.entries(RIDES)) {
-      const track = found.get(name) ?? []
+    expect([...found.keys()].sort()).toEqual(['date line', 'loop', 'on the spot', 'pole', 'south'])
+    for (const [name, track] of found) {
+      const of = RIDES[name] as Ride
       expect(track.length).toBeLessThanOrEqual(36)
       const places = Array.from({ length: 101 }, (_, n) => project(...of(n / 100)))
       const furthest = Math.max(...places.map((place) => distance(place, track))) * EARTH_M
@@ -68,18 +74,33 @@ describe('the tracks of the map', () => {
       expect([name, furthest < 600]).toEqual([name, true])
       expect(distance(track[0] ?? { x: 0, y: 0 }, places.slice(0, 1)) * EARTH_M).toBeLessThan(80)
     }
-    const made = async () =>
-      (await scene.query('select musette.draw_tracks($1, 36, 9) as tracks', [account]))[0]?.tracks
-    expect(await made()).toBe(0)
-    await write(ids.get('on the spot') ?? 0, (part) => [47, 8 + part])
-    expect(await made()).toBe(1)
-    expect((await tracks()).get('on the spot')).toHaveLength(2)
-    await scene.query('update training.activities set absent_since = now() where activity_id = $1', [
-      ids.get('loop'),
-    ])
-    expect([...(await tracks()).keys()].sort()).toEqual(['date line', 'on the spot'])
-    expect(await findMap(app, 999)).toBeUndefined()
-    expect(indoor).toBeGreaterThan(0)
+    await write('on the spot', (part) => [47, 8 + part / 10])
+    expect((await tracks()).get('on the spot')).toHaveLength(36)
+    await scene.sql`update training.activities set absent_since = now() where activity_id = ${ids.get('pole')}`
+    expect([...(await tracks()).keys()].sort()).toEqual(['date line', 'loop', 'on the spot'])
+    expect(await findMap({ ...app, ...scene }, { account: 999 })).toBeUndefined()
+  })
+
+  it('are counted where a ride has positions and its track is not made yet', async () => {
+    expect(await findMap({ ...app, ...scene }, { account })).toMatchObject({ left: 1 })
+    expect(await findMap({ ...app, ...scene }, { account: other })).toMatchObject({ left: 0 })
+  })
+
+  it('are finer in a part of the map, where they leave it and come back, of one account', async () => {
+    const box = { west: 8_700_000, south: 47_360_000, east: 8_750_000, north: 47_380_000 }
+    const { pieces } = await findNear(scene, { account, ...box })
+    const lines = pieces.map(({ id, track }) => ({ id, places: decodeTrack(track, NEAR_UNITS) }))
+    expect([...new Set(lines.map(({ id }) => id))]).toEqual([ids.get('loop')])
+    const places = Array.from({ length: 2_001 }, (_, n) => (RIDES.loop as Ride)(n / 2_000)).filter(
+      ([lat, lng]) => lng > 8.7 && lat > 47.36 && lng < 8.75 && lat < 47.38,
+    )
+    const far = ([lat, lng]: readonly [number, number]) =>
+      Math.min(...lines.map((line) => distance(project(lat, lng), line.places))) * EARTH_M
+    expect([lines.length, places.length > 50]).toEqual([3, true])
+    // Of 2.2 km, and a point every 50 m on a way that bends; on the map of the world metres are half as long again.
+    expect(Math.max(...places.map(far))).toBeLessThan(1.5 * (2_200 / 500 + 3))
+    expect((await findNear(scene, { account: other, ...box })).pieces).toEqual([])
+    expect((await findNear(scene, box)).pieces).toEqual([])
   })
 })
 

@@ -12,7 +12,7 @@ export async function recordNextRoute(
     'SELECT * FROM musette.begin_route()',
   )
   // A copy begins where an array of numbers may.
-  const [track, ...others] = rows.map(({ points }) => new Int32Array(Uint8Array.from(points).buffer))
+  const [track, ...others] = rows.map(({ points }) => new Int32Array(new Uint8Array(points).buffer))
   if (!track) return false
   const [id, ...ids] = rows.map((row) => row.id)
   await tx.client.query('SELECT musette.record_route($1, $2, $3)', [id, ids, compare(track, others)])

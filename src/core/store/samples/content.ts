@@ -129,6 +129,8 @@ async function moveVersions(tx: Tx, changedIds: readonly number[]): Promise<void
   )
 }
 
+const hexOf = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
+
 /** The tables of what is derived from samples, each with the columns that it repeats of its activity `a`. */
 export const DERIVED_TABLES = [
   describeTable(powerCurves, {
@@ -162,7 +164,8 @@ export const DERIVED_TABLES = [
   }),
   describeTable(activityTracks, {
     ofActivity: { account_id: 'a.account_id', sport: 'a.sport' },
-    rowsOf: ({ track }) => track && [{ ...track, points: `\\x${track.points.toString('hex')}` }],
+    rowsOf: ({ track }) =>
+      track && [{ ...track, points: hexOf(track.points), outline: hexOf(track.outline) }],
   }),
 ]
 

@@ -130,7 +130,7 @@ export const activityMeasures = training.table('ride_measures', {
   routeId: integer('route_id'),
 })
 
-/** The way of each activity as points, by which its route is found; where one changes, a trigger clears the route. */
+/** The way of each activity as points, by which it is drawn and its route is found; where one changes, a trigger clears the route. */
 export const activityTracks = musette.table(
   'ride_tracks',
   {
@@ -139,6 +139,7 @@ export const activityTracks = musette.table(
     sport: text('sport', { enum: SPORTS }).notNull(),
     lengthM: integer('length_m').notNull(),
     points: bytea('points').notNull(),
+    outline: bytea('outline').notNull(),
     routeId: integer('route_id'),
   },
   (table) => [

@@ -15,7 +15,7 @@ import {
   makeBeginLine,
   setSequences,
 } from '../database/load-tables.ts'
-import { findColumns, findUnlogged, quoteColumns, quoteName } from '../database/tables.ts'
+import { findColumns, quoteColumns, quoteName } from '../database/tables.ts'
 import { damaged, newerBackup } from './backup-errors.ts'
 import { countManifestRows, type Manifest } from './manifest.ts'
 import type { Archive } from './read-archive.ts'
@@ -106,8 +106,7 @@ async function loadTables(
   }
   // New files for the empty tables: Postgres may then write rows as frozen, and without a log where no replica needs one. New
   // ones also for the sequences, because a setval is not taken back with its transaction.
-  const emptied = [...tables.map(({ name }) => quoteName(name)), ...(await findUnlogged(client))]
-  await client.query(`TRUNCATE ${emptied.join(', ')} RESTART IDENTITY`)
+  await client.query(`TRUNCATE ${tables.map(({ name }) => quoteName(name)).join(', ')} RESTART IDENTITY`)
   // The rows hold already what the triggers would write.
   const enableTriggers = await disableTriggers(client)
   const total = countManifestRows({ tables })

@@ -79,12 +79,3 @@ export async function findColumns(client: pg.ClientBase): Promise<Map<string, st
   )
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
-
-/** Finds the tables of schema musette that no backup has; they may refer to others. */
-export async function findUnlogged(client: pg.ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT oid::regclass::text AS name FROM pg_class
-     WHERE relnamespace = to_regnamespace('musette') AND relkind = 'r' AND relpersistence = 'u'`,
-  )
-  return rows.map(({ name }) => name)
-}

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { formatDistance } from './format.ts'
-import { EARTH_M, type Eye, MAX_SCALE, makeTiles, type Place, seeAll } from './world-places.ts'
+import { type Eye, MAX_SCALE, makeTiles, type Place, pixelMetres, seeAll } from './world-places.ts'
 
-/** What a map is drawn with: `at` returns where a place is, px; `colour` the value of a colour of the palette. */
+/** What a map of this size, px, is drawn with: `at` returns where a place is, px; `colour` the value of a colour of the palette. */
 export type Pen = Readonly<{
   context: CanvasRenderingContext2D
+  eye: Eye
+  width: number
+  height: number
   at: (place: Place) => readonly [x: number, y: number]
   colour: (name: string) => string
 }>
@@ -59,7 +62,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
   const makePen = (): Pen | undefined => {
     const context = canvas.current?.getContext('2d')
     const colour = (name: string) => getComputedStyle(document.body).getPropertyValue(`--${name}`)
-    return context ? { context, at, colour } : undefined
+    return context ? { context, eye, width, height, at, colour } : undefined
   }
   const pointOf = ({ clientX, clientY }: MouseEvent) => {
     const box = canvas.current?.getBoundingClientRect()
@@ -148,7 +151,7 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
         class={isMovable ? 'movable' : undefined}
         tabIndex={0}
         role="application"
-        aria-label={`${label} Arrow keys move it, plus and minus zoom, 0 shows all.`}
+        aria-label={`${label} Arrow keys move it, plus and minus zoom, 0 goes back.`}
         onPointerDown={(event) => {
           if (event.button !== 0) return
           canvas.current?.setPointerCapture(event.pointerId)
@@ -191,8 +194,8 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
 const BAR_PX = 200
 
 /** The scale in the middle of the map: the longest bar of 1, 2 or 5 units. */
-function Scale({ eye: { y, scale }, width }: { eye: Eye; width: number }) {
-  const metres = EARTH_M / Math.cosh(2 * Math.PI * (0.5 - y)) / scale
+function Scale({ eye, width }: { eye: Eye; width: number }) {
+  const metres = pixelMetres(eye)
   const most = Math.min(BAR_PX, width * 0.3) * metres
   const unit = 10 ** Math.floor(Math.log10(most))
   const length = ([5, 2, 1].find((one) => one * unit <= most) ?? 1) * unit

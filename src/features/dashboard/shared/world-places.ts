@@ -7,31 +7,72 @@ export const EARTH_M = 40_075_016.7
 /** The highest scale: a pixel is 30 cm at the equator. */
 export const MAX_SCALE = EARTH_M / 0.3
 
+/** The limit of the map, degrees north and south. */
+const MAX_LAT = 85
+
 /** Returns the place of a latitude and a longitude, degrees. */
 export function project(lat: number, lng: number): Place {
-  const sine = Math.sin((lat * Math.PI) / 180)
+  const sine = Math.sin((Math.min(MAX_LAT, Math.max(-MAX_LAT, lat)) * Math.PI) / 180)
   return { x: lng / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) }
 }
 
-/** The units of musette.drawn_tracks across the world, and the base of its digits. */
-const [TRACK_UNITS, TRACK_BASE] = [2 ** 20, 46]
+/** A part of the world between two degrees of latitude and two of longitude, in millionths. */
+export type Box = Readonly<Record<'west' | 'south' | 'east' | 'north', number>>
 
-/** Decodes the places of a track of musette.drawn_tracks. */
-export function decodeTrack(track: string): Place[] {
+/** Computes what an eye sees on a map of this size, px. */
+export function boxOf({ x, y, scale }: Eye, width: number, height: number): Box {
+  const [east, south] = [width / 2 / scale, height / 2 / scale]
+  const longitude = (at: number) => Math.round((at - 0.5) * 360_000_000)
+  const latitude = (at: number) =>
+    Math.round((Math.atan(Math.sinh(Math.PI * (1 - 2 * at))) * 180_000_000) / Math.PI)
+  return {
+    ...{ west: longitude(x - east), east: longitude(x + east) },
+    ...{ south: latitude(y + south), north: latitude(y - south) },
+  }
+}
+
+/** Computes the metres of a px in the middle of a map. */
+export const pixelMetres = ({ y, scale }: Eye) => EARTH_M / Math.cosh(2 * Math.PI * (0.5 - y)) / scale
+
+/** The units across the world of the tracks of a whole map, 38 m at the equator, and of a part of it, 2.4 m. */
+export const [TRACK_UNITS, NEAR_UNITS] = [2 ** 20, 2 ** 24]
+/** Base of the digits of an encoded track. */
+const BASE = 46
+
+/**
+ * Encodes places as whole numbers of a part of the world, east and south in turn, each as the difference to the place before. A number n is
+ * 2n, or -2n - 1 below 0, in digits from the lowest on: the last is the sign 35 + digit of ASCII, one before it 81 + digit.
+ */
+export function encodeTrack(places: readonly Place[], units: number): string {
+  let [text, x, y] = ['', 0, 0]
+  for (const place of places) {
+    const [east, south] = [Math.round(place.x * units), Math.round(place.y * units)]
+    for (const step of [east - x, south - y]) {
+      let left = step < 0 ? -2 * step - 1 : 2 * step
+      for (; left >= BASE; left = Math.floor(left / BASE)) text += String.fromCharCode(81 + (left % BASE))
+      text += String.fromCharCode(35 + left)
+    }
+    ;[x, y] = [east, south]
+  }
+  return text
+}
+
+/** Decodes places of encodeTrack. */
+export function decodeTrack(track: string, units: number): Place[] {
   const places: Place[] = []
   const steps: number[] = []
   let [number, factor, x, y] = [0, 1, 0, 0]
   for (let index = 0; index < track.length; index++) {
     const digit = track.charCodeAt(index) - 35
-    number += (digit % TRACK_BASE) * factor
-    factor *= TRACK_BASE
-    if (digit >= TRACK_BASE) continue
+    number += (digit % BASE) * factor
+    factor *= BASE
+    if (digit >= BASE) continue
     steps.push(number % 2 === 1 ? -(number + 1) / 2 : number / 2)
     ;[number, factor] = [0, 1]
     if (steps.length % 2 === 1) continue
     x += steps.at(-2) ?? 0
     y += steps.at(-1) ?? 0
-    places.push({ x: x / TRACK_UNITS, y: y / TRACK_UNITS })
+    places.push({ x: x / units, y: y / units })
   }
   return places
 }

@@ -1,3 +1,4 @@
+import { isPosition } from '../../../../kit/floats.ts'
 import { type Place, project } from '../../shared/world-places.ts'
 import type { Samples } from './summarize.ts'
 
@@ -6,8 +7,6 @@ export type RoutePoint = Place & { index: number }
 
 /** The most points; more are not visible. */
 const MAX_POINTS = 2_500
-/** The limit of the Mercator map, degrees. */
-const MAX_LAT = 85
 
 /** Makes the route on the map of the world; undefined with fewer than two places. */
 export function makeRoute({
@@ -17,9 +16,7 @@ export function makeRoute({
   const places: RoutePoint[] = []
   lat.forEach((degrees, index) => {
     const east = lng[index]
-    if (degrees === null || east === null || east === undefined) return
-    // Head units write 0, 0 before they know where they are.
-    if (Math.abs(degrees) > MAX_LAT || (degrees === 0 && east === 0)) return
+    if (degrees === null || east === null || east === undefined || !isPosition(degrees, east)) return
     places.push({ ...project(degrees, east), index })
   })
   const every = Math.max(1, Math.ceil(places.length / MAX_POINTS))

@@ -1,5 +1,5 @@
 import type { Range } from '../../shared/charts/lanes.ts'
-import { formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
+import { formatDay, formatDistance, formatNumber, formatSpan, formatStopwatch } from '../../shared/format.ts'
 import { ActivityLink, FoldedSection } from '../../shared/parts.tsx'
 import { type Column, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
@@ -129,7 +129,7 @@ function LapButton({ lap, onChoose }: { lap: Lap; onChoose: (range: Range) => vo
 }
 
 const ROUTE_COLUMNS: readonly Column<View['same_route'][number]>[] = [
-  { title: 'Day', names: 'id', cell: ({ id, day }) => <ActivityLink id={id} name={day} /> },
+  { title: 'Day', names: 'id', cell: ({ id, day }) => <ActivityLink id={id} name={day && formatDay(day)} /> },
   { title: 'Moving', number: true, cell: ({ moving_s: moving }) => formatStopwatch(moving) },
   { title: 'To the mean', number: true, cell: ({ pct }) => formatNumber(pct, '%', 1, 'exceptZero') },
   { title: 'Power', number: true, cell: ({ mean_power: mean }) => formatNumber(mean, 'W') },
@@ -140,7 +140,8 @@ const ROUTE_COLUMNS: readonly Column<View['same_route'][number]>[] = [
 export function SameRoute({ same_route: all, facts }: Pick<View, 'same_route' | 'facts'>) {
   if (all.length < 2) return null
   const { place, trend_s: s } = all.find(({ id }) => id === facts.activity_id) ?? {}
-  const change = s && `; a year makes them ${formatStopwatch(Math.abs(s))} ${s < 0 ? 'faster' : 'slower'}`
+  const change =
+    s && `; the trend is ${formatStopwatch(Math.abs(s))} ${s < 0 ? 'faster' : 'slower'} each year`
   return (
     <FoldedSection id="same-route-title" title="Rides on this route">
       <p>{place && `By moving time this ride is number ${place} of ${all.length}${change ?? ''}.`}</p>

@@ -1,36 +1,54 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { AccountChoice, readAccount } from '../../shared/account-choice.tsx'
 import { formatQuery, useAddress } from '../../shared/address-query.tsx'
 import { FirstSteps } from '../../shared/first-steps.tsx'
 import { capitalize, formatDay, formatNumber } from '../../shared/format.ts'
 import { showPage } from '../../shared/frame.tsx'
-import { useLive } from '../../shared/live.tsx'
+import { fetchOnce, useLive } from '../../shared/live.tsx'
 import { ActivityLink, Select, Waiting } from '../../shared/parts.tsx'
 import { type Pen, WorldMap } from '../../shared/world-map.tsx'
-import { decodeTrack, homeOf } from '../../shared/world-places.ts'
-import type { View } from './queries.ts'
+import {
+  type Box,
+  boxOf,
+  decodeTrack,
+  homeOf,
+  NEAR_UNITS,
+  type Place,
+  pixelMetres,
+  TRACK_UNITS,
+} from '../../shared/world-places.ts'
+import type { NearView, View } from './queries.ts'
 
-/** A new ride comes with a poll. While tracks are made, each answer has more. */
-const [POLL_EVERY_MS, DRAWING_MS] = [60_000, 300]
+const POLL_EVERY_MS = 60_000
+/** A map that is enlarged to this through the number of activities, m a px, gets finer tracks of what it shows: 300 kB at most. */
+const NEAR_M = 24_000
+/** It gets them when it has not moved for so long. */
+const REST_MS = 200
+/** They are fetched again for a map that is enlarged by this. */
+const FINER = 3
 const KEYS = ['account', 'year', 'sport'] as const
 /** A pointer hits what is nearer than half of this, px. */
 const REACH_PX = 16
 /** Activities that are named at a place. */
 const NAMED = 5
 
+/** Finer tracks of a part of the map, by activity, and its metres a px. */
+type Near = { box: Box; metres: number; pieces: ReadonlyMap<number, Place[][]> }
+
 showPage(<ActivityMap />)
 
 function ActivityMap() {
   const [chosen, choose] = useAddress(KEYS)
   const { year = '', sport = '' } = chosen
-  const [isDrawing, setDrawing] = useState(true)
-  const path = `/api/map${formatQuery({ account: readAccount() })}`
-  const everyMs = isDrawing ? DRAWING_MS : POLL_EVERY_MS
-  const view = useLive<View>(path, everyMs, (data) => setDrawing(data.is_drawing))
+  const view = useLive<View>(`/api/map${formatQuery({ account: readAccount() })}`, POLL_EVERY_MS)
   const all = useMemo(
-    () => view?.tracks.map(({ track, ...line }) => ({ ...line, points: decodeTrack(track) })) ?? [],
+    () =>
+      view?.tracks.map(({ track, ...line }) => ({ ...line, points: decodeTrack(track, TRACK_UNITS) })) ?? [],
     [view?.tracks],
   )
+  const [near, setNear] = useState<Near>()
+  useEffect(() => setNear(undefined), [view?.tracks])
+  const rest = useRef(0)
   const lines = useMemo(
     () => all.filter((line) => (line.day ?? '').startsWith(year) && line.sport.startsWith(sport)),
     [all, year, sport],
@@ -39,26 +57,55 @@ function ActivityMap() {
   const [found, setFound] = useState<typeof lines>([])
   if (!view) return <Waiting />
   if (view.account_id === null) return <FirstSteps />
-  const trace = ({ at }: Pen, points: (typeof lines)[number]['points']) => {
-    const path = new Path2D()
-    for (const point of points) path.lineTo(...at(point))
-    return path
+  const fetchNear = ({ eye, width, height }: Pen) => {
+    clearTimeout(rest.current)
+    const metres = pixelMetres(eye)
+    if (
+      metres > NEAR_M / all.length ||
+      (near && isIn(near.box, boxOf(eye, width, height)) && near.metres < FINER * metres)
+    )
+      return
+    rest.current = window.setTimeout(async () => {
+      const box = boxOf(eye, 1.5 * width, 1.5 * height)
+      const query = formatQuery({ account: String(view.account_id), ...box })
+      const answer = await fetchOnce<NearView>(`/api/map/near${query}`)
+      const pieces = new Map<number, Place[][]>()
+      for (const { id, track } of answer?.pieces ?? [])
+        pieces.set(id, [...(pieces.get(id) ?? []), decodeTrack(track, NEAR_UNITS)])
+      if (answer) setNear({ box, metres, pieces })
+    }, REST_MS)
+  }
+  const tracerOf = ({ at, eye, width, height }: Pen) => {
+    const pieces = near && isIn(near.box, boxOf(eye, width, height)) ? near.pieces : undefined
+    return ({ id, points }: (typeof lines)[number]) => {
+      const path = new Path2D()
+      for (const piece of pieces ? (pieces.get(id) ?? []) : [points]) {
+        path.moveTo(...at(piece[0] as Place))
+        for (const point of piece) path.lineTo(...at(point))
+      }
+      return path
+    }
   }
   const draw = (pen: Pen) => {
     const { context, colour } = pen
-    Object.assign(context, { lineWidth: 2, lineJoin: 'round', strokeStyle: colour('accent') })
+    const trace = tracerOf(pen)
+    fetchNear(pen)
+    Object.assign(context, {
+      lineWidth: 2,
+      lineJoin: 'round',
+      lineCap: 'round',
+      strokeStyle: colour('accent'),
+    })
     // Where many lie on each other, it is darker.
     context.globalAlpha = Math.max(0.15, 1 / Math.sqrt(lines.length))
-    for (const { points } of lines) context.stroke(trace(pen, points))
+    for (const line of lines) context.stroke(trace(line))
     Object.assign(context, { globalAlpha: 1, lineWidth: 3, strokeStyle: colour('heart') })
-    for (const { points } of found.slice(0, NAMED)) context.stroke(trace(pen, points))
+    for (const line of found.slice(0, NAMED)) context.stroke(trace(line))
   }
   const pick = (pen: Pen, x: number, y: number) => {
-    const ratio = devicePixelRatio
+    const [ratio, trace] = [devicePixelRatio, tracerOf(pen)]
     pen.context.lineWidth = REACH_PX
-    setFound(
-      lines.filter(({ points }) => pen.context.isPointInStroke(trace(pen, points), x * ratio, y * ratio)),
-    )
+    setFound(lines.filter((line) => pen.context.isPointInStroke(trace(line), x * ratio, y * ratio)))
   }
   const choice = (key: 'year' | 'sport', label: string, values: readonly string[]) => (
     <Select
@@ -99,7 +146,8 @@ function ActivityMap() {
       >
         <span>
           {formatNumber(lines.length)} activities with a track
-          {view.is_drawing && ', more are being drawn'}. Point at a line and click to name it.
+          {view.left > 0 && `, those of ${formatNumber(view.left)} more are being made`}. Point at a line and
+          click to name it.
         </span>
       </WorldMap>
       <div role="status">
@@ -113,3 +161,6 @@ function ActivityMap() {
     </>
   )
 }
+
+const isIn = (box: Box, part: Box) =>
+  part.west >= box.west && part.east <= box.east && part.south >= box.south && part.north <= box.north

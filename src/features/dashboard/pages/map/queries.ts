@@ -1,54 +1,90 @@
+import { simplifyTrack } from '../../../../core/normalize/track.ts'
+import { decodeRows, readBytes } from '../../../../core/store/copy.ts'
 import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
+import { type Box, encodeTrack, NEAR_UNITS, project, TRACK_UNITS } from '../../shared/world-places.ts'
 import { chooseAccount } from '../account-choices.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { rowsOf } from '../rows-of.ts'
 
 /** The content of the page as the browser receives it. */
 export type View = Sent<typeof findMap>
+export type NearView = Sent<typeof findNear>
 
-/** The most points of a track: with them 3,000 rides take 300 kB of gzip. */
-const MAX_POINTS = 36
-/** After this time a request begins no more tracks, ms: one of them may take a second where samples came a moment ago. */
-const DRAW_MS = 300
+type Outline = { id: number; name: string | null; day: string | null; sport: string; outline: Buffer }
 
-type DrawnTrack = { id: number; name: string | null; day: string | null; sport: string; track: string }
-
-/**
- * Finds the tracks of an account, by default of the first, the newest first, after it has made some of those that are missing or outdated;
- * undefined when the account does not exist. `now` is a clock, ms.
- */
+/** Finds the outlines of the tracks of an account, by default of the first, the newest first; undefined when the account does not exist. */
 export async function findMap(
   { store, config }: Pick<PagesApp, 'store' | 'config'>,
-  chosen?: number,
-  now = () => performance.now(),
+  { account }: { account?: number | undefined },
 ) {
-  const choice = await store.read((tx) => chooseAccount(tx, chosen))
-  if (!choice) return undefined
-  const { accounts, shown } = choice
-  const id = shown?.account_id ?? 0
-  const end = now() + DRAW_MS
-  let isDrawing = true
-  // Each transaction lasts as long as all before it.
-  for (let most = 1; isDrawing && (most === 1 || now() < end); most *= 2) {
-    const [made] = await store.transaction(
-      (tx) => rowsOf<{ tracks: number }>(tx)`
-     select musette.draw_tracks(${id}, ${MAX_POINTS}, ${most}) as tracks`,
-    )
-    isDrawing = made?.tracks === most
-  }
-  const tracks = await store.read(
-    (tx) => rowsOf<DrawnTrack>(tx)`
-     select activity_id as id, v.name, v.started_at_local::date::text as day, v.sport, d.track
-     from training.activities v join musette.drawn_tracks d using (activity_id)
-     where v.account_id = ${id} and v.absent_since is null and d.track <> '' order by v.started_at desc, activity_id`,
+  return await store.read(async (tx) => {
+    const choice = await chooseAccount(tx, account)
+    if (!choice) return undefined
+    const id = choice.shown?.account_id ?? 0
+    const rows = await rowsOf<Outline>(tx)`
+     select activity_id as id, v.name, v.started_at_local::date::text as day, v.sport, t.outline
+     from training.activities v join musette.ride_tracks t using (activity_id)
+     where v.account_id = ${id} and v.absent_since is null and t.length_m > 0 order by v.started_at desc, activity_id`
+    const [left] = await rowsOf<{ activities: number }>(tx)`
+     select count(*)::int as activities from training.activities v left join musette.ride_tracks t using (activity_id)
+     where v.account_id = ${id} and v.absent_since is null and v.start_lat is not null and t.activity_id is null`
+    return {
+      accounts: choice.accounts,
+      /** the account of the page; null before the first */
+      account_id: choice.shown?.account_id ?? null,
+      tracks: rows.map(({ outline, ...row }) => ({ ...row, track: encode(pointsOf(outline), TRACK_UNITS) })),
+      /** activities with positions of which the daemon has not made the track yet */
+      left: left?.activities ?? 0,
+      map_tiles: dashboardSettings.of(config).mapTiles ?? null,
+    }
+  })
+}
+
+/** A line may leave out points that are nearer to it than the height of the box through this. */
+const STEPS = 500
+const M_A_UNIT = 0.111_32
+
+/** Finds the pieces of an account's tracks in a box, as fine as it is small. */
+export async function findNear(
+  { store }: Pick<PagesApp, 'store'>,
+  { account = 0, west, south, east, north }: Box & { account?: number | undefined },
+) {
+  // As text, the points would be twice as long.
+  const bytes = await store.read((tx) =>
+    readBytes(
+      tx.client,
+      `select activity_id, t.points from training.activities v join musette.ride_tracks t using (activity_id)
+       where v.account_id = ${account} and v.absent_since is null and v.south <= ${north / 1e6} and v.north >= ${south / 1e6}
+         and v.west <= ${east / 1e6} and v.east >= ${west / 1e6}`,
+    ),
   )
-  return {
-    accounts,
-    /** the account of the page; null before the first */
-    account_id: shown?.account_id ?? null,
-    tracks,
-    is_drawing: isDrawing,
-    map_tiles: dashboardSettings.of(config).mapTiles ?? null,
+  const toleranceM = ((north - south) * M_A_UNIT) / STEPS
+  const pieces: Array<{ id: number; track: string }> = []
+  for (const [id, field] of decodeRows(bytes)) {
+    const points = pointsOf(field as Buffer)
+    const isIn = (at: number) => {
+      const [y, x] = [points[at] as number, points[at + 1] as number]
+      return y >= south && y <= north && x >= west && x <= east
+    }
+    for (let at = 0; at < points.length; at += 2) {
+      if (!isIn(at)) continue
+      // With the points beside the box.
+      const from = Math.max(0, at - 2)
+      while (at < points.length && isIn(at)) at += 2
+      const piece = simplifyTrack(points.subarray(from, at + 2), Number.POSITIVE_INFINITY, toleranceM)
+      pieces.push({ id: (id as Buffer).readInt32BE(), track: encode(piece, NEAR_UNITS) })
+    }
   }
+  return { pieces }
+}
+
+// A copy begins where an array of numbers may.
+const pointsOf = (bytes: Buffer) => new Int32Array(new Uint8Array(bytes).buffer)
+
+function encode(points: Int32Array, units: number): string {
+  const places = Array.from({ length: points.length / 2 }, (_, n) =>
+    project((points[2 * n] as number) / 1e6, (points[2 * n + 1] as number) / 1e6),
+  )
+  return encodeTrack(places, units)
 }

@@ -2,9 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { KEY } from '../../../../program/frame/downloads.ts'
 import type { PagesApp } from '../page-frame.ts'
 import { addView } from '../send-view.ts'
-import { findMap } from './queries.ts'
+import { findMap, findNear } from './queries.ts'
 
-/** Adds the tracks of an account. */
+const SIDE = { type: 'integer', default: 0 } as const
+const BOX = { west: SIDE, south: SIDE, east: SIDE, north: SIDE }
+
+/** Adds the tracks of an account: the outlines of all, and what lies in a box. */
 export function registerMap(scope: FastifyInstance, app: PagesApp): void {
-  addView(scope, '/map', { query: { account: KEY } }, ({ account }) => findMap(app, account))
+  addView(scope, '/map', { query: { account: KEY } }, (chosen) => findMap(app, chosen))
+  addView(scope, '/map/near', { query: { account: KEY, ...BOX } }, (chosen) => findNear(app, chosen))
 }
