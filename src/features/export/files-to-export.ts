@@ -86,7 +86,7 @@ async function* findTrackBytes(...track: Parameters<typeof findTrack>) {
 /** Is raised when the files change their form within a version. */
 const FORMAT = 3
 
-const WITHOUT_YEARS: ReadonlySet<string> = new Set(['workouts', 'workout_sets'])
+const WITHOUT_YEARS: ReadonlySet<string> = new Set(['workouts', 'workout_sets', 'routes'])
 
 /** What readers of such folders take for NULL. */
 const NO_YEAR = '__HIVE_DEFAULT_PARTITION__'

@@ -34,6 +34,13 @@ const TABLES: ReadonlyArray<[table: string, columns: string, from: string]> = [
   ['activities', 'path, xss, sample_count, absent_since is null as listed', 'training.activities'],
   ['power_curves', 'path, duration_s, watts::float8 as watts', `training.power_curves ${OF_ACTIVITY}`],
   ['ride_measures', 'path, work_kj, moving_s, weighted_power', `training.ride_measures ${OF_ACTIVITY}`],
+  ['form_by_day', 'day::timestamp as day, "at", form, reason', `training.form_by_day where "at" < now()`],
+  [
+    'totals',
+    'sport, span, first_day::timestamp as first_day, distance',
+    `training.totals where span <> 'season to date'`,
+  ],
+  ['routes', 'route_id, name, rides, mean_s, first_day::timestamp as first_day', 'training.routes'],
   ['training_info', 'ftp, status', 'training.training_info'],
   ['workouts', 'path, name', 'training.workouts'],
   ['workout_sets', 'path, position, power', 'training.workout_sets'],

@@ -60,6 +60,7 @@ export function makeSelection(alias: string, { name, type, isList }: ExportColum
   const column = `${alias}."${name}"`
   if (isList) return `to_json(${column})::text`
   if (type === 'int32') return `${column}::int4`
+  if (type === 'wall_clock') return `${column}::timestamp`
   return type === 'text' ? `${column}::text` : column
 }
 

@@ -107,7 +107,14 @@ const SAMPLES = {
   },
 }
 
-/** Every table but samples, by its name. */
+/** The columns of views, which have no schema: numbers unless told otherwise. */
+const ofView = (names: string, types: Readonly<Record<string, ExportColumn['type']>> = {}): Selected[] =>
+  selected(
+    'v',
+    names.split(' ').map((name) => ({ name, type: types[name] ?? 'double' })),
+  )
+
+/** Every table but samples, and the views that Postgres alone can compute, by name. */
 const PLAIN: Readonly<Record<string, PlainTable>> = {
   activities: {
     columns: selected('v', columnsOf(schema.activities, OF_FETCHING)),
@@ -186,6 +193,37 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
     from: 'training.workout_sets v',
     year: 'null::int',
     order: 'v.path, v.position',
+  },
+  // Today's numbers are another thing each second.
+  form_by_day: {
+    columns: ofView(
+      'day at activity_id tl_low tl_high tl_peak tl_total rl_low rl_high rl_peak rl_total form reason',
+      { day: 'wall_clock', at: 'instant', activity_id: 'int32', reason: 'text' },
+    ),
+    from: '(select f.* from training.form_by_day f join training.today t using (account_id) where f.day < t.day) v',
+    year: 'training.season_of(v.day)',
+    order: 'v.day',
+  },
+  totals: {
+    columns: ofView(
+      'sport span first_day activities days distance moving_s elapsed_s total_elevation_gain work_kj xss',
+      { sport: 'text', span: 'text', first_day: 'wall_clock', activities: 'int32', days: 'int32' },
+    ),
+    from: `(select * from training.totals where span <> 'season to date') v`,
+    year: 'training.season_of(v.first_day)',
+    order: 'v.first_day, v.span, v.sport',
+  },
+  routes: {
+    columns: ofView(
+      'route_id sport name rides first_day last_day distance ascent_m mean_s best_s best_activity_id',
+      {
+        ...{ route_id: 'int32', sport: 'text', name: 'text', rides: 'int32' },
+        ...{ first_day: 'wall_clock', last_day: 'wall_clock', best_s: 'int32', best_activity_id: 'int32' },
+      },
+    ),
+    from: 'training.routes v',
+    year: 'null::int',
+    order: 'v.route_id',
   },
   changes: {
     columns: selected('c', columnsOf(schema.changes, ['account_id', 'transaction_id'])),
