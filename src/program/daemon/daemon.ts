@@ -1,8 +1,7 @@
 import type { Logger } from 'pino'
 import { makeBackendChoice } from '../../core/jobs/backend.ts'
 import { type Jobs, openJobs } from '../../core/jobs/jobs.ts'
-import { completeMeasures, fitForms } from '../../core/mirror/rebuild-activities.ts'
-import { updateAllTimeZones } from '../../core/mirror/time-zones.ts'
+import { completeMeasures } from '../../core/mirror/rebuild-activities.ts'
 import type { ServiceObserver } from '../../core/service/service.ts'
 import { findAccounts, findEndedSessions, recordEndedSession } from '../../core/store/account-rows.ts'
 import { recordRunsAbandoned } from '../../core/store/runs.ts'
@@ -169,13 +168,11 @@ async function openParts(
   }
 }
 
-/** Completes derived rows of an older version in the background. A failure is logged: the next start tries again. `close` stops it. */
+/** Completes what an older version did not derive from samples, in the background; time zones and forms come with the first sweep. A failure is logged: the next start tries again. `close` stops it. */
 function openCompletion({ mirror: { store, log } }: Pick<App, 'mirror'>): { close(): Promise<void> } {
   return startWork(async (signal) => {
     try {
-      await updateAllTimeZones({ store, log })
       await completeMeasures({ store, log }, signal)
-      await fitForms({ store }, undefined, signal)
     } catch (error) {
       if (!isAbort(error, signal)) log.error({ reason: errorLine(error) }, 'derived rows are not complete')
     }
