@@ -46,15 +46,12 @@ SELECT t.account_id, run.sport, CASE run.days WHEN 1 THEN 'day' ELSE 'week' END 
   run.last_day >= CASE run.days WHEN 1 THEN t.day ELSE training.week_of(t.day) END - 1 AS is_current, t.account
 FROM training.today t
 CROSS JOIN LATERAL (
-  SELECT sport, days, count(*)::int AS length, min(day) AS first_day, max(day) + days - 1 AS last_day
+  SELECT sport, days, (max(day) - min(day)) / days + 1 AS length, min(day) AS first_day, max(day) + days - 1 AS last_day
   FROM (
-    SELECT sport, days, day, day - days * row_number() OVER (PARTITION BY sport, days ORDER BY day)::int AS start
-    FROM (
-      SELECT DISTINCT v.sport, u.days, u.day
-      FROM training.activities v
-      CROSS JOIN LATERAL (VALUES (1, v.started_at_local::date), (7, training.week_of(v.started_at_local::date))) u (days, day)
-      WHERE v.account_id = t.account_id AND v.absent_since IS NULL AND isfinite(v.started_at_local)
-    ) ridden
+    SELECT v.sport, u.days, u.day, u.day - u.days * dense_rank() OVER (PARTITION BY v.sport, u.days ORDER BY u.day)::int AS start
+    FROM training.activities v
+    CROSS JOIN LATERAL (VALUES (1, v.started_at_local::date), (7, training.week_of(v.started_at_local::date))) u (days, day)
+    WHERE v.account_id = t.account_id AND v.absent_since IS NULL AND isfinite(v.started_at_local)
   ) numbered
   GROUP BY sport, days, start
 ) run;
