@@ -45,6 +45,7 @@ function capturedFields(workout: Workout) {
     (sum, { seconds: work, count = 1, rest }) => sum + count * (work + (rest?.seconds ?? 0)),
     0,
   )
+  const xss = (seconds / 3_600) * difficulty * (0.7 + random() / 10)
   const updated = new Date(workout.modifiedMs).toISOString().slice(0, 19).replace('T', ' ')
   return {
     _id: createHash('sha256').update(path).digest('hex').slice(0, 24),
@@ -52,7 +53,7 @@ function capturedFields(workout: Workout) {
     workout: null,
     duration: clockText(seconds),
     difficulty: difficulty * (1 + random() / 1_000),
-    xss: (seconds / 3_600) * difficulty * (0.7 + random() / 10),
+    ...{ xss, xlss: 0.9 * xss, xhss: 0.08 * xss, xpss: 0.02 * xss },
     focus: 'Endurance',
     adu: Math.floor(random() * 3),
     advisorScore: 100 * random(),
