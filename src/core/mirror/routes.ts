@@ -1,11 +1,23 @@
 import { compareTracks } from '../normalize/track.ts'
-import { recordNextRoute } from '../store/activities/route-rows.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Finds the route of each activity that has none yet or another track, in a transaction each: a stopped call can be repeated. Throws the signal's reason. */
 export async function updateRoutes({ store, log }: Pick<MirrorDeps, 'store' | 'log'>, signal?: AbortSignal) {
   let found = 0
-  while (await store.transaction((tx) => recordNextRoute(tx, compareTracks))) {
+  const findNext = () =>
+    store.transaction(async ({ client }) => {
+      const { rows } = await client.query<{ id: number; points: Buffer }>(
+        'SELECT * FROM musette.begin_route()',
+      )
+      // A copy begins where an array of numbers may.
+      const [track, ...others] = rows.map(({ points }) => new Int32Array(new Uint8Array(points).buffer))
+      if (!track) return false
+      const [id, ...ids] = rows.map((row) => row.id)
+      const shares = compareTracks(track, others)
+      await client.query('SELECT musette.record_route($1, $2, $3)', [id, ids, shares])
+      return true
+    })
+  while (await findNext()) {
     signal?.throwIfAborted()
     found++
   }

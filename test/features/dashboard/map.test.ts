@@ -98,7 +98,7 @@ describe('the tracks of the map', () => {
       Math.min(...lines.map((line) => distance(project(lat, lng), line.places))) * EARTH_M
     expect([lines.length, places.length > 50]).toEqual([3, true])
     // Of 2.2 km, and a point every 50 m on a way that bends; on the map of the world metres are half as long again.
-    expect(Math.max(...places.map(far))).toBeLessThan(1.5 * (2_200 / 500 + 3))
+    expect(Math.max(...places.map(far))).toBeLessThan(1.5 * (2_200 / 300 + 3))
     expect((await findNear(scene, { account: other, ...box })).pieces).toEqual([])
     expect((await findNear(scene, box)).pieces).toEqual([])
   })

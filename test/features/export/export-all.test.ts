@@ -149,7 +149,7 @@ describe('an export of the whole history', () => {
       `${table}/account=default/year=${ride?.year}/${table}-${span}.parquet`
     const isFeed = (path: string) => path.startsWith('changes/account=default/')
     expect(edited.some(isFeed)).toBe(true)
-    const tables = ['activities', 'power_curves', 'revisions'].map((table) => at(table, ride?.year))
+    const tables = ['activities', 'power_curves', 'revisions', 'totals'].map((table) => at(table, ride?.year))
     expect(edited.filter((path) => !isFeed(path))).toEqual([...tables, at('samples', ride?.month)].sort())
     const revised = await read('revisions', `changes->>'$.xss[1]' as xss FROM where path = '${ride?.path}'`)
     expect(revised).toContainEqual({ xss: '77' })
@@ -182,8 +182,8 @@ describe('an export of the whole history', () => {
     }
     const mine = 'samples/account=default/mine.parquet'
     await writeFile(join(dir, mine), '')
-    // Five of each account, with that of its changes.
-    const counts = { written: names.length * 5, samples: names.length * 4, foreign: [mine] }
+    // Six of each account, with those of its changes and totals.
+    const counts = { written: names.length * 6, samples: names.length * 4, foreign: [mine] }
     expect(await run()).toMatchObject(counts)
     expect(rig.log.text()).toContain('Parquet files that are not of the export')
     await rm(join(dir, mine))
@@ -205,7 +205,7 @@ describe('an export of the whole history', () => {
     const [count] = await read('activities', `count(*)::int as activities FROM where path like 'odd-%'`)
     expect(count).toEqual({ activities: names.length * 3 })
     await rig.sql`delete from training.accounts where name <> 'default'`
-    expect(await run()).toMatchObject({ written: 0, removed: 15 })
+    expect(await run()).toMatchObject({ written: 0, removed: 18 })
     expect(await readdir(join(dir, 'samples'))).toEqual(['account=default'])
   })
 
@@ -226,8 +226,9 @@ describe('an export of the whole history', () => {
          select activity_id, key, array[case jsonb_typeof(value) when 'number' then value::float8 end],
            case when jsonb_typeof(value) not in ('number', 'null') then jsonb_build_object('1', value) end
          from made, jsonb_each(${JSON.stringify(fields)}::jsonb)`
-    // Samples of three months, and the activities and changes of a year.
-    expect(await run()).toMatchObject({ written: sent.length + 2 })
+    // Samples of three months, and the activities, changes and totals of a year; each year to now has days of form.
+    const paths = await written(async () => undefined)
+    expect(paths.filter((path) => !path.startsWith('form_by_day/'))).toHaveLength(sent.length + 3)
     const tables = new Set(Object.keys(await files()).map((path) => path.split('/')[0] as string))
     expect(tables.size).toBeGreaterThan(7)
     const schemas = await queryDuckDb(

@@ -21,7 +21,7 @@ import type { NearView, View } from './queries.ts'
 
 const POLL_EVERY_MS = 60_000
 /** A map that is enlarged to this through the number of activities, m a px, gets finer tracks of what it shows: 300 kB at most. */
-const NEAR_M = 24_000
+const NEAR_M = 15_000
 /** It gets them when it has not moved for so long. */
 const REST_MS = 200
 /** They are fetched again for a map that is enlarged by this. */
@@ -92,8 +92,8 @@ function ActivityMap() {
     fetchNear(pen)
     Object.assign(context, {
       lineWidth: 2,
-      lineJoin: 'round',
-      lineCap: 'round',
+      lineJoin: 'bevel',
+      lineCap: 'square',
       strokeStyle: colour('accent'),
     })
     // Where many lie on each other, it is darker.

@@ -42,7 +42,7 @@ export async function findMap(
 }
 
 /** A line may leave out points that are nearer to it than the height of the box through this. */
-const STEPS = 500
+const STEPS = 300
 const M_A_UNIT = 0.111_32
 
 /** Finds the pieces of an account's tracks in a box, as fine as it is small. */
