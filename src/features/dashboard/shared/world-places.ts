@@ -59,22 +59,17 @@ export function encodeTrack(places: readonly Place[], units: number): string {
 
 /** Decodes places of encodeTrack. */
 export function decodeTrack(track: string, units: number): Place[] {
-  const places: Place[] = []
-  const steps: number[] = []
-  let [number, factor, x, y] = [0, 1, 0, 0]
-  for (let index = 0; index < track.length; index++) {
-    const digit = track.charCodeAt(index) - 35
-    number += (digit % BASE) * factor
-    factor *= BASE
-    if (digit >= BASE) continue
-    steps.push(number % 2 === 1 ? -(number + 1) / 2 : number / 2)
-    ;[number, factor] = [0, 1]
-    if (steps.length % 2 === 1) continue
-    x += steps.at(-2) ?? 0
-    y += steps.at(-1) ?? 0
-    places.push({ x: x / units, y: y / units })
-  }
-  return places
+  const numbers = Array.from(track.matchAll(/[Q-~]*[#-P]/g), ([text]) => {
+    let number = 0
+    for (let at = text.length - 1; at >= 0; at--) number = number * BASE + ((text.charCodeAt(at) - 35) % BASE)
+    return number % 2 === 1 ? -(number + 1) / 2 : number / 2
+  })
+  let [x, y] = [0, 0]
+  return Array.from({ length: numbers.length / 2 }, (_, n) => {
+    x += numbers[2 * n] as number
+    y += numbers[2 * n + 1] as number
+    return { x: x / units, y: y / units }
+  })
 }
 
 /** Selects the places in the midst of most, without those of journeys. */

@@ -107,12 +107,12 @@ const SAMPLES = {
   },
 }
 
-/** The columns of views, which have no schema: numbers unless told otherwise. */
-const ofView = (names: string, types: Readonly<Record<string, ExportColumn['type']>> = {}): Selected[] =>
-  selected(
-    'v',
-    names.split(' ').map((name) => ({ name, type: types[name] ?? 'double' })),
-  )
+/** The columns of a view, which has no schema: numbers unless a type follows the name. */
+const ofView = (columns: string): Selected[] =>
+  columns.split(' ').map((column) => {
+    const [name = '', type = 'double'] = column.split(':')
+    return { name, type: type as ExportColumn['type'], from: 'v' }
+  })
 
 /** Every table but samples, and the views that Postgres alone can compute, by name. */
 const PLAIN: Readonly<Record<string, PlainTable>> = {
@@ -197,8 +197,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
   // Today's numbers are another thing each second.
   form_by_day: {
     columns: ofView(
-      'day at activity_id tl_low tl_high tl_peak tl_total rl_low rl_high rl_peak rl_total form reason',
-      { day: 'wall_clock', at: 'instant', activity_id: 'int32', reason: 'text' },
+      'day:wall_clock at:instant activity_id:int32 tl_low tl_high tl_peak tl_total rl_low rl_high rl_peak rl_total form reason:text',
     ),
     from: '(select f.* from training.form_by_day f join training.today t using (account_id) where f.day < t.day) v',
     year: 'training.season_of(v.day)',
@@ -206,8 +205,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
   },
   totals: {
     columns: ofView(
-      'sport span first_day activities days distance moving_s elapsed_s total_elevation_gain work_kj xss',
-      { sport: 'text', span: 'text', first_day: 'wall_clock', activities: 'int32', days: 'int32' },
+      'sport:text span:text first_day:wall_clock activities:int32 days:int32 distance moving_s elapsed_s total_elevation_gain work_kj xss',
     ),
     from: `(select * from training.totals where span <> 'season to date') v`,
     year: 'training.season_of(v.first_day)',
@@ -215,11 +213,7 @@ const PLAIN: Readonly<Record<string, PlainTable>> = {
   },
   routes: {
     columns: ofView(
-      'route_id sport name rides first_day last_day distance ascent_m mean_s best_s best_activity_id',
-      {
-        ...{ route_id: 'int32', sport: 'text', name: 'text', rides: 'int32' },
-        ...{ first_day: 'wall_clock', last_day: 'wall_clock', best_s: 'int32', best_activity_id: 'int32' },
-      },
+      'route_id:int32 sport:text name:text rides:int32 first_day:wall_clock last_day:wall_clock distance ascent_m mean_s best_s:int32 best_activity_id:int32',
     ),
     from: 'training.routes v',
     year: 'null::int',

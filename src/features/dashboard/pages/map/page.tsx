@@ -43,14 +43,17 @@ function ActivityMap() {
   const view = useLive<View>(`/api/map${formatQuery({ account: readAccount() })}`, POLL_EVERY_MS)
   const all = useMemo(
     () =>
-      view?.tracks.map(({ track, ...line }) => ({ ...line, points: decodeTrack(track, TRACK_UNITS) })) ?? [],
+      view?.tracks.map(({ track, ...line }) => ({
+        ...{ ...line, year: line.day?.slice(0, 4) ?? '' },
+        points: decodeTrack(track, TRACK_UNITS),
+      })) ?? [],
     [view?.tracks],
   )
   const [near, setNear] = useState<Near>()
   useEffect(() => setNear(undefined), [view?.tracks])
   const rest = useRef(0)
   const lines = useMemo(
-    () => all.filter((line) => (line.day ?? '').startsWith(year) && line.sport.startsWith(sport)),
+    () => all.filter((line) => line.year.startsWith(year) && line.sport.startsWith(sport)),
     [all, year, sport],
   )
   const home = useMemo(() => homeOf(all.flatMap(({ points }) => points)), [all])
@@ -107,35 +110,28 @@ function ActivityMap() {
     pen.context.lineWidth = REACH_PX
     setFound(lines.filter((line) => pen.context.isPointInStroke(trace(line), x * ratio, y * ratio)))
   }
-  const choice = (key: 'year' | 'sport', label: string, values: readonly string[]) => (
-    <Select
-      aria-label={label}
-      value={chosen[key] ?? ''}
-      options={[
-        ['', `Every ${key}`],
-        ...[...new Set(values)].filter(Boolean).map((one) => [one, capitalize(one)] as const),
-      ]}
-      onChoose={(value) => {
-        setFound([])
-        choose({ ...chosen, [key]: value }, { step: false })
-      }}
-    />
-  )
   return (
     <>
       <h1>Map</h1>
       <AccountChoice path="/map" accounts={view.accounts} shown={view.account_id} />
       <div class="choice">
-        {choice(
-          'year',
-          'Year',
-          all.map(({ day }) => day?.slice(0, 4) ?? ''),
-        )}
-        {choice(
-          'sport',
-          'Sport',
-          all.map((line) => line.sport),
-        )}
+        {(['year', 'sport'] as const).map((key) => (
+          <Select
+            key={key}
+            aria-label={capitalize(key)}
+            value={chosen[key] ?? ''}
+            options={[
+              ['', `Every ${key}`],
+              ...[...new Set(all.map((line) => line[key]))]
+                .filter(Boolean)
+                .map((one) => [one, capitalize(one)] as const),
+            ]}
+            onChoose={(value) => {
+              setFound([])
+              choose({ ...chosen, [key]: value }, { step: false })
+            }}
+          />
+        ))}
       </div>
       <WorldMap
         places={home}

@@ -129,7 +129,7 @@ function Sums({ totals, streaks, records, zones, sync_command: command }: View) 
           numbers={streaks.map(({ unit, is_current: isCurrent, length, first, last }) => [
             `${unit === 'day' ? 'Days' : 'Weeks'}, ${isCurrent ? 'still going on' : 'longest that ended'}`,
             formatNumber(length),
-            `${formatDay(first)} to ${formatDay(last)}`,
+            first === last ? formatDay(first) : `${formatDay(first)} to ${formatDay(last)}`,
           ])}
         />
       </Section>
