@@ -59,6 +59,10 @@ export async function openWorker(deps: WorkerDeps, input: WorkerInput) {
     const stop = joinSignals([lost, halted.signal])
     running.add(stop.signal)
     try {
+      // Its lock may have ended while the queue or the process stood still; then another worker has it, or finds it as stalled.
+      const isLate = Date.now() - (job.processedOn ?? 0) > input.lockMs / 2
+      if (isLate && !(await job.extendLock(token ?? '', input.lockMs).catch(() => 0)))
+        throw new DelayedError()
       await workOnJob(deps, { job, token: token ?? '', signal: stop.signal })
     } finally {
       stop.clear()
@@ -127,7 +131,8 @@ type ClaimedJob = Readonly<{ job: Job; token: string; signal: AbortSignal; log: 
  */
 async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; signal: AbortSignal }) {
   const { job } = input
-  const named = { job: shorten(job.name, 100), id: job.id, ...accountOf(job.data) }
+  const { accountId } = Object(job.data)
+  const named = { job: shorten(job.name, 100), id: job.id, ...(Number.isInteger(accountId) && { accountId }) }
   const claimed: ClaimedJob = { ...input, log: deps.log.child(named) }
   // BullMQ may still hand out a job after the stop, for a request from before it.
   if (input.signal.aborted) throw await putBack(claimed, 0)
@@ -142,12 +147,6 @@ async function workOnJob(deps: WorkerDeps, input: { job: Job; token: string; sig
   const ms = Math.round(performance.now() - startedAt)
   if (result) claimed.log.info({ ms, ...result.counts }, 'jobs: job done')
   else claimed.log.debug({ ms }, 'jobs: job done')
-}
-
-/** Returns the id of the account of a job for its lines in the log, before its payload is checked. */
-function accountOf(payload: unknown): { accountId?: number } {
-  const { accountId } = Object(payload)
-  return Number.isInteger(accountId) ? { accountId } : {}
 }
 
 async function callHandler(deps: WorkerDeps, { job, signal, log }: ClaimedJob): Promise<HandlerResult> {

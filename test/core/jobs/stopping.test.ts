@@ -66,6 +66,24 @@ describeJobs('stopping', (rig) => {
     await eventually(() => isTold, { what: 'the job is told' })
   })
 
+  it('runs a job once at a time that begins after its lock has ended, because the queue or the process stood still', async () => {
+    const running = new Map<number, number>()
+    let most = 0
+    const done = new Set<number>()
+    const fetch: Fetch = async (id) => {
+      running.set(id, (running.get(id) ?? 0) + 1)
+      most = Math.max(most, ...running.values())
+      // The other job is handed out already, and begins after this one.
+      if (running.size === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+      else await new Promise((resolve) => setTimeout(resolve, 500))
+      running.set(id, (running.get(id) ?? 0) - 1)
+      done.add(id)
+    }
+    await runFetch(fetch, { concurrency: 2, lockMs: 500, stalledMs: 100 }, [ride(1), ride(2)])
+    await eventually(() => done.size === 2, { what: 'both are done' })
+    expect(most).toBe(1)
+  })
+
   it('lets a job finish that ignores the signal for a short time, and does not wait for ever for one that hangs', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
