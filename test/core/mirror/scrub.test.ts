@@ -106,6 +106,7 @@ describe('comparing activities with the service', () => {
     readTable(`
       a sample | samples.power | update training.samples set power = power + 1 where ctid = (select min(ctid) from training.samples where activity_id = $1)
       a sample that is gone | samples | delete from training.samples where ctid = (select min(ctid) from training.samples where activity_id = $1)
+      a power of the curve | power_curves | update training.power_curves set watts = watts + 1 where (activity_id, duration_s) = ($1, 5)
       a value of the summary without a column | summary.nobody | update training.activities set summary = jsonb_set(summary, '{nobody}', '1') where activity_id = $1
       a stored answer | raw_documents | update training.raw_documents set body = body || 'x'::bytea where activity_id = $1
       a stored answer that is gone | raw_documents | delete from training.raw_documents where activity_id = $1

@@ -103,7 +103,7 @@ const every5 = { power: 205, mpa: 210, hr: 100 }
 
 const EXAMPLES: Ride[] = [
   // The borders of the zones.
-  rideOf([0, 109, 110, 149, 150, 179, 180, 209, 210, 239, 240, 300, 301].map((power) => ({ power }))),
+  rideOf([0, 109, 110, 149, 150, 179, 180, 200, 209, 210, 239, 240, 300, 301].map((power) => ({ power }))),
   // Several samples in a second, then a gap.
   rideOf([{ power: 100 }, { gap: 0.4, power: 300 }, { gap: 0.5, power: 190 }, { gap: 499.1, power: 190 }]),
   rideOf([{ power: 900, mpa: 1_000 }, { power: 899, mpa: 1_000 }, { power: 900 }], { ftp: null }),

@@ -88,7 +88,7 @@ function wrong(rows: readonly Row[], tau: Loads = TAU, gain: Loads = GAIN): unkn
   return rows.filter((row, k) => far(row.tau_days, known(tau)[k]) || far(row.gain, known(gain)[k]))
 }
 
-describe('the constants of the form are found within 1 %', () => {
+describe('the constants of the form are found within 1 %:', () => {
   it.each<[string, number, (step: Step, index: number, noise: () => number) => Loads, Row]>([
     [
       'of ten years that are told after the ride',
