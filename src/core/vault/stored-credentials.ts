@@ -97,11 +97,11 @@ export function unsealRow(keys: Keyring, row: SealedRow): Credentials {
 }
 
 /**
- * Opens the logins of all accounts with one query. Returns how many open, and the accounts that readCredentials must check: those with a
+ * Opens the logins of all accounts, or of one, with one query. Returns how many open, and the accounts that readCredentials must check: those with a
  * spool file, with the mark of an unreadable login, or with a login that does not open.
  */
-export async function findDoubtfulLogins({ store, keys, spool }: VaultParts) {
-  const rows = await store.read(findEverySealed)
+export async function findDoubtfulLogins({ store, keys, spool }: VaultParts, accountId?: number) {
+  const rows = await store.read((tx) => findEverySealed(tx, accountId))
   const spooled = await spool.list().catch(() => rows.map(({ sealed }) => sealed.accountId))
   const doubtful = new Set(spooled)
   for (const row of rows) {
@@ -236,8 +236,9 @@ export async function findSealed(tx: Tx, accountId: number) {
 export type SealedRow = NonNullable<Awaited<ReturnType<typeof findSealed>>>
 
 /** Finds all sealed credentials, those of the oldest account first. */
-export async function findEverySealed(tx: Tx): Promise<SealedRow[]> {
-  return await selectSealed(tx).orderBy(asc(credentials.accountId))
+export async function findEverySealed(tx: Tx, accountId?: number): Promise<SealedRow[]> {
+  const rule = accountId === undefined ? undefined : eq(credentials.accountId, accountId)
+  return await selectSealed(tx).where(rule).orderBy(asc(credentials.accountId))
 }
 
 function selectSealed(tx: Tx) {

@@ -130,15 +130,16 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
 }
 
 /**
- * Reads the login of every account and parks those that cannot be read, so that the others go on. When no login can be opened
+ * Reads the login of every account, or of one, and parks those that cannot be read, so that the others go on. When no login can be opened
  * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
  */
 export async function parkUnreadableLogins(
   app: Pick<LocalApp, 'vault'>,
+  accountId?: number,
 ): Promise<UnreadableLoginError | undefined> {
   const { vault } = app
   const unreadable: UnreadableLoginError[] = []
-  const { readable, doubtful } = await vault.findDoubtful()
+  const { readable, doubtful } = await vault.findDoubtful(accountId)
   let isKeyRight = readable > 0
   for (const accountId of doubtful) {
     const found = await orUnreadable(() => vault.read(accountId))

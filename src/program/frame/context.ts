@@ -187,9 +187,10 @@ function codeFor(error: MusetteError): number {
 export async function noteUnreadableLogins(
   context: Pick<Context, 'note'>,
   app: Pick<LocalApp, 'vault'>,
+  accountId?: number,
 ): Promise<string | undefined> {
   const { parkUnreadableLogins } = await import('../app/local-app.ts')
-  const wrongKey = await parkUnreadableLogins(app)
+  const wrongKey = await parkUnreadableLogins(app, accountId)
   if (wrongKey) context.note(`musette: ${wrongKey.message}`)
   return wrongKey?.message
 }

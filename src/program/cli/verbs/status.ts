@@ -21,7 +21,7 @@ export const statusVerb = defineVerb({
     const { makeFacts } = await import('../../frame/findings/facts.ts')
     const { findStatus } = await import('../../frame/findings/status-report.ts')
     const account = only === undefined ? undefined : await accountNamed(app, only)
-    const keyProblem = await noteUnreadableLogins(context, app)
+    const keyProblem = await noteUnreadableLogins(context, app, account?.accountId)
     const all = { ...app, features: context.features }
     const report = await findStatus(all, makeFacts(all, new Date(), account?.accountId))
     const { findings, in_order: _, features, ...state } = report
