@@ -114,7 +114,7 @@ const ofView = (columns: string): Selected[] =>
     return { name, type: type as ExportColumn['type'], from: 'v' }
   })
 
-/** Every table but samples, and the views that Postgres alone can compute, by name. */
+/** Every table but samples, and some views, by name. */
 const PLAIN: Readonly<Record<string, PlainTable>> = {
   activities: {
     columns: selected('v', columnsOf(schema.activities, OF_FETCHING)),

@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import { makeLine, makePowerSpec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, formatPerKg, formatSpan } from '../../shared/format.ts'
 import { Link, Section } from '../../shared/parts.tsx'
-import { type Column, Table } from '../../shared/table.tsx'
+import { type Column, numberOf, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 
 type BestPoint = View['best'][number]
@@ -50,11 +50,8 @@ export function Bests({ points, season, kg }: Props) {
 }
 
 function columnsOf(season: number | null, kg: number | null): readonly Column<BestPoint>[] {
-  const column = (title: string, of: (point: BestPoint) => BestPoint['all_time']): Column<BestPoint> => ({
-    title,
-    number: true,
-    cell: (point) => <Best best={of(point)} kg={kg} />,
-  })
+  const column = (title: string, of: (point: BestPoint) => BestPoint['all_time']) =>
+    numberOf<BestPoint>(title, (point) => <Best best={of(point)} kg={kg} />)
   return [
     { title: 'Duration', names: 'duration_s', cell: (point) => formatSpan(point.duration_s) },
     column('All time', (point) => point.all_time),

@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, type Line, makeLane, makeLine } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber, lastOfMonths, note } from '../../shared/format.ts'
 import { Section } from '../../shared/parts.tsx'
-import { type Column, Table } from '../../shared/table.tsx'
+import { type Column, numberOf, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
@@ -125,11 +125,9 @@ function columnsOf(lanes: readonly Lane[]): readonly Column<Month>[] {
     ...lanes.flatMap((lane) =>
       lane.lines
         .filter(({ key }) => !/_(ahead|rest)$/.test(key))
-        .map(({ label, key, unit, digits }) => ({
-          title: label,
-          number: true,
-          cell: ({ values }: Month) => formatNumber(values[key], unit, digits),
-        })),
+        .map(({ label, key, unit, digits }) =>
+          numberOf(label, ({ values }: Month) => formatNumber(values[key], unit, digits)),
+        ),
     ),
   ]
 }

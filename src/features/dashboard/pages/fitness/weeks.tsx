@@ -4,7 +4,7 @@ import { Chart } from '../../shared/charts/chart.tsx'
 import { type Lane, makeLane, makeLine, type Spec } from '../../shared/charts/lanes.ts'
 import { formatDay, formatNumber } from '../../shared/format.ts'
 import { Section } from '../../shared/parts.tsx'
-import { type Column, Table } from '../../shared/table.tsx'
+import { type Column, numberOf, Table } from '../../shared/table.tsx'
 import type { View } from './queries.ts'
 import { type ChosenRange, rangeOfDays } from './range.tsx'
 
@@ -31,14 +31,14 @@ const WEEK_LANES: readonly Lane[] = [
 
 const WEEKS: readonly Column<Week>[] = [
   { title: 'Week of', names: 'monday', cell: ({ monday }) => formatDay(monday) },
-  { title: 'Activities', number: true, cell: ({ activities }) => formatNumber(activities) },
-  { title: 'Low', number: true, cell: ({ low }) => formatNumber(low) },
-  { title: 'High', number: true, cell: ({ high }) => formatNumber(high) },
-  { title: 'Peak', number: true, cell: ({ peak }) => formatNumber(peak) },
-  { title: 'XSS', number: true, cell: ({ xss }) => formatNumber(xss) },
-  { title: 'Recommended', number: true, cell: ({ recommended }) => formatNumber(recommended) },
-  { title: 'Training load', number: true, cell: ({ load }) => formatNumber(load, '', 1) },
-  { title: 'Ramp', number: true, cell: ({ ramp }) => formatNumber(ramp, '', 1) },
+  numberOf('Activities', ({ activities }) => formatNumber(activities)),
+  numberOf('Low', ({ low }) => formatNumber(low)),
+  numberOf('High', ({ high }) => formatNumber(high)),
+  numberOf('Peak', ({ peak }) => formatNumber(peak)),
+  numberOf('XSS', ({ xss }) => formatNumber(xss)),
+  numberOf('Recommended', ({ recommended }) => formatNumber(recommended)),
+  numberOf('Training load', ({ load }) => formatNumber(load, '', 1)),
+  numberOf('Ramp', ({ ramp }) => formatNumber(ramp, '', 1)),
 ]
 
 const SPEC: Spec = { label: 'Training load score of each week', x: dayAxis(), lanes: WEEK_LANES }

@@ -11,7 +11,7 @@ import { rowsOf } from '../rows-of.ts'
 export type View = Sent<typeof findMap>
 export type NearView = Sent<typeof findNear>
 
-type Outline = { id: number; name: string | null; day: string | null; sport: string; outline: Buffer }
+type Outline = { id: number; name: string | null; day: string | null; sport: string; outline: Buffer | null }
 
 /** Finds the outlines of the tracks of an account, by default of the first, the newest first; undefined when the account does not exist. */
 export async function findMap(
@@ -21,21 +21,21 @@ export async function findMap(
   return await store.read(async (tx) => {
     const choice = await chooseAccount(tx, account)
     if (!choice) return undefined
-    const id = choice.shown?.account_id ?? 0
     const rows = await rowsOf<Outline>(tx)`
      select activity_id as id, v.name, v.started_at_local::date::text as day, v.sport, t.outline
-     from training.activities v join musette.ride_tracks t using (activity_id)
-     where v.account_id = ${id} and v.absent_since is null and t.length_m > 0 order by v.started_at desc, activity_id`
-    const [left] = await rowsOf<{ activities: number }>(tx)`
-     select count(*)::int as activities from training.activities v left join musette.ride_tracks t using (activity_id)
-     where v.account_id = ${id} and v.absent_since is null and v.start_lat is not null and t.activity_id is null`
+     from training.activities v left join musette.ride_tracks t using (activity_id)
+     where v.account_id = ${choice.shown?.account_id ?? 0} and v.absent_since is null and v.start_lat is not null
+     order by v.started_at desc, activity_id`
+    const tracks = rows.flatMap(({ outline, ...row }) =>
+      outline?.length ? [{ ...row, track: encode(pointsOf(outline), TRACK_UNITS) }] : [],
+    )
     return {
       accounts: choice.accounts,
       /** the account of the page; null before the first */
       account_id: choice.shown?.account_id ?? null,
-      tracks: rows.map(({ outline, ...row }) => ({ ...row, track: encode(pointsOf(outline), TRACK_UNITS) })),
+      tracks,
       /** activities with positions of which the daemon has not made the track yet */
-      left: left?.activities ?? 0,
+      left: rows.length - tracks.length,
       map_tiles: dashboardSettings.of(config).mapTiles ?? null,
     }
   })
