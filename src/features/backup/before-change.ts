@@ -38,7 +38,9 @@ export const backUpBeforeChange = (
       const { line } = await store.read(findIdentity)
       const madeAt = systemClock()
       const path = join(dir, scheduledName(madeAt, line))
-      const { bytes } = await writeBackupFile({ store, now: systemClock }, { path, signal, older })
+      // It takes minutes, and a verb shows warnings only.
+      log.warn({ path }, 'the database is backed up before this newer version changes it')
+      await writeBackupFile({ store, now: systemClock }, { path, signal, older })
       await verifyBackup({ config, log }, { from: { path }, signal }).catch(async (error: unknown) => {
         // Its checksums are right, and the owner of the server may not give more.
         if (errorCode(error) === 'create_database_denied') return log.warn(errorLine(error))
@@ -47,7 +49,6 @@ export const backUpBeforeChange = (
         throw error
       })
       await removeOldBackups({ dir, line }, { keep, madeAt })
-      log.info({ path, size: formatBytes(bytes) }, 'backed up the database before a newer version changes it')
       return { dir, needed_bytes: needed }
     } catch (error) {
       signal.throwIfAborted()

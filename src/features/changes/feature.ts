@@ -61,9 +61,8 @@ function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
 }
 
 function textOf(value: unknown, changed: boolean): string {
-  return changed && Array.isArray(value)
-    ? value.map((part) => JSON.stringify(part)).join(' to ')
-    : JSON.stringify(value)
+  const parts: unknown[] = changed && Array.isArray(value) ? value : [value]
+  return parts.map((part) => JSON.stringify(part)).join(' to ')
 }
 
 export const changes = defineFeature({

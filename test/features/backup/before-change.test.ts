@@ -127,5 +127,6 @@ it('the embedded Postgres is backed up before any verb brings it to this version
   const env = { DATABASE_URL: '', MUSETTE_DATA_DIR: dataDir }
   const listed = await runVerb(['accounts'], { env })
   expect(listed, listed.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('default') })
+  expect(listed.stderr).toContain('the database is backed up before this newer version changes it')
   expect(await readdir(join(dataDir, 'backups'))).toHaveLength(1)
 })
