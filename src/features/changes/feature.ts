@@ -43,26 +43,21 @@ const changesVerb = defineVerb({
 })
 
 function lineOf({ changeId, at, account, kind, path, detail }: Change): string {
-  const moment = at.slice(0, 19).replace('T', ' ')
   const values = Object.entries(detail).filter(([name, value]) => value !== null && !/_id$|^raw$/.test(name))
-  const shown = values
-    .slice(0, SHOWN)
-    .map(([name, value]) => `${name} ${textOf(value, kind.endsWith('.changed'))}`)
+  const shown = values.slice(0, SHOWN).map(([name, value]) => {
+    const states: unknown[] = kind.endsWith('.changed') && Array.isArray(value) ? value : [value]
+    return `${name} ${states.map((state) => JSON.stringify(state)).join(' to ')}`
+  })
   const more = values.length > SHOWN ? [`and ${values.length - SHOWN} more`] : []
   const parts = [
     changeId,
-    moment,
+    at.slice(0, 19).replace('T', ' '),
     account ?? (kind === 'restored' ? 'all accounts' : 'default list'),
     kind,
     path ?? '',
     [...shown, ...more].join(', '),
   ]
   return parts.filter((part) => part !== '').join('  ')
-}
-
-function textOf(value: unknown, changed: boolean): string {
-  const parts: unknown[] = changed && Array.isArray(value) ? value : [value]
-  return parts.map((part) => JSON.stringify(part)).join(' to ')
 }
 
 export const changes = defineFeature({

@@ -11,6 +11,7 @@ import { errorLine } from '../../kit/errors.ts'
 import { startWork } from '../../kit/release-stack.ts'
 import { SECOND } from '../../kit/time.ts'
 import type { App } from '../app/app.ts'
+import { NO_ACCOUNT } from '../frame/findings/core-sources.ts'
 
 /** How soon due work is found, and a login without a notification, as behind a pooler. */
 const LOOK_EVERY_MS = 10 * SECOND
@@ -31,6 +32,7 @@ export async function openAccountWatch(
   let known = await store.read(findLoginTimes)
   let newest: number | undefined
   let wasDue = false
+  if (known.size === 0) log.warn(`${NO_ACCOUNT.found}; run: ${NO_ACCOUNT.run}`)
   const look = async () => {
     const { found, isDue, change } = await store.read(async (tx) => ({
       found: await findLoginTimes(tx),

@@ -84,6 +84,7 @@ describeWithRedis('a daemon that starts before its servers', () => {
       expect(postgres.url).toBe(url)
       await daemon.waitForLine(/"msg":"over: waiting for the database/)
       await daemon.waitForLine(/"msg":"set up the empty database"/)
+      await daemon.waitForLine(/"msg":"there is no account yet; run: musette login"/, 90_000)
       await daemon.waitForLine(/"msg":"started"/, 90_000)
       expect(await eventually(parts, SOON)).toMatchObject({ database: 'ok', queue: 'ok' })
       expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0, signal: null })
