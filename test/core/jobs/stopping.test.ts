@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { sleep } from '../../../src/kit/time.ts'
 import { eventually } from '../../kit/eventually.ts'
 import type { Fetch } from './handlers.ts'
 import { describeJobs, type RigInput, ride } from './rig.ts'
@@ -74,12 +75,12 @@ describeJobs('stopping', (rig) => {
       running.set(id, (running.get(id) ?? 0) + 1)
       most = Math.max(most, ...running.values())
       // The other job is handed out already, and begins after this one.
-      if (running.size === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
-      else await new Promise((resolve) => setTimeout(resolve, 500))
+      if (running.size === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+      else await sleep(500)
       running.set(id, (running.get(id) ?? 0) - 1)
       done.add(id)
     }
-    await runFetch(fetch, { concurrency: 2, lockMs: 500, stalledMs: 100 }, [ride(1), ride(2)])
+    await runFetch(fetch, { concurrency: 3, lockMs: 2_500, stalledMs: 50 }, [ride(1), ride(2)])
     await eventually(() => done.size === 2, { what: 'both are done' })
     expect(most).toBe(1)
   })
