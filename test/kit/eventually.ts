@@ -1,16 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+/** A tenth of the time that was waited, and at most this, ms. */
+const MAX_PAUSE_MS = 250
+
 /**
  * Calls `look` until it returns something other than undefined, null or false and does not throw, and returns that.
  * After `timeoutMs` it throws, with `what` in the message and the last error as cause. For changes in another process or
- * server, where no clock can be handed in.
+ * server, where no clock can be handed in. It looks every `everyMs`, and less often the longer it has waited: most looks cost a query.
  */
 export async function eventually<T>(
   look: () => Promise<T> | T,
   options: { timeoutMs?: number; everyMs?: number; what?: string } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
   const { timeoutMs = 60_000, everyMs = 25, what = 'the expected state' } = options
-  const end = Date.now() + timeoutMs
+  const begun = Date.now()
   let last: unknown
   for (;;) {
     try {
@@ -20,8 +23,9 @@ export async function eventually<T>(
     } catch (error) {
       last = error
     }
-    if (Date.now() >= end) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`, { cause: last })
-    await delay(everyMs)
+    const waited = Date.now() - begun
+    if (waited >= timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`, { cause: last })
+    await delay(Math.max(everyMs, Math.min(waited / 10, MAX_PAUSE_MS)))
   }
 }
 

@@ -132,6 +132,7 @@ const MIN_SPEED = 0.6
  */
 function moveAlong(road: Road, ride: Ride, track: Track, need = 1): number {
   const wind = drawWind(ride)
+  const against = road.headings.map((heading) => wind.speed * Math.cos(heading - wind.from))
   let speed = 2
   let metres = 0
   for (let i = 0; i < ride.seconds; i++) {
@@ -141,7 +142,7 @@ function moveAlong(road: Road, ride: Ride, track: Track, need = 1): number {
     if (ride.running) {
       speed += (watts / (RIDER_KG * STRIDE * need * (1 + CLIMBING * slope)) - speed) * 0.06
     } else {
-      const air = speed + wind.speed * Math.cos((road.headings[place] as number) - wind.from)
+      const air = speed + (against[place] as number)
       const force = KG * 9.81 * (slope + ROLLING * need) + DRAG * need * air * Math.abs(air)
       speed = Math.sqrt(Math.max(MIN_SPEED ** 2, speed ** 2 + (2 * (CHAIN * watts - force * speed)) / KG))
     }
