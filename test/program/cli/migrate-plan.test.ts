@@ -83,7 +83,7 @@ describe('migrate --plan', () => {
       'training.activity_revisions': 'writes of the same rows, rows changed',
     })
     expect(stdout).toMatch(
-      /^queries of views wait, too: training\.changes_settled, training\.fit_field_values, .+ and 5 more$/m,
+      /^queries of views wait, too: training\.changes_settled, training\.daily_load, .+ and 7 more$/m,
     )
     expect(stdout).toMatch(/^the locks hold for .+ 20 MB\/s written anew, as on two busy cores/m)
     expect(stdout).toMatch(/^a daemon that runs meanwhile waits/m)
