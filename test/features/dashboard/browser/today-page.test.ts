@@ -141,7 +141,7 @@ describeWithBrowser('the page of today', () => {
     await page.getByLabel('Distances').selectOption('miles')
     await distance('mi').waitFor()
     await page.getByLabel('Dates').selectOption('browser')
-    await main.getByText(/\w{3} \d{1,2}, \d{4}/).waitFor()
+    await main.getByText(/\w{3} \d{1,2}, \d{4}, /).waitFor()
     await page.reload()
     await distance('mi').waitFor()
     expect(await page.getByLabel('Dates').inputValue()).toBe('browser')
