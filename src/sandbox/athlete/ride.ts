@@ -133,8 +133,7 @@ const MIN_SPEED = 0.6
 function moveAlong(road: Road, ride: Ride, track: Track, need = 1): number {
   const wind = drawWind(ride)
   const against = road.headings.map((heading) => wind.speed * Math.cos(heading - wind.from))
-  let speed = 2
-  let metres = 0
+  let [speed, metres] = [2, 0]
   for (let i = 0; i < ride.seconds; i++) {
     const watts = at(track.power, i)
     const place = sectionAt(road, metres)
