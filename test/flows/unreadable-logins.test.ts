@@ -123,6 +123,13 @@ it('an account recovers when its tokens can be read again, and stays parked when
   expect(await anna.state()).toEqual({ needs_login: true, last_error: 'the login has ended' })
 })
 
+it('an account with another key is parked, and the key is right, also for who asks for that account alone', async () => {
+  const anna = await openLogin('anna')
+  await anna.run(OTHER_KEY)
+  expect(await parkUnreadableLogins(rig.app, anna.id)).toBeUndefined()
+  expect(await anna.state()).toMatchObject(parked('another key', 'anna'))
+})
+
 it('a rotation of the key is stopped by a spool file that cannot be read, and changes no login', async () => {
   const anna = await openLogin('anna')
   await mkdir(anna.spool)

@@ -130,8 +130,8 @@ export async function accountToUse(app: Pick<LocalApp, 'store' | 'vault'>, name:
 }
 
 /**
- * Reads the login of every account, or of one, and parks those that cannot be read, so that the others go on. When no login can be opened
- * with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
+ * Reads the login of every account, or of one and then of all when that needs a look, and parks those that cannot be read, so that the others
+ * go on. When no login can be opened with the current key, the key is wrong: no account is parked, and the error of the first one is returned.
  */
 export async function parkUnreadableLogins(
   app: Pick<LocalApp, 'vault'>,
@@ -139,7 +139,10 @@ export async function parkUnreadableLogins(
 ): Promise<UnreadableLoginError | undefined> {
   const { vault } = app
   const unreadable: UnreadableLoginError[] = []
-  const { readable, doubtful } = await vault.findDoubtful(accountId)
+  const wanted = await vault.findDoubtful(accountId)
+  // Whether the key is right, the logins of the others tell.
+  const isOne = accountId !== undefined && wanted.doubtful.length > 0
+  const { readable, doubtful } = isOne ? await vault.findDoubtful() : wanted
   let isKeyRight = readable > 0
   for (const accountId of doubtful) {
     const found = await orUnreadable(() => vault.read(accountId))
