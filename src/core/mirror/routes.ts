@@ -1,4 +1,4 @@
-import { compareTracks } from '../normalize/track.ts'
+import { compareTracks, decodePoints } from '../normalize/track.ts'
 import type { MirrorDeps } from './mirror.ts'
 
 /** Finds the route of each activity that has none yet or another track, in a transaction each: a stopped call can be repeated. Throws the signal's reason. */
@@ -9,8 +9,7 @@ export async function updateRoutes({ store, log }: Pick<MirrorDeps, 'store' | 'l
       const { rows } = await client.query<{ id: number; points: Buffer }>(
         'SELECT * FROM musette.begin_route()',
       )
-      // A copy begins where an array of numbers may.
-      const [track, ...others] = rows.map(({ points }) => new Int32Array(new Uint8Array(points).buffer))
+      const [track, ...others] = rows.map(({ points }) => decodePoints(points))
       if (!track) return false
       const [id, ...ids] = rows.map((row) => row.id)
       const shares = compareTracks(track, others)

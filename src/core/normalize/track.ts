@@ -12,8 +12,9 @@ const NEAR_M = 60
 const MIN_SHARE = 0.9
 
 /** Points have millionths of a degree. */
-const UNITS = 1_000_000
-const M_A_UNIT = 111_320 / UNITS
+export const UNITS = 1_000_000
+/** Metres of one to the north. */
+export const M_A_UNIT = 111_320 / UNITS
 const REACH = NEAR_M / M_A_UNIT
 /** A little more than the reach, because a cell and a point in it have other cosines: what is near lies in a cell or beside it. */
 const CELL = 1.01 * REACH
@@ -47,6 +48,12 @@ export function normalizeTrack({ count, columns }: Pick<Samples, 'count' | 'colu
     points: Buffer.from(track.buffer),
     outline: Buffer.from(outline.buffer),
   }
+}
+
+/** Decodes the points of a stored track or outline, latitude and longitude in turns. */
+export function decodePoints(bytes: Buffer): Int32Array {
+  // A copy begins where an array of numbers may.
+  return new Int32Array(new Uint8Array(bytes).buffer)
 }
 
 /**

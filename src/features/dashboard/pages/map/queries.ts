@@ -1,4 +1,4 @@
-import { simplifyTrack } from '../../../../core/normalize/track.ts'
+import { decodePoints, M_A_UNIT, simplifyTrack, UNITS } from '../../../../core/normalize/track.ts'
 import { decodeRows, readBytes } from '../../../../core/store/copy.ts'
 import { dashboardSettings } from '../../settings.ts'
 import type { Sent } from '../../shared/sent.ts'
@@ -27,7 +27,7 @@ export async function findMap(
      where v.account_id = ${choice.shown?.account_id ?? 0} and v.absent_since is null and v.start_lat is not null
      order by v.started_at desc, activity_id`
     const tracks = rows.flatMap(({ outline, ...row }) =>
-      outline?.length ? [{ ...row, track: encode(pointsOf(outline), TRACK_UNITS) }] : [],
+      outline?.length ? [{ ...row, track: encode(decodePoints(outline), TRACK_UNITS) }] : [],
     )
     return {
       accounts: choice.accounts,
@@ -43,7 +43,6 @@ export async function findMap(
 
 /** A line may leave out points that are nearer to it than the height of the box through this. */
 const STEPS = 300
-const M_A_UNIT = 0.111_32
 
 /** Finds the pieces of an account's tracks in a box, as fine as it is small. */
 export async function findNear(
@@ -55,14 +54,14 @@ export async function findNear(
     readBytes(
       tx.client,
       `select activity_id, t.points from training.activities v join musette.ride_tracks t using (activity_id)
-       where v.account_id = ${account} and v.absent_since is null and v.south <= ${north / 1e6} and v.north >= ${south / 1e6}
-         and v.west <= ${east / 1e6} and v.east >= ${west / 1e6}`,
+       where v.account_id = ${account} and v.absent_since is null and v.south <= ${north / UNITS} and v.north >= ${south / UNITS}
+         and v.west <= ${east / UNITS} and v.east >= ${west / UNITS}`,
     ),
   )
   const toleranceM = ((north - south) * M_A_UNIT) / STEPS
   const pieces: Array<{ id: number; track: string }> = []
   for (const [id, field] of decodeRows(bytes)) {
-    const points = pointsOf(field as Buffer)
+    const points = decodePoints(field as Buffer)
     const isIn = (at: number) => {
       const [y, x] = [points[at] as number, points[at + 1] as number]
       return y >= south && y <= north && x >= west && x <= east
@@ -79,12 +78,9 @@ export async function findNear(
   return { pieces }
 }
 
-// A copy begins where an array of numbers may.
-const pointsOf = (bytes: Buffer) => new Int32Array(new Uint8Array(bytes).buffer)
-
 function encode(points: Int32Array, units: number): string {
   const places = Array.from({ length: points.length / 2 }, (_, n) =>
-    project((points[2 * n] as number) / 1e6, (points[2 * n + 1] as number) / 1e6),
+    project((points[2 * n] as number) / UNITS, (points[2 * n + 1] as number) / UNITS),
   )
   return encodeTrack(places, units)
 }
