@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { type BackendChoice, makeBackendChoice, openBackend } from '../../src/core/jobs/backend.ts'
@@ -8,7 +6,6 @@ import { type Jobs, openJobs } from '../../src/core/jobs/jobs.ts'
 import { fetchRedisFacts } from '../../src/core/jobs/redis.ts'
 import { findAccounts } from '../../src/core/store/account-rows.ts'
 import { findIdentity } from '../../src/core/store/database-facts.ts'
-import { SAMPLE_FIELDS } from '../../src/core/store/samples/encode-samples.ts'
 import { openStore } from '../../src/core/store/store.ts'
 import { readSecretKeys } from '../../src/core/vault/key-file.ts'
 import { recordRider } from '../../src/core/vault/riders.ts'
@@ -16,62 +13,39 @@ import { makeKeyring, sealLogin } from '../../src/core/vault/seal.ts'
 import { upsertSealed } from '../../src/core/vault/stored-credentials.ts'
 import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { DAY, MINUTE, SECOND } from '../../src/kit/time.ts'
-import { openApp } from '../../src/program/app/app.ts'
-import { makeHandlers } from '../../src/program/daemon/handlers.ts'
 import { handlersOf } from '../core/jobs/handlers.ts'
 import { readConfig } from '../kit/config.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { queryOnce } from '../kit/postgres.ts'
 import { distPath, startNode } from '../kit/processes.ts'
 import { memoryOf } from './process.ts'
-import {
-  type Bench,
-  type ClubSizes,
-  median,
-  openBench,
-  openRedis,
-  type Row,
-  read,
-  seconds,
-  timed,
-  within,
-} from './rig.ts'
+import { type Bench, type ClubSizes, openBench, openRedis, type Row, seconds, timed, within } from './rig.ts'
 
 const PACES = [240, 5_000] as const
 /** Daemons on this machine; the first has no scheduler, so that the start of the others does not run every schedule at once. */
 const ROLES = ['worker', 'worker,scheduler', 'worker,scheduler,web'] as const
 const MAX_POSTGRES = 1_000
 const RIDES_EACH = 100
-const SAMPLES_EACH = 5_400
-const VISITS = 5
 const CATALOG = makeCoreCatalog(readConfig({}))
 
 /**
- * Measures a club with several daemons on one Redis: what its schedules and sweeps cost, and whether its polls keep up with the service.
- * `npm run bench -- club --accounts 100 --samples 1000000 --seconds 20` is a small run.
+ * Measures a club with several daemons on one Redis: what its schedules cost, and whether its polls keep up with the service.
+ * `npm run bench -- club --accounts 100 --seconds 20` is a small run.
  */
 export async function benchClub(_release: ReleaseStack, options: ClubSizes): Promise<Row[]> {
   const rows: Row[] = []
   for (const accounts of options.accounts) {
-    const isLargest = accounts === Math.max(...options.accounts)
-    const part = (release: ReleaseStack) => measureClub(release, accounts, options, isLargest)
-    rows.push(...(await within(part)))
+    rows.push(...(await within((release) => measureClub(release, accounts, options.seconds))))
   }
   return rows
 }
 
-async function measureClub(
-  release: ReleaseStack,
-  accounts: number,
-  options: ClubSizes,
-  isLargest: boolean,
-): Promise<Row[]> {
+async function measureClub(release: ReleaseStack, accounts: number, seconds: number): Promise<Row[]> {
   const redis = await openRedis(release)
   if (!redis) return [['a club', 'no redis-server here']]
   const bench = await openBench(release, { rides: 0, seconds: 1 })
   const on = `${count(accounts)} accounts`
   const identity = await signInAll(bench, accounts)
-  const rides = await fillRides(bench)
+  await fillRides(bench)
   const backend = makeBackendChoice(redis.url, bench.databaseUrl, identity)
   const env = { ...bench.env, REDIS_URL: redis.url }
   const memory = async () => ((await fetchRedisFacts(redis.url))[0]?.usedMemory ?? 0) / 1_000_000
@@ -83,16 +57,11 @@ async function measureClub(
     ...(accounts > MAX_POSTGRES
       ? []
       : await measureSchedules({ kind: 'postgres', url: bench.databaseUrl }, accounts, 'Postgres')),
-    [`one sweep with nothing to do, ${on}`, seconds(await measureSweep(env)), 'far below 10 s'],
   ]
   for (const pace of PACES) {
     await drain(backend)
-    const daemons = (part: ReleaseStack) =>
-      measurePolls(part, { bench, env, accounts, pace, seconds: options.seconds })
-    rows.push(...(await within(daemons)))
+    rows.push(...(await within((part) => measurePolls(part, { bench, env, accounts, pace, seconds }))))
   }
-  rows.push(...(await within((part) => measurePage(part, env, `${on}, ${count(rides)} activities`))))
-  if (isLargest) rows.push(...(await measureBackup(bench, options.samples)))
   return rows
 }
 
@@ -129,10 +98,10 @@ async function signInAll(bench: Bench, accounts: number) {
   return identity
 }
 
-/** Writes activities without samples for each account, and a cursor, as after a backfill; returns how many. */
-async function fillRides({ client }: Bench): Promise<number> {
+/** Writes activities without samples for each account, and a cursor, as after a backfill. */
+async function fillRides({ client }: Bench): Promise<void> {
   await client.query(`set session_replication_role = replica`)
-  const { rowCount } = await client.query(
+  await client.query(
     `insert into training.activities (account_id, path, name, activity_type, started_at, timezone, timezone_source, started_at_local, detail_state,
        sample_count, elapsed_s, max_power, avg_power, xss, distance, listed_at, wanted_at)
      select account_id, 'ride' || n, 'Tempo ' || n, 'Cycling', at, 'UTC', 'service', at at time zone 'UTC', 'mirrored',
@@ -145,20 +114,6 @@ async function fillRides({ client }: Bench): Promise<number> {
   )
   await client.query(`reset session_replication_role`)
   await client.query('vacuum analyze training.activities')
-  return rowCount ?? 0
-}
-
-async function measureSweep(env: Record<string, string>): Promise<number> {
-  const log = makeSilentLog()
-  const app = await openApp(readConfig(env), log, { features: [] })
-  const jobs = await openIdleJobs({ kind: 'postgres', url: app.databaseUrl }, [])
-  const handlers = makeHandlers(app, () => jobs)
-  const sweep = () => handlers.sweep({}, { signal: new AbortController().signal, log })
-  await sweep()
-  const took = await timed(sweep)
-  await jobs.close()
-  await app.close()
-  return took
 }
 
 async function measureSchedules(backend: BackendChoice, accounts: number, where: string): Promise<Row[]> {
@@ -227,56 +182,6 @@ async function measurePolls(release: ReleaseStack, input: Measured): Promise<Row
     [`polls in ${input.seconds} s, ${on}`, `${rows[0]?.polls} of ${due.toFixed(0)} due`],
     [`the most requests in any 60 s, ${on}`, `${Math.max(0, ...windows)}`, `at most ${pace}`],
     [`the most memory of ${ROLES.length} daemons, ${on}`, `${Math.max(...peaks).toFixed(0)} MB`],
-  ]
-}
-
-async function measurePage(release: ReleaseStack, env: Record<string, string>, on: string): Promise<Row[]> {
-  const daemon = startNode([distPath('main.js'), 'start', '--roles', 'web'], { env })
-  release.defer('daemon', () => daemon.kill('SIGTERM'))
-  const { url } = JSON.parse(await daemon.waitForLine(/"msg":"started"/, MINUTE)) as { url: string }
-  const rows: Row[] = []
-  for (const [what, path] of [
-    ['the first page', '/api/today'],
-    ['the readiness check', '/readyz'],
-    ['the metrics', '/metrics'],
-  ] as const) {
-    const took: number[] = []
-    for (let visit = 0; visit < VISITS; visit++) took.push(await timed(() => read(`${url}${path}`)))
-    rows.push([`${what}, ${on}, median of ${VISITS}`, `${median(took).toFixed(0)} ms`])
-  }
-  return rows
-}
-
-/** Fills in samples by SQL, on two connections, and backs them up. */
-async function measureBackup(bench: Bench, samples: number): Promise<Row[]> {
-  const activities = Math.ceil(samples / SAMPLES_EACH)
-  const fields = SAMPLE_FIELDS.map((_, index) => `(100 + (t * ${index + 1} + activity_id) % 300)`)
-  const fill = (half: number) =>
-    queryOnce(
-      bench.databaseUrl,
-      `insert into training.samples (activity_id, t, ${SAMPLE_FIELDS.join(', ')})
-       select activity_id, started_at + t * interval '1 s', ${fields.join(', ')}
-       from (select activity_id, started_at from training.activities order by 1 limit ${activities}) a, generate_series(1, ${SAMPLES_EACH}) t
-       where activity_id % 2 = ${half}`,
-    )
-  const sizeNow = async () => {
-    const { rows } = await bench.client.query<{ bytes: string }>(
-      'select pg_database_size(current_database()) as bytes',
-    )
-    return Number(rows[0]?.bytes)
-  }
-  const before = await sizeNow()
-  const filled = await timed(() => Promise.all([fill(0), fill(1)]))
-  const size = await sizeNow()
-  const file = join(bench.folder, 'club.tar')
-  const took = await timed(() => bench.musette(['backup', file]))
-  const gb = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`
-  const what = `${count(activities * SAMPLES_EACH)} samples`
-  return [
-    [`${what} written by SQL`, seconds(filled)],
-    [`room of ${what}, of all`, `${gb(size - before)}, ${gb(size)}`],
-    [`backup of ${what}`, seconds(took)],
-    ['its file', gb((await stat(file)).size)],
   ]
 }
 

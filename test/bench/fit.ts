@@ -8,7 +8,7 @@ import { normalizeFit } from '../../src/core/upload/fit-rows.ts'
 import type { ReleaseStack } from '../../src/kit/release-stack.ts'
 import { makeRecordedFit } from '../core/fit/make-recorded-fit.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { openSandboxBench, quantile, type Row, seconds, timed } from './rig.ts'
+import { openBench, quantile, type Row, seconds, timed } from './rig.ts'
 
 /** About 10 MB of records, with sensors in each. */
 const SECONDS = 88_000
@@ -19,7 +19,7 @@ const RUNS = 5
  * takes: of that file, and of all files of the folder that FIT_FILES names, such as real ones.
  */
 export async function benchFit(release: ReleaseStack): Promise<Row[]> {
-  const bench = await openSandboxBench(release)
+  const bench = await openBench(release, { rides: 1, seconds: 1 })
   const store = openStore({ log: makeSilentLog() }, { connectionString: bench.databaseUrl })
   release.defer('store', () => store.close())
   const record = async (bytes: Uint8Array) => {

@@ -1,16 +1,10 @@
 import { parseArgs } from 'node:util'
-import { benchBackup } from './backup.ts'
 import { benchClub } from './club.ts'
-import { benchDrop } from './drop.ts'
 import { benchExport } from './export.ts'
 import { benchFit } from './fit.ts'
-import { benchIdle } from './idle.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMcp } from './mcp.ts'
 import { benchMemory } from './memory.ts'
-import { benchMessages } from './messages.ts'
-import { benchPartitions } from './partitions.ts'
-import { benchQueue } from './queue.ts'
 import { benchRebuild } from './rebuild.ts'
 import { type Part, within } from './rig.ts'
 import { benchSmall } from './small.ts'
@@ -26,17 +20,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   rebuild: benchRebuild,
   export: benchExport,
   memory: benchMemory,
-  queue: benchQueue,
-  webhooks: benchMessages,
-  idle: benchIdle,
   start: benchStart,
-  backup: benchBackup,
   club: benchClub,
   workers: benchWorkers,
-  drop: benchDrop,
   fit: benchFit,
   waits: benchWaits,
-  partitions: benchPartitions,
   web: benchWeb,
   mcp: benchMcp,
   small: benchSmall,
@@ -45,13 +33,11 @@ const { positionals: asked, values } = parseArgs({
   allowPositionals: true,
   options: {
     accounts: { type: 'string', default: '1000,10000' },
-    samples: { type: 'string', default: '100000000' },
     seconds: { type: 'string', default: '60' },
   },
 })
 const sizes = {
   accounts: values.accounts.split(',').map(Number),
-  samples: Number(values.samples),
   seconds: Number(values.seconds),
 }
 const unknown = asked.filter((name) => !PARTS[name])

@@ -4,7 +4,6 @@ import { migrate } from '../../src/core/store/migrate.ts'
 import { SAMPLE_FIELDS } from '../../src/core/store/samples/encode-samples.ts'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { findRedisBinary } from '../kit/binaries.ts'
 import { connect } from '../kit/connect.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -20,7 +19,7 @@ export type Row = readonly [what: string, value: string, goal?: string | undefin
 export type Part = (release: ReleaseStack, sizes: ClubSizes) => Promise<Row[]>
 
 /** How large a club is, and for how long each of its measurements goes on. */
-export type ClubSizes = { accounts: number[]; samples: number; seconds: number }
+export type ClubSizes = { accounts: number[]; seconds: number }
 
 /** Runs work, and then closes what it left to the stack. */
 export async function within<T>(work: (release: ReleaseStack) => Promise<T>): Promise<T> {
@@ -34,8 +33,8 @@ export async function within<T>(work: (release: ReleaseStack) => Promise<T>): Pr
 
 export type Bench = Awaited<ReturnType<typeof openBench>>
 
-/** How many rides of how many seconds, how many different ones, what their numbers are like, and whether the service sends no gzip. */
-export type BenchInput = { rides: number; seconds: number; distinct?: number; kind?: Kind; plain?: boolean }
+/** How many rides of how many seconds, how many different ones, and what their numbers are like. */
+export type BenchInput = { rides: number; seconds: number; distinct?: number; kind?: Kind }
 
 /** Opens a Postgres with all its safety on, a service with prepared answers, and an account that is signed in. */
 export async function openBench(release: ReleaseStack, input: BenchInput) {
@@ -43,22 +42,6 @@ export async function openBench(release: ReleaseStack, input: BenchInput) {
   release.defer('service', () => service.kill('SIGKILL'))
   const listening = await service.waitForLine(/^listening/, 120_000)
   const baseUrl = listening.replace('listening ', '').trim()
-  return {
-    ...(await openAccount(release, baseUrl)),
-    /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
-    ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
-  }
-}
-
-/** Opens the same with the sandbox as the service, with 10 activities. */
-export async function openSandboxBench(release: ReleaseStack) {
-  const sandbox = await startSandbox({ activities: 10, sampleDelayMs: 0 })
-  release.defer('sandbox', () => sandbox.close())
-  return { ...(await openAccount(release, sandbox.url)), sandbox }
-}
-
-/** Opens a Postgres in a new folder, with an account that is signed in at the service. */
-async function openAccount(release: ReleaseStack, baseUrl: string) {
   const folder = await openFolder(release)
   const log = makeSilentLog()
   const postgres = await openEmbeddedPostgres({ log }, { dataDir: folder })
@@ -79,9 +62,12 @@ async function openAccount(release: ReleaseStack, baseUrl: string) {
     if (end.code !== 0) throw new Error(`musette ${args[0]}: ${end.stderr.slice(0, 500)}`)
     return end.stdout
   }
-  const signIn = () => musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
-  await signIn()
-  return { databaseUrl: postgres.url, folder, client, env, musette, signIn }
+  await musette(['login', '--username', 'rider', '--password-stdin'], 'rider\n')
+  return {
+    ...{ databaseUrl: postgres.url, folder, client, env, musette },
+    /** asks the prepared service for what no client knows: `_requests`, `_recalculate` */
+    ask: async <T>(path: string) => (await (await fetch(`${baseUrl}/${path}`)).json()) as T,
+  }
 }
 
 /** Opens a folder, and returns its path. */

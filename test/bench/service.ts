@@ -5,13 +5,7 @@ import type { BenchInput } from './rig.ts'
 
 // The service as a process of its own that only sends bytes: every answer with samples is made before it listens, plain and,
 // for who accepts it, in gzip. Its argument is a BenchInput as JSON; rides take turns with the `distinct` answers.
-const {
-  rides,
-  seconds,
-  distinct = rides,
-  kind = 'full',
-  plain = false,
-} = JSON.parse(process.argv[2] ?? '') as BenchInput
+const { rides, seconds, distinct = rides, kind = 'full' } = JSON.parse(process.argv[2] ?? '') as BenchInput
 /** When each request came, ms since 1970. */
 const requests: number[] = []
 let version = 0
@@ -53,7 +47,7 @@ function answer(url: URL, request: IncomingMessage, response: ServerResponse): v
   const prepared = ride === undefined ? undefined : answers[Number(ride) % distinct]
   if (!prepared) sendJson(response, smallAnswer(url))
   else if (url.searchParams.get('include_session_data') !== '1') send(response, prepared.summary)
-  else if (plain || !request.headers['accept-encoding']?.includes('gzip')) send(response, prepared.whole)
+  else if (!request.headers['accept-encoding']?.includes('gzip')) send(response, prepared.whole)
   else send(response, prepared.gzipped, { 'content-encoding': 'gzip' })
 }
 
