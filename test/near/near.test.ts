@@ -1,13 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { runInThisContext } from 'node:vm'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { openTempDir } from '../kit/temp-dir.ts'
-import { readChanges } from './changes.ts'
-import { makeNearest, takeWithin } from './choose.ts'
-import { withMarks } from './declarations.ts'
-import { readCheckout } from './imports.ts'
+import { describe, expect, it } from 'vitest'
+import { makeNearest } from './choose.ts'
 import type { TestRecord } from './record.ts'
 
 const POLL = `import { LAG } from './lag.ts'
@@ -51,7 +43,6 @@ const RECORD: TestRecord = new Map(
     { functions, seconds: 10, verbs: file.includes('verbs') ? ['sync'] : [] },
   ]),
 )
-const ALL = Object.keys(FILES).filter((path) => path.endsWith('.test.ts'))
 
 describe('the nearest tests', () => {
   it.each<[change: string, path: string, line: number, near: string]>([
@@ -72,70 +63,5 @@ describe('the nearest tests', () => {
     const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
     const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
     expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
-  })
-
-  it('are taken as long as they take less than the limit together, and a quick one after one that is too slow', () => {
-    const record = new Map(RECORD).set('test/flows/wide.test.ts', { functions: {}, verbs: [], seconds: 300 })
-    const files = ['test/flows/wide.test.ts', ...ALL.filter((file) => file !== 'test/flows/wide.test.ts')]
-    const { chosen, seconds } = takeWithin(record, files, 20)
-    expect(chosen.length).toBeGreaterThan(1)
-    expect(chosen).not.toContain('test/flows/wide.test.ts')
-    expect(chosen.length).toBeLessThan(files.length - 1)
-    expect(seconds).toBeLessThanOrEqual(20)
-  })
-})
-
-it('reads the lines that differ from a commit, in files that are new, changed, renamed, deleted and unknown to git', async () => {
-  const folder = await openTempDir('near')
-  onTestFinished(() => folder.close())
-  const write = (path: string, text: string) => {
-    mkdirSync(dirname(join(folder.path, path)), { recursive: true })
-    writeFileSync(join(folder.path, path), text)
-  }
-  const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
-  const git = (...args: string[]) =>
-    execFileSync('git', [...who, ...args], { cwd: folder.path, stdio: 'ignore' })
-  git('init')
-  write('test/a.test.ts', '')
-  write('src/a.ts', 'one\ntwo\nthree\n')
-  write('src/old.ts', 'a\nb\nc\nd\ne\nf\n')
-  write('src/gone.ts', 'gone\n')
-  git('add', '.')
-  git('commit', '-m', 'a')
-  write('src/a.ts', 'one\n2\nthree\nfour\n')
-  write('src/new.ts', 'x\ny')
-  renameSync(join(folder.path, 'src/old.ts'), join(folder.path, 'src/renamed.ts'))
-  write('src/renamed.ts', 'a\nb\nc\nd\ne\nF\n')
-  rmSync(join(folder.path, 'src/gone.ts'))
-  git('add', '-N', 'src/renamed.ts')
-  const changes = readChanges(folder.path, 'HEAD').map(({ path, lines }) => `${path} ${lines}`)
-  expect(changes.sort().join('; ')).toBe(
-    'src/a.ts 2; src/a.ts 2,4; src/gone.ts 1; src/new.ts 1,2; src/old.ts 6; src/renamed.ts 6',
-  )
-  const all = [...readCheckout(folder.path).keys()].sort().join(' ')
-  expect(all).toBe('src/a.ts src/new.ts src/renamed.ts test/a.test.ts')
-})
-
-describe('marked code', () => {
-  it.each([
-    ['function f(a = 1) { return a }; f()', ['f']],
-    ['const f = () => 1; const g = () => f(); g()', ['f', 'g']],
-    ['const f = () => ({ a: 1 }); f().a', ['f']],
-    ['const f = (a) => (b) => a + b; f(1)(2)', ['f']],
-    ['const f = async () => await 1; f()', ['f']],
-    ['const o = { run() { return 1 }, key: () => 2, other: () => 3 }; o.run(); o.key()', ['o.run', 'o.key']],
-    ['class A { constructor() { this.a = 1 } m() { return 2 } }; new A().m()', ['A.constructor', 'A.m']],
-    ['function* f() { yield 1 }; [...f()]', ['f']],
-    ['function f() { const inner = () => 1\nreturn inner() }; f()', ['f', 'f.inner']],
-    ['function never() { return 1 }; 2', []],
-  ])('%s  runs as before and says that %j ran', (text, names) => {
-    const path = `src/${text}`
-    const marked = withMarks(path, text)
-    expect(marked.split('\n')).toHaveLength(text.split('\n').length)
-    const run = (code: string) => runInThisContext(`{${code}}`)
-    expect(String(run(marked))).toEqual(String(run(text)))
-    const { names: all = [], marks = [] } = globalThis.__ran?.[path] ?? {}
-    delete globalThis.__ran?.[path]
-    expect(all.filter((_name, index) => marks[index] === 1)).toEqual(names)
   })
 })

@@ -1,7 +1,7 @@
 import { parseSync } from 'oxc-parser'
 
 /** A small change of a source file that a test should notice. */
-export type Mutant = { in: string; line: number; at: number; from: string; to: string }
+type Mutant = { in: string; line: number; at: number; from: string; to: string }
 
 /** The rooms in which a wrong line matters most. */
 export const ROOMS: Readonly<Record<string, string>> = {
