@@ -51,14 +51,11 @@ describe('a folder that databases may share by mistake', () => {
     expect(await claimFolder(dir, restored)).toBeDefined()
   })
 
-  it.each(['', '{', 'null', '[]', '{"identity": 5}'])(
-    'is not used when its file names no owner: %j',
-    async (text) => {
-      await writeFile(join(dir, OWNER_FILE), text)
-      expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run: expect.stringContaining(OWNER_FILE) })
-      expect(await mark()).toBe(text)
-    },
-  )
+  it.each(['', 'null'])('is not used when its file names no owner: %j', async (text) => {
+    await writeFile(join(dir, OWNER_FILE), text)
+    expect(await claimFolder(dir, IDENTITY)).toMatchObject({ run: expect.stringContaining(OWNER_FILE) })
+    expect(await mark()).toBe(text)
+  })
 
   it.skipIf(process.platform !== 'linux')('is used without a file if none can be written', async () => {
     // No user can make a file there, root neither.

@@ -59,13 +59,13 @@ function findTemplate(): string {
 async function createDatabase(template: string): Promise<TestDatabase> {
   const server = inject('postgresUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runStatement(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
+  await queryOnce(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
   const url = new URL(server)
   url.pathname = `/${name}`
   const close = async () => {
     await pools.get(url.href)?.end()
     pools.delete(url.href)
-    await runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    await queryOnce(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
   return { url: url.href, close }
 }
@@ -124,10 +124,6 @@ export function makeSqlTag<Row>(query: (text: string, values: unknown[]) => Prom
 export function locksHeldOn(table: string, mode: 'RowShareLock' | 'AccessExclusiveLock'): string {
   return `SELECT FROM pg_locks WHERE relation = '${table}'::regclass AND mode = '${mode}' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-}
-
-async function runStatement(url: string, text: string): Promise<void> {
-  await queryOnce(url, text)
 }
 
 /** Runs a statement in a transaction that stays open, with its locks, until `close` takes it back. */
