@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStore, type Store, type Tx } from '../../src/core/store/store.ts'
-import { findBestsOfSpan, findNeighbours } from '../../src/features/dashboard/pages/activity/queries.ts'
-import { findBests } from '../../src/features/dashboard/pages/fitness/queries.ts'
-import { findActivityLines, findUploadLines } from '../../src/features/dashboard/pages/today/queries.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { findTouched, type Plan, type Touched } from '../kit/plan.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
@@ -11,9 +8,8 @@ import { readWords } from '../kit/table.ts'
 const ACCOUNTS = 40
 const BIG = { account: 1, activities: 4_000 }
 const SMALL = { account: 20, activities: 210 }
-const LINES = 15
 
-/** Many accounts, one of them with a third of all activities; whatever can tie does: watts, and starts by the day. */
+/** Many accounts, one of them with a third of all activities. */
 const FILL = `
   -- No change feed and no foreign keys, which cost more than the rows.
   set session_replication_role = replica;
@@ -119,7 +115,7 @@ async function explain(tx: Tx, text: string, values: unknown[] = []): Promise<To
 }
 
 /** Tables that an account has many rows in, and no table is read from end to end. */
-function expectRead(touched: readonly Touched[], most: number, what?: string): void {
+function expectRead(touched: readonly Touched[], most: number, what: string): void {
   const large = touched.filter(({ table }) => table !== 'accounts')
   expect(large.length, what).toBeGreaterThan(0)
   expect(
@@ -143,33 +139,3 @@ it.each(['never analyzed', 'analyzed'])(
       })
   },
 )
-
-it('a page of the dashboard reads only the rows that it shows, also with equal starts, watts and times', async () => {
-  await store.execute('analyze')
-  const season = new Date().getUTCFullYear() - 3
-  const [ride] = await store.read(
-    async ({ client }) =>
-      (await client.query(`select activity_id from training.activities where path = 'ride2000'`)).rows,
-  )
-  const ofBig = { accountId: BIG.account, season }
-  const pages: ReadonlyArray<[page: (tx: Tx) => Promise<unknown>, most: number]> = [
-    [(tx) => findActivityLines(tx, LINES), LINES],
-    // Two tables, each by its index, and then the rows of the lines themselves.
-    [(tx) => findUploadLines(tx, LINES), 2 * LINES],
-    [(tx) => findNeighbours(tx, ride?.activity_id), 3],
-    [(tx) => findBestsOfSpan(tx, { ...ofBig, sport: 'cycling', span: 'season' }), BIG.activities / 2],
-    [(tx) => findBests(tx, { ...ofBig, sport: 'all' }), BIG.activities / 2],
-  ]
-  for (const [page, most] of pages)
-    await store.read(async (tx) => {
-      const touched: Touched[] = []
-      const client = Object.assign(Object.create(tx.client), {
-        query: async (text: string, values: unknown[]) => {
-          touched.push(...(await explain(tx, text, values)))
-          return await tx.client.query(text, values)
-        },
-      })
-      await page({ ...tx, client })
-      expectRead(touched, most, page.toString())
-    })
-})

@@ -6,7 +6,6 @@ import { ROLES } from '../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../src/program/daemon/wait-for-servers.ts'
 import { openRig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
-import { readSettings } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { queryOnce } from '../kit/postgres.ts'
@@ -45,21 +44,6 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
       client.query('select 1'),
     )
     expect(read.rowCount).toBe(1)
-  })
-
-  it('is used where it takes writes, when the URL names both hosts, also with a file of passwords', async () => {
-    const { config } = readSettings({
-      DATABASE_URL: `postgres://postgres@127.0.0.1:${two.port},127.0.0.1:${one.port}/second`,
-    })
-    for (const typed of [false, true]) {
-      const port = await withClient({ connectionString: config.databaseUrl ?? '', typed }, async (client) => {
-        const { rows } = await client.query('select inet_server_port() as port')
-        const { connectionParameters } = client as unknown as { connectionParameters: { port: number } }
-        expect(connectionParameters.port).toBe(one.port)
-        return rows[0].port
-      })
-      expect(port).toBe(one.port)
-    }
   })
 
   const TABLE = [

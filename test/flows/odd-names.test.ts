@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeProgressLine } from '../../src/program/frame/progress.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'
 import { startOnTerminal } from '../kit/terminal.ts'
@@ -59,12 +58,5 @@ describe('names with terminal control characters are written as psql does', () =
       expect(json.stdout).toContain(String.raw`odd\u001b]0;owned\u0007\r\u009b2Jname`)
       expect(JSON.stringify(JSON.parse(json.stdout))).toContain(JSON.stringify(ODD).slice(1, -1))
     }
-  })
-
-  it('in the last sentence of the progress', () => {
-    const written: string[] = []
-    const terminal = { columns: 80, write: (text: string) => written.push(text) }
-    makeProgressLine({ terminal: true, note: () => undefined }, 'x', Date.now, terminal).finish(ODD)
-    expectHarmless(written.join(''))
   })
 })

@@ -92,18 +92,6 @@ describe('one question has one answer, whoever is asked:', () => {
     expect(here.last_good_poll_utc).toBe('2026-05-01 02:00:00Z')
   })
 
-  it('of which day the weight is: the last on which the service told it', async () => {
-    const scene = await openInTokyo()
-    await scene.query(
-      `insert into training.training_info (account_id, observed_at, last_seen_at, weight_kg, ftp)
-       values ($1, '2026-05-01T06:00:00Z', '2026-05-20T20:00:00Z', 70, 250)`,
-      [scene.accountId],
-    )
-    const { state, recipe } = await askAll(scene)
-    expect(state.as_of_local).toBe('2026-05-21 05:00:00')
-    expect(await recipe('weight_and_power')).toMatchObject([{ as_of: '2026-05-21', weight_kg: 70 }])
-  })
-
   it('what the last 365 days are: today and the 364 before it', async () => {
     const scene = await openInTokyo()
     for (const ago of [364, 365]) {

@@ -76,23 +76,4 @@ describe('a rebuild', () => {
     expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
   })
-
-  it('begins again after that of another version, and names what it cannot rebuild, with the command and exit code 5', async () => {
-    const found = await rows('select path from training.activities order by activity_id limit 3')
-    const [first, second, third] = found.map(({ path }) => String(path))
-    await rows(`insert into musette.rebuilds
-      select account_id, '0.0.0', now(), 1000000, '{}' from training.accounts`)
-    await rows(`update training.raw_documents set body = 'x' where activity_id in (1, 2)`)
-    await rows('delete from training.raw_documents where activity_id = 3')
-    const end = await rig.musette(['rebuild', '--json'])
-    expect(end.code).toBe(5)
-    expect(JSON.parse(end.stdout)).toMatchObject({ rebuilt: ACTIVITIES - 3, failed: 2, without_document: 1 })
-    expect(end.stderr).toContain(`1 without a stored answer left as they are (${third})`)
-    expect(end.stderr).toContain(`run: musette resync ${first} ${second}`)
-    expect(await rig.musette(['rebuild', String(third)])).toMatchObject({ code: 5 })
-    expect(await rig.musette(['rebuild', 'nowhere'])).toMatchObject({ code: 2 })
-    expect(await rig.musette(['rebuild', '--account', 'nobody'])).toMatchObject({ code: 3 })
-    expect(await rig.musette(['resync', String(first), String(second)])).toMatchObject({ code: 0 })
-    expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
-  })
 })

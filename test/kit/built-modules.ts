@@ -5,13 +5,7 @@ import { buildSync } from 'esbuild'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDER = 'dist/.modules'
 /** Modules of src/ that tests load in processes of their own, where a compiler would cost a second. */
-const MODULES = [
-  'program/frame/output',
-  'embedded/binaries',
-  'embedded/embedded',
-  'embedded/run-as',
-  'log',
-] as const
+const MODULES = ['embedded/binaries', 'embedded/embedded', 'embedded/run-as'] as const
 
 /** The path of one of these modules, in JavaScript. build-setup.ts sees to it that it is current. */
 export function modulePath(name: (typeof MODULES)[number]): string {

@@ -11,7 +11,7 @@ const WITHOUT_REDIS = 'redis-server is not installed; run: apt-get install redis
 describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %s', (queue) => {
   it('lose and double nothing when killed and when Postgres is away', async ({ skip }) => {
     if (queue === 'redis' && !inject('redisUrl') && !process.env.CI) skip(WITHOUT_REDIS)
-    const fleet = await openFleet({ size: 2, queue, activities: 16 })
+    const fleet = await openFleet(queue)
     onTestFinished(() => fleet.close())
     const life = makeLife(fleet)
     await planBadDay(fleet)
@@ -43,22 +43,6 @@ describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %
     await expectWhole(fleet, life)
   }, 480_000)
 })
-
-it('two daemons lose and double nothing when sentinels replace the Redis of their queue', async ({
-  skip,
-}) => {
-  if (!inject('redisUrl') && !process.env.CI) skip(WITHOUT_REDIS)
-  const fleet = await openFleet({ size: 2, queue: 'sentinels', activities: 12 })
-  onTestFinished(() => fleet.close())
-  const life = makeLife(fleet)
-  await fleet.steer('PATCH', 'settings', { latency_ms: 100 })
-  await life.stir()
-  await fleet.steer('POST', 'recalculate')
-  await busy(fleet, 'fetch')
-  await fleet.primary?.kill()
-  await life.stir()
-  await expectWhole(fleet, life)
-}, 240_000)
 
 /** Expects that nothing is lost and nothing doubled, as soon as the fleet has caught up; and that nobody had to be started again. */
 async function expectWhole(own: Fleet, life: Life): Promise<void> {

@@ -62,11 +62,4 @@ describe('sync', () => {
     expect(await sync()).toMatchObject({ failed: 1 })
     await scene.heal()
   })
-
-  it('waits as long as the service requires, and stops at the signal', async () => {
-    await scene.fault('^/oauth/training_info$', { kind: 'status', status: 429, retry_after: 1, times: 1 })
-    expect(await sync()).toMatchObject({ failed: 0 })
-    const input = { name: 'default', training: true, full: true, signal: AbortSignal.abort() }
-    await expect(syncAccount(scene.app, input)).rejects.toThrow()
-  })
 })

@@ -1,9 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openForAll } from '../../kit/open-for.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
-import { LINES } from './lines.ts'
 import { openCliRig } from './rig.ts'
 
 const ACTIVITIES = 3
@@ -124,16 +121,3 @@ describe('the command line', () => {
     expect([code, stderr.trim().split('\n').at(-1)]).toEqual([4, expect.stringContaining('service')])
   })
 })
-
-// Last: each verb refuses the database from here on.
-it('a database of an earlier musette is refused by every verb that uses it', async () => {
-  await writeFile(join(rig.dataDir, 'ride.fit'), '')
-  await rig.rows('update musette.migrations set created_at = created_at - 1')
-  const others =
-    'migrate|start --roles worker|login --username rider --password-stdin|accounts|status|doctor|key rotate'
-  for (const line of [...others.split('|').map((line) => line.split(' ')), ...LINES.ofAccount]) {
-    const { code, stdout, stderr } = await rig.musette(line, { input: 'rider' })
-    expect(stdout + stderr, line.join(' ')).toContain('an earlier musette made this database')
-    expect(code, line.join(' ')).toBe(2)
-  }
-}, 180_000)

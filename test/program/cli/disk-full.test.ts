@@ -1,14 +1,10 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { readDiskFull } from '../../../src/embedded/cluster.ts'
 import { acquireLock } from '../../../src/embedded/lock.ts'
-import { waitUntilReady } from '../../../src/embedded/postgres-server.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { findFreePort } from '../../kit/listen.ts'
-import { makeSilentLog } from '../../kit/log.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
-import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
+import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
 
@@ -82,17 +78,4 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
     expect(stderr).toContain('standard output cannot be written: the disk is full (ENOSPC)')
     expect(code).toBe(4)
   }, 180_000)
-
-  it('does not wait for a server that cannot become ready', async () => {
-    const disk = await openSmallDisk(40)
-    expect(await readDiskFull(disk)).toBeUndefined()
-    await fillDisk(disk)
-    const ended = new Promise<string>(() => undefined)
-    const neverReady = { ended, readLogTail: async () => '', stop: async () => undefined }
-    const at = { url: `postgres://musette@127.0.0.1:${await findFreePort()}/musette`, dataDir: disk }
-    await expect(waitUntilReady(neverReady, at, makeSilentLog())).rejects.toMatchObject({
-      code: 'embedded_disk_full',
-      message: expect.stringContaining('(0 MB left)'),
-    })
-  })
 })

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { FEATURES } from '../../../src/features/index.ts'
 import { EXIT_MEANINGS, makeProgram, VERBS } from '../../../src/program/cli/cli.ts'
 import { defaultOf } from '../../../src/program/config/define-settings.ts'
 import { EXIT } from '../../../src/program/frame/context.ts'
@@ -18,16 +17,6 @@ function commandOf(program: Command, words: string): Command {
 }
 
 describe('the help of every verb', () => {
-  it('has the verbs of each feature behind the one that the feature names, with its settings in verbs that exist', () => {
-    const listed = VERBS.map(({ words }) => words)
-    for (const { name, verbs, settingsOf = {} } of FEATURES) {
-      for (const { words } of verbs?.all ?? [])
-        expect(listed.indexOf(words), words).toBeGreaterThan(listed.indexOf(verbs?.after ?? ''))
-      expect(listed, name).toEqual(expect.arrayContaining(Object.keys(settingsOf)))
-    }
-    expect(new Set(listed).size).toBe(listed.length)
-  })
-
   it('names settings, exit codes and valid examples', async () => {
     for (const { words, help } of verbs) {
       const parts: string[] = []

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { modulePath } from '../../kit/built-modules.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
@@ -59,13 +58,6 @@ describe('a process of the command line', () => {
     })
   })
 
-  it('runs SQL with few modules beside the Postgres driver', async () => {
-    const { packages, rooms } = await loadedBy('sql', 'select 1')
-    const more = ['commander', 'drizzle-orm', 'env-paths', 'fast-string-width', 'fastest-levenshtein']
-    expect(packages).toEqual([...more, 'pg', 'pino', 'zod'])
-    expect(rooms).not.toContain('embedded')
-  })
-
   it('loads nothing of MQTT in a daemon that has no broker', async () => {
     const coverage = join(folder.path, 'start')
     const daemon = startNode([distPath('main.js'), 'start'], {
@@ -82,19 +74,6 @@ describe('a process of the command line', () => {
     expect(packages).toContain('bullmq')
     expect(packages).not.toContain('mqtt')
     expect(rooms).not.toContain('mqtt')
-  })
-
-  it('names lines of src in the stack trace of a log line', async () => {
-    const script = `
-      const { cutTo } = await import('${modulePath('program/frame/output')}')
-      const { openLog } = await import('${modulePath('log')}')
-      const log = await openLog({ level: 'debug', terminal: false })
-      try { cutTo(undefined, 1) } catch (error) { log.debug({ error }, 'failed') }`
-    const { stderr } = await runNode(['--input-type=module', '--eval', script])
-    const { stack } = JSON.parse(stderr).error
-    const [, line] = /widthOf \(file:\S+\/src\/program\/frame\/output\.ts:(\d+):\d+\)/.exec(stack) ?? []
-    const source = await readFile('src/program/frame/output.ts', 'utf8')
-    expect(source.split('\n')[Number(line) - 1], stack).toContain('line.length')
   })
 
   it('names lines of src in the stack trace of an error, and keeps those of a library', async () => {

@@ -91,26 +91,6 @@ describe('migrate --plan', () => {
     expect(lines.at(-2)).toBe('nothing is changed yet; run: musette migrate')
   })
 
-  it('as JSON has sizes and an estimate', async () => {
-    const url = await useFitFiles()
-    const plan = JSON.parse((await musette(url, 'migrate', '--plan', '--json')).stdout)
-    const sizeOf = async (...tables: string[]) => {
-      const sizes = tables.map((table) => `pg_total_relation_size('training.${table}')`).join(' + ')
-      return Number((await queryOnce(url, `select (${sizes})::int as size`))[0]?.size)
-    }
-    const rewritten = await sizeOf('fit_files', 'activities')
-    const changed = await sizeOf('power_curves', 'activity_revisions')
-    expect(plan).toMatchObject({ from: '0015_database_identity', to: (await readMigrations()).at(-1) })
-    const first = { name: 'training.fit_files', bytes: await sizeOf('fit_files') }
-    expect(plan.tables[0]).toEqual({ ...first, waits: 'all', work: 'rewritten' })
-    const seconds =
-      // Two migrations write activities anew.
-      (rewritten + (await sizeOf('activities'))) / 20e6 +
-      (rewritten + changed) / 10e6 +
-      (await sizeOf('accounts', 'uploads')) / 50e6
-    expect(plan.estimated_s).toBeCloseTo(seconds, 6)
-  })
-
   it('has nothing to do for a database of this version, and names the command for an older one', async () => {
     const nothing = { code: 0, stdout: expect.stringMatching(/^nothing to do: .+ needs it\n$/), stderr: '' }
     const url = await use(openOlderDatabase('0012_heartbeat_runs'))

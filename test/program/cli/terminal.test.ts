@@ -1,8 +1,5 @@
-import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { sleep } from '../../../src/kit/time.ts'
-import { makeProgressLine } from '../../../src/program/frame/progress.ts'
-import { readInput } from '../../../src/program/frame/prompt.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { distPath } from '../../kit/processes.ts'
@@ -68,7 +65,6 @@ describe('at a prompt', () => {
   it.each([
     ['Ctrl-C for the user name', ['login'], 'User name', CTRL_C],
     ['Ctrl-D for the password', ['login', '--username', 'rider'], 'Password', CTRL_D],
-    ['Ctrl-C for a pasted address', PASTE, 'Paste that address here', CTRL_C],
     ['Ctrl-D for a pasted address', PASTE, 'Paste that address here', CTRL_D],
   ])('%s ends with 130 and a sentence', async (_what, args, asked, key) => {
     const login = type(args)
@@ -77,13 +73,6 @@ describe('at a prompt', () => {
     const { code, screen } = await login.finished
     expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
     expect(code).toBe(130)
-  })
-
-  it('the wait for input ends when the verb is stopped', async () => {
-    const stop = new AbortController()
-    const reading = readInput(new PassThrough(), stop.signal)
-    stop.abort()
-    await expect(reading).rejects.toMatchObject({ name: 'AbortError' })
   })
 })
 
@@ -106,26 +95,4 @@ describe('a login on a terminal', () => {
     const set = await rig.rows(`select timezone from training.accounts where name = '${name}'`)
     expect(set).toEqual([{ timezone }])
   })
-})
-
-it.each([10, 88, 200])('the progress fits into %i columns with any text', (columns) => {
-  const written: string[] = []
-  let now = 0
-  const terminal = { columns, write: (text: string) => written.push(text) }
-  const deps = { terminal: true, note: () => undefined }
-  const line = makeProgressLine(deps, 'activities', () => now, terminal)
-  for (let done = 0; done <= 100_000; done += 997) {
-    now += 1_000
-    line.show({ done, total: 100_000 })
-  }
-  expect(written.length).toBeGreaterThan(50)
-  for (const frame of written) {
-    expect(frame.startsWith('\r\x1b[2K') && frame.endsWith('\r')).toBe(true)
-    const text = frame.slice('\r\x1b[2K'.length, -1)
-    expect(text).not.toContain('\n')
-    expect(text.length).toBeLessThan(columns)
-  }
-  line.finish('done')
-  line.close()
-  expect(written.at(-1)).toBe('\r\x1b[2Kdone\n')
 })

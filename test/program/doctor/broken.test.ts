@@ -7,8 +7,7 @@ import { claimFolder } from '../../../src/kit/folders/folder-owner.ts'
 import { quoteShell } from '../../../src/kit/text.ts'
 import { listChecks } from '../../../src/program/doctor/doctor.ts'
 import { loadStates } from '../../../src/program/frame/findings/facts.ts'
-import { makeSpoolText } from '../../core/vault/vault.ts'
-import { findSpoolName, makeIdentity } from '../../kit/identity.ts'
+import { makeIdentity } from '../../kit/identity.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { findOrdinaryUser } from '../../kit/ordinary-user.ts'
 import { queryOnce } from '../../kit/postgres.ts'
@@ -145,21 +144,6 @@ describe('a login', () => {
     expect(await shared()).toEqual([])
     await rig.rows(`delete from training.accounts where name = 'again'`)
     await rig.rows(`delete from training.activities where path = 'both'`)
-  })
-
-  it('with newer tokens in a spool file, also a damaged one, is reported', async () => {
-    const [row] = await rig.rows('select * from musette.credentials')
-    const spool = join(rig.dataDir, await findSpoolName(rig.databaseUrl, row?.account_id))
-    const later = new Date(Number(row?.obtained_at) + 1_000)
-    await writeFile(spool, makeSpoolText(row, { obtainedAt: later }), { mode: 0o600 })
-    const waiting = await doctor(rig)
-    expect(waiting.code).toBe(0)
-    expect(waiting.of('login')[1]).toMatchObject({ state: 'warning', run: 'musette sync' })
-    await writeFile(spool, '{')
-    const damaged = await doctor(rig)
-    expect(damaged.code).toBe(2)
-    expect(damaged.of('login')[1]).toMatchObject({ state: 'problem', run: 'musette login' })
-    await rename(spool, `${spool}.damaged`)
   })
 })
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { openWatch } from '../../../src/core/dropfolder/watch.ts'
 import { serverFindings } from '../../../src/program/doctor/check-database.ts'
 import { checkDropFolder, probeFolder } from '../../../src/program/doctor/check-folders.ts'
-import { checkDiskSpace, checkNode, checkOtherUsers } from '../../../src/program/doctor/check-machine.ts'
+import { checkDiskSpace, checkOtherUsers } from '../../../src/program/doctor/check-machine.ts'
 import { readSettings } from '../../kit/config.ts'
 import { openForEach } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -13,14 +13,6 @@ const folder = openForEach(() => openTempDir('checks'))
 
 const configOf = (env: Record<string, string> = {}) =>
   readSettings({ MUSETTE_DATA_DIR: folder.path, MUSETTE_DROP_DIR: join(folder.path, 'drop'), ...env })
-
-it.each([
-  ['20.18.3', 'problem'],
-  ['20.19.0', 'ok'],
-  ['100.0.0', 'ok'],
-])('Node %s is a finding of kind %s', async (version, state) => {
-  expect(await checkNode(undefined, version)).toMatchObject([{ state }])
-})
 
 describe('other users of the machine', () => {
   const PASSWD = `root:x:0:0:root:/root:/bin/bash
@@ -111,10 +103,6 @@ describe('the drop folder', () => {
     expect(await probeFolder(drop())).toEqual({ noticed: true })
     expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
     expect(await readdir(drop())).toEqual(['other account'])
-  })
-
-  it('that is missing is created at the start', async () => {
-    expect(await checkDropFolder(configOf())).toMatchObject([{ state: 'ok' }])
   })
 
   it('without events should be polled', async () => {

@@ -1,26 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { doctor, openDamagedCopy, openSignedIn, typeVerb } from './rig.ts'
+import { doctor, openSignedIn, typeVerb } from './rig.ts'
 
 const rig = openForAll(() => openSignedIn())
-
-it('damaged samples are restored from the stored answers, without the service', async () => {
-  const env = {
-    DATABASE_URL: await openDamagedCopy(rig.databaseUrl, 'training.samples'),
-    MUSETTE_BASE_URL: 'http://127.0.0.1:9',
-  }
-  const count = (url: string) => queryOnce(url, 'select count(*) from training.samples')
-  await expect(count(env.DATABASE_URL)).rejects.toMatchObject({ code: 'XX001' })
-  await queryOnce(env.DATABASE_URL, 'truncate training.samples')
-  expect(await rig.musette(['rebuild'], { env })).toMatchObject({ code: 0 })
-  expect(await count(env.DATABASE_URL)).toEqual(await count(rig.databaseUrl))
-  const [, damage] = (await doctor(rig, env)).of('database')
-  expect(damage).toMatchObject({
-    state: 'warning',
-    found: expect.stringContaining('every table could be read just now'),
-  })
-})
 
 describe('a database that takes no writes by its settings', () => {
   it('is found by a write, and the named command repairs it', async () => {

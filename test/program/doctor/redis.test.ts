@@ -34,26 +34,6 @@ describeWithRedis('a queue in Redis', () => {
     await redis.config('SET', 'maxmemory', '0')
   })
 
-  it('is a problem as a replica, and with a key of another program', async () => {
-    await redis.replicaof('127.0.0.1', '1')
-    const [finding] = (await look()).of('redis')
-    expect(finding?.state).toBe('problem')
-    const role = async () => (await type('redis-cli -u', finding?.run)).printed
-    expect(await role()).toMatch(/^slave/)
-    await redis.replicaof('NO', 'ONE')
-    expect(await role()).toMatch(/^master/)
-    const [row] = await rig.rows('select identity, line from training.database')
-    const key = `{musette-${row?.identity}}:${row?.line}:polls:meta`
-    await redis.set(key, 'x')
-    const [foreign] = (await look()).of('queue')
-    expect(foreign).toMatchObject({
-      state: 'problem',
-      found: expect.stringContaining('another program wrote'),
-    })
-    await type('redis-cli -u', foreign?.found)
-    expect((await look()).of('queue')[0]).toMatchObject({ state: 'ok' })
-  })
-
   it('has its schedules counted, before a start, under a daemon, and after a flush', async () => {
     const before = await look()
     expect(before.code).toBe(0)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { fitCommand } from '../../../src/program/app/remedy.ts'
 import { checkNode } from '../../../src/program/doctor/check-machine.ts'
-import { readConfig, readSettings } from '../../kit/config.ts'
+import { readSettings } from '../../kit/config.ts'
 import { listen } from '../../kit/listen.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
@@ -160,12 +160,5 @@ describe('a check that cannot be made', () => {
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     expect((await type('curl -I', silent?.run)).printed).toMatch(/^HTTP.* 200 OK/)
-  })
-
-  it('names Redis without its password, which redis-cli will request', () => {
-    const config = readConfig({ REDIS_URL: 'rediss://me:hunter2@redis.example:6380/2' })
-    expect(fitCommand('redis-cli -u "$REDIS_URL" ping', config)).toBe(
-      'redis-cli -u rediss://redis.example:6380/2 --user me --askpass ping',
-    )
   })
 })
