@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { parseSource, readSources, type SourceFile } from './rooms.ts'
+import { readSources, type SourceFile } from './rooms.ts'
 
 /** What reckons a day, a week, a month or a year from an instant: the functions and views of schema training say once what they are. */
 const RECKONING =
@@ -32,28 +32,15 @@ function listReckoning(files: readonly Pick<SourceFile, 'path' | 'text'>[]): str
 it('days, weeks and seasons are asked of the functions and views of schema training, and reckoned nowhere else', () => {
   expect(listReckoning([...sources, ...dashboards])).toEqual([])
   expect(dashboards.length).toBeGreaterThan(3)
-})
-
-it('a page, an assistant or a dashboard that reckoned by itself would be caught', () => {
   const planted = [
-    parseSource(
-      'features/dashboard/pages/today/planted.ts',
-      `const WEEK = "select date_trunc('week', day) from training.today"\n`,
-    ),
-    parseSource(
-      'features/mcp/tools/planted.ts',
-      `const DAY = "select (t at TIME ZONE 'UTC')::date, extract(year from t)"\n`,
-    ),
-    parseSource('features/export/rows/export-rows.ts', 'date_trunc '.repeat(3)),
     {
-      path: 'config/grafana/dashboards/planted.json',
-      text: `"rawSql": "select date_part('year', current_date)"`,
+      path: 'features/mcp/tools/planted.ts',
+      text: "select (t at TIME ZONE 'UTC')::date, extract(year from t)",
     },
+    { path: 'features/export/rows/export-rows.ts', text: 'date_trunc '.repeat(3) },
   ]
   expect(listReckoning(planted)).toEqual([
-    'features/dashboard/pages/today/planted.ts: date_trunc',
     'features/mcp/tools/planted.ts: at TIME ZONE, extract(year',
     'features/export/rows/export-rows.ts: date_trunc, date_trunc, date_trunc',
-    'config/grafana/dashboards/planted.json: date_part, current_date',
   ])
 })

@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { ROLES } from '../../src/program/daemon/roles.ts'
 import { KNOWN } from '../kit/config.ts'
 import { readTop } from './dockerfile.ts'
 
@@ -59,7 +57,6 @@ describe('the compose file', () => {
       expect(depends_on, name).toEqual({ postgres: healthy, redis: healthy })
       expect(environment, name).toMatchObject({ MUSETTE_MIGRATE: 'on-start' })
     }
-    for (const name of ['postgres', 'redis']) expect(of(name), name).toHaveProperty('healthcheck.test')
     expect(of('redis').command.join(' ')).toMatch(/--appendonly yes.*--maxmemory-policy noeviction/)
     expect(of('postgres').image).toMatch(/^postgres:18/)
     expect(of('postgres').volumes).toEqual([{ source: 'postgres', target: '/var/lib/postgresql' }])
@@ -82,18 +79,6 @@ describe('the compose file', () => {
     expect(of('musette').ports).toEqual(['127.0.0.1:8787:8787'])
   })
 
-  it('gives extra workers the key, the folders and a working health check', () => {
-    const { profiles, volumes, ports, command, environment } = of('worker')
-    expect({ profiles, volumes, ports }).toEqual({
-      profiles: ['workers'],
-      volumes: of('musette').volumes,
-      ports: [],
-    })
-    expect(command.at(-1)).toBe('worker,web')
-    expect(ROLES).toEqual(expect.arrayContaining(['worker', 'web']))
-    expect(environment).not.toHaveProperty('MUSETTE_HTTP')
-  })
-
   it('sets only variables that musette reads, and secrets only by file', () => {
     const secret = KNOWN.fromFile.filter((name) => /URL$|SECRET|TOKEN/.test(name) && !/BASE/.test(name))
     const allowed = KNOWN.names.filter((name) => !secret.some((one) => one === name))
@@ -102,38 +87,5 @@ describe('the compose file', () => {
       const set = Object.keys(environment).filter((variable) => environment[variable] !== '')
       expect(allowed, name).toEqual(expect.arrayContaining(set))
     }
-  })
-
-  it('uses every secret it declares, in a folder outside of git, which docs/compose.md fills', () => {
-    const used = services.flatMap(([, service]) => service.secrets)
-    expect([...new Set(used)].sort()).toEqual(Object.keys(compose.secrets).sort())
-    for (const { file } of Object.values(compose.secrets)) expect(file).toMatch(/^\.\/secrets\/\w+$/)
-    for (const [name, { environment, secrets, profiles }] of services) {
-      const named = Object.values(environment).flatMap(
-        (text) => /^\/run\/secrets\/(.+)$/.exec(text)?.[1] ?? [],
-      )
-      expect(secrets, name).toEqual(expect.arrayContaining(named))
-      if (profiles.length === 0)
-        for (const secret of secrets) expect(readTop('docs/compose.md')).toContain(`> secrets/${secret}\n`)
-    }
-    expect(readTop('.gitignore').split('\n')).toEqual(expect.arrayContaining(['secrets/', '.env']))
-  })
-
-  it('mounts declared volumes and folders that exist or are made by their user, where musette looks', () => {
-    const mounts = services.flatMap(([, service]) => service.volumes)
-    const sources = [...new Set(mounts.map(({ source }) => source))].sort()
-    const [folders, volumes] = [true, false].map((is) => sources.filter((one) => one.startsWith('./') === is))
-    expect(volumes).toEqual(Object.keys(compose.volumes).sort())
-    const absent = folders?.filter((folder) => !existsSync(new URL(`../../${folder}`, import.meta.url)))
-    expect(absent).toEqual(['./drop', './workouts'])
-    for (const folder of absent ?? [])
-      expect(readTop('docs/compose.md')).toMatch(new RegExp(`mkdir [^&\n]*${folder.slice(2)}\\b`))
-    // Docker would make them as root.
-    expect(readTop('docker-compose.yml').match(/source: \.\/.*create_host_path: false/g)).toHaveLength(2)
-    expect(readTop('docker-compose.yml').match(/source: \.\//g)).toHaveLength(2)
-    const { environment, volumes: inside } = of('musette')
-    const { MUSETTE_DROP_DIR: drop, MUSETTE_WORKOUT_DIR: workouts } = environment
-    expect(inside.map(({ target }) => target)).toEqual(['/data', drop, workouts])
-    expect(readTop('Dockerfile')).toContain('MUSETTE_DATA_DIR=/data')
   })
 })

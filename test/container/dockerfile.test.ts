@@ -1,4 +1,3 @@
-import { existsSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { defaultOf } from '../../src/program/config/define-settings.ts'
@@ -37,20 +36,6 @@ describe('the Dockerfile', () => {
     )
   })
 
-  it('labels the image as package.json says, and with the version that the build names', () => {
-    const labels = valuesOf(last, 'LABEL')
-      .join(' ')
-      .matchAll(/opencontainers\.image\.([\w.]+)="([^"]*)"/g)
-    expect(Object.fromEntries([...labels].map(([, label = '', value]) => [label, value]))).toEqual({
-      title: manifest.name,
-      description: manifest.description,
-      licenses: manifest.license,
-      version: '$VERSION',
-      'base.name': `docker.io/library/${BASE}`,
-    })
-    expect(valuesOf(last, 'ARG')).toEqual(['VERSION=unreleased'])
-  })
-
   it('copies what package.json ships to run it', () => {
     const shipped = copiesOf(last).flatMap(({ sources }) =>
       sources.map((source) => source.replace('/app/', '')),
@@ -58,32 +43,4 @@ describe('the Dockerfile', () => {
     const toRead = (file: string) => /^!|^docs$|\.md$|^config\/(?!example)/.test(file)
     expect(shipped).toEqual(expect.arrayContaining(manifest.files.filter((file) => !toRead(file))))
   })
-})
-
-it('the build context begins with nothing, and holds every file that is copied or read by the build, all of them there', () => {
-  const [first, ...lines] = readTop('.dockerignore')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-  expect(first).toBe('*')
-  const allowed = lines.map((line) => line.replace(/^!/, ''))
-  expect(lines).toEqual(allowed.map((path) => `!${path}`))
-  const copied = stages
-    .flatMap(copiesOf)
-    .flatMap(({ stage, sources }) => (stage === undefined ? sources : []))
-  const isIn = (source: string) =>
-    allowed.includes(source) || allowed.some((one) => one.startsWith(`${source}/`))
-  expect(copied.filter((source) => !isIn(source) || !existsSync(source))).toEqual([])
-  expect(allowed.filter((one) => !one.includes('/') && statSync(one).isDirectory())).toEqual([
-    'drizzle',
-    'src',
-  ])
-  const bundler = [...readTop('config/bundle.mjs').matchAll(/\$\{root\}(config\/[\w.]+)/g)]
-  const read = [
-    'config/setup.mjs',
-    'config/bundle.mjs',
-    'config/undici.cjs',
-    ...bundler.map(([, path]) => path),
-  ]
-  expect(allowed).toEqual(expect.arrayContaining(read))
-  expect(allowed.filter((path) => !existsSync(path))).toEqual([])
 })

@@ -27,15 +27,6 @@ describe('every library', () => {
     const others = locked.filter(([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''))
     expect(others).toEqual([])
   })
-
-  it('for development is also named there', () => {
-    const [, sentence = ''] = /For development: ([\s\S]*)/.exec(section) ?? []
-    const unnamed = namesOf('devDependencies').filter((name) => {
-      if (name.startsWith('@types/')) return !sentence.includes('types of packages')
-      return !sentence.split(/[\s,.()]+/).includes(name.replace(/^@(\w+)js\/\1$/, '$1'))
-    })
-    expect(unnamed).toEqual([])
-  })
 })
 
 const via = ['deeper', { title: 'Reads what it should not' }]

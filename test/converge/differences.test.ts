@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DETAIL_FIELDS } from '../../src/core/fields/activity-fields.ts'
+import { readTable } from '../kit/table.ts'
 import { makeChange } from './plan/change.ts'
 import { settle } from './plan/run.ts'
 import { openScene, type Scene } from './plan/scene.ts'
@@ -40,47 +41,25 @@ describe('the comparison of the database with the service', () => {
       expect(`_${path.replaceAll('.', '_')}`).toMatch(new RegExp(`_${column}$`))
   })
 
-  it.each([
-    [
-      'a sample',
-      'update training.samples set power = power + 1 where ctid = (select max(ctid) from training.samples)',
-    ],
-    ['a lost sample', 'delete from training.samples where ctid = (select max(ctid) from training.samples)'],
-    ['a doubled sample', 'insert into training.samples select * from training.samples limit 1'],
-    ['samples of no activity', 'insert into training.samples (activity_id) values (-1)'],
-    ['a number of the summary', 'update training.activities set xss = xss + 0.001'],
-    ['a name', `update training.activities set name = name || ' '`],
-    ['a start', `update training.activities set started_at = started_at + interval '1 second'`],
-    ['a field that has no column', `update training.activities set summary = summary - 'unheard'`],
-    [
-      'a text of the summary that became a number',
-      `update training.activities set summary = jsonb_set(summary, '{xss}', to_jsonb((summary->>'xss')::float8))`,
-    ],
-    ['an activity that is wrongly absent', 'update training.activities set absent_since = now()'],
-    [
-      'an activity that is not there',
-      'delete from training.activities where ctid = (select max(ctid) from training.activities)',
-    ],
-    ['an activity that nobody has', `update training.activities set path = path || 'x'`],
-    ['a mark that something is left to do', `update training.activities set detail_state = 'wanted'`],
-    ['a power curve', 'update training.power_curves set watts = watts + 1 where duration_s = 5'],
-    ['the extra fields of the samples', 'delete from training.sample_extras'],
-    ['a raw document', `update training.raw_documents set sha256 = ''`],
-    [
-      'a revision',
-      `insert into training.activity_revisions select activity_id, now(), '{"xss":[1,2]}' from training.activities`,
-    ],
-    ['the cursor', `update training.sync_cursors set updated_from = updated_from - interval '1 hour'`],
-    [
-      'a change that was not told',
-      'delete from training.changes where change_id = (select max(change_id) from training.changes)',
-    ],
-    [
-      'a change that was told without its values',
-      `update training.changes set detail = '{}' where kind = 'activity.changed'`,
-    ],
-    ['a run that never ended', `update training.sync_runs set outcome = 'running', finished_at = null`],
-  ])('finds %s', async (_what, statement) => {
+  // What is wrong | how it comes about; one for each thing that is compared.
+  it.each(
+    readTable(`
+    a sample | update training.samples set power = power + 1 where ctid = (select max(ctid) from training.samples)
+    a lost sample | delete from training.samples where ctid = (select max(ctid) from training.samples)
+    samples of no activity | insert into training.samples (activity_id) values (-1)
+    a number of the summary | update training.activities set xss = xss + 0.001
+    a field that has no column | update training.activities set summary = summary - 'unheard'
+    an activity that is wrongly absent | update training.activities set absent_since = now()
+    an activity that is not there | delete from training.activities where ctid = (select max(ctid) from training.activities)
+    an activity that nobody has | update training.activities set path = path || 'x'
+    a power curve | update training.power_curves set watts = watts + 1 where duration_s = 5
+    the extra fields of the samples | delete from training.sample_extras
+    a raw document | update training.raw_documents set sha256 = ''
+    a revision | insert into training.activity_revisions select activity_id, now(), '{"xss":[1,2]}' from training.activities
+    the cursor | update training.sync_cursors set updated_from = updated_from - interval '1 hour'
+    a change that was not told | delete from training.changes where change_id = (select max(change_id) from training.changes)
+    a run that never ended | update training.sync_runs set outcome = 'running', finished_at = null`),
+  )('finds %s', async (_what, statement = '') => {
     await database.rows('begin')
     await database.rows(statement)
     expect(await findDifferences(scene)).not.toEqual([])

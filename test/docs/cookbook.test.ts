@@ -8,7 +8,6 @@ import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { connect } from '../kit/connect.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { findTouched, type Plan } from '../kit/plan.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { answerAll } from './cookbook/answer.ts'
@@ -133,19 +132,6 @@ describe('of a history with something amiss, the cookbook', () => {
     ])
   })
 
-  it('handles a missing weight and a season without power', async () => {
-    const rows = await askAfter(
-      'update training.training_info set weight_kg = 0',
-      numberOf('weight_and_power'),
-    )
-    expect(rows).toMatchObject([{ weight_kg: 0, ftp_w_per_kg: null, best_5_min_w_per_kg: null }])
-    const bests = await askAfter(
-      'update training.power_curves set watts = 0',
-      numberOf('bests_of_this_season'),
-    )
-    expect(bests.map(({ change_pct: change }) => change)).toEqual(bests.map(() => null))
-  })
-
   it('reads the steps of an unlisted workout from its file', async () => {
     const seconds = (rows: Record<string, unknown>[]) =>
       rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
@@ -154,23 +140,6 @@ describe('of a history with something amiss, the cookbook', () => {
     expect(steps.length).toBeGreaterThan(resolved.length)
     expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
     expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
-  })
-
-  it('reads the samples of single rides, and never all of them', async () => {
-    const asking = recipes.flatMap(({ sql }, index) =>
-      /training\.(ride_)?samples/.test(sql) ? [index + 1] : [],
-    )
-    expect(asking.length).toBeGreaterThan(1)
-    for (const number of asking) {
-      const [row] = await askAfter('select', number, 'explain (analyze, timing off, format json) ')
-      const [explained] = (row?.['QUERY PLAN'] ?? []) as { Plan: Plan }[]
-      const read = findTouched(explained?.Plan).filter(({ table }) => table === 'samples')
-      expect(read.length, `question ${number}`).toBeGreaterThan(0)
-      expect(
-        read.filter(({ whole }) => whole),
-        `question ${number}`,
-      ).toEqual([])
-    }
   })
 })
 

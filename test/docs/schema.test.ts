@@ -35,22 +35,3 @@ it('docs/schema.md equals the comments of the database, in which every number ha
   expect(readTop('docs/schema.md'), 'docs/schema.md is out of date; run: npm run docs').toBe(described)
   expect(await listWithoutUnit(database.url)).toEqual([])
 })
-
-it('a new comment, column, key or view appears in the data dictionary, and a number without a unit is named', async () => {
-  const { url } = database
-  for (const change of [
-    "COMMENT ON COLUMN training.samples.alt IS 'Height over a | sea'",
-    'ALTER TABLE training.samples ADD COLUMN gears smallint[]',
-    'ALTER TABLE training.drift ADD CHECK (times > 0)',
-    'CREATE INDEX ON training.samples (t)',
-    'CREATE VIEW training.planted AS SELECT true AS x',
-    "COMMENT ON FUNCTION training.round(double precision, integer) IS 'Rounds'",
-  ]) {
-    const before = await describeSchema(url)
-    await queryOnce(url, change)
-    expect(await describeSchema(url), change).not.toBe(before)
-  }
-  expect(await describeSchema(url)).toContain('Height over a \\| sea |')
-  const named = await listWithoutUnit(url)
-  expect(named).toEqual(expect.arrayContaining(['samples.alt: Height over a | sea', 'samples.gears: ']))
-})

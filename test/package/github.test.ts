@@ -37,40 +37,16 @@ describe('the workflow of the repository', () => {
   })
 })
 
-it('the libraries, images and actions are asked for updates once a week, each kind in one group', () => {
-  const { updates } = read('dependabot.yml')
-  const group = { patterns: ['*'] }
-  for (const update of updates) {
-    expect(update).toMatchObject({ directory: '/', schedule: { interval: 'weekly' } })
-    expect(Object.values(update.groups)).toEqual([group])
-  }
-  const names = updates.map((update: Record<string, unknown>) => update['package-ecosystem'])
-  expect(names).toEqual(['npm', 'docker', 'docker-compose', 'github-actions'])
-})
-
 it('the form for defects asks for commands that musette has', () => {
-  const form = z.object({
-    name: z.string(),
-    description: z.string(),
-    body: z.array(
-      z.object({
-        type: z.enum(['markdown', 'textarea', 'input']),
-        id: z.string().optional(),
-        attributes: z.record(z.string(), z.string()),
-      }),
-    ),
-  })
-  const { body } = form.parse(read('ISSUE_TEMPLATE/defect.yml'))
-  const labels = body.flatMap(({ attributes }) => attributes.label ?? [])
-  const typed = labels.flatMap(
-    (label) => /^musette ([a-z]+) (--[a-z]+)/.exec(label)?.slice(1, 3).join(' ') ?? [],
-  )
-  expect(typed).toEqual(['doctor --json', 'verify --report'])
-  const known = VERBS.flatMap((verb) => {
-    const { options } = verb.add(new Command(), async () => undefined)
-    return options.map(({ long }) => `${verb.words} ${long}`)
-  })
-  expect(known).toEqual(expect.arrayContaining(typed))
-  const ids = body.flatMap(({ id }) => id ?? [])
-  expect(new Set(ids).size).toBe(body.filter(({ type }) => type !== 'markdown').length)
+  const typed = [
+    ...readTop('.github/ISSUE_TEMPLATE/defect.yml').matchAll(/label: musette ([a-z]+) (--[a-z]+)/g),
+  ]
+  expect(typed.length).toBeGreaterThan(1)
+  for (const [, verb, option] of typed) {
+    const command = VERBS.find(({ words }) => words === verb)?.add(new Command(), async () => undefined)
+    expect(
+      command?.options.map(({ long }) => long),
+      verb,
+    ).toContain(option)
+  }
 })
