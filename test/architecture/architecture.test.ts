@@ -141,9 +141,9 @@ describe('the names in src', () => {
       ],
     )
     expect(listRetiredNames(planted)).toEqual([
-      'core/store/utils.ts: utils; say a word for what it does',
-      'core/store/utils.ts: makeHouse; say App',
-      'core/upload/utils.ts: utils; say a word for what it does',
+      'core/store/utils.ts: utils; say a common word for what it is or does',
+      'core/store/utils.ts: makeHouse; say a common word for what it is or does',
+      'core/upload/utils.ts: utils; say a common word for what it is or does',
       'core/fit/lap.ts: rideCount; say activity',
       'core/fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
     ])

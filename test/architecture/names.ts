@@ -1,50 +1,14 @@
 import { basename } from 'node:path'
 import { roomOf, type SourceFile } from './rooms.ts'
 
-/** Words that a newcomer would have to learn here, or that mean several things, each with the word to write in its place. */
-const RETIRED: Readonly<Record<string, string>> = {
-  house: 'App',
-  patient: 'DoctorContext',
-  patiently: 'retryWhenRateLimited, or within for a time-out',
-  ballot: 'leader lock',
-  voice: 'logOnce',
-  handful: 'batch',
-  coaching: 'training info, or workouts',
-  told: 'answered, or logged',
-  asked: 'requested, or fetched',
-  stranger: 'the name of what it is',
-  strangers: 'nonFitFiles',
-  turns: 'semaphore',
-  dues: 'dueUploads',
-  ring: 'enqueueDue',
-  door: 'auth',
-  figures: 'metrics',
-  standing: 'status',
-  standings: 'statuses',
-  maintenance: 'vacuum',
-  offer: 'send',
-  entity: 'row, or activity',
-  dto: 'row, or wire',
-  repository: 'store',
-  bookmark: 'cursor',
-  util: 'a word for what it does',
-  utils: 'a word for what it does',
-  helper: 'a word for what it does',
-  helpers: 'a word for what they do',
-}
-/** Verbs that say too little at the head of a name; `ask` is a request, a prompt or a query, and `take` has six meanings. */
-const RETIRED_VERBS: Readonly<Record<string, string>> = {
-  ask: 'fetch, or prompt',
-  take: 'claim, accept, import or dequeue',
-  tell: 'log, or format',
-  handle: 'the verb of what it does',
-  manage: 'the verb of what it does',
-}
+/** Words that a newcomer would have to learn here, that mean several things, or that say nothing. */
+const RETIRED =
+  /^(?:house|patient|patiently|ballot|voice|handful|coaching|told|asked|strangers?|turns|dues|ring|door|figures|standings?|maintenance|offer|entity|dto|repository|bookmark|utils?|helpers?)$/
+/** Verbs that say too little at the head of a name. */
+const RETIRED_VERBS = /^(?:ask|take|tell|handle|manage)$/
 /** Names that others chose: methods that the library pg calls, a field of Home Assistant, and a setting in words for riders. */
 const NAMED_BY_OTHERS =
   /^(?:handle(?:RowDescription|DataRow|CopyData|CommandComplete|Error|ReadyForQuery)|entity_category|MUSETTE_KNOWN_RIDES)$/
-/** A rider rides: the sandbox has an athlete. Everywhere else it is an activity, which may be a swim. */
-const RIDING_ROOMS = ['sandbox']
 
 const wordsOf = (name: string) =>
   name
@@ -71,14 +35,12 @@ export function listRetiredNames(files: readonly SourceFile[]): string[] {
       if (NAMED_BY_OTHERS.test(name)) continue
       if (/^(?:MOST|LEAST)_[A-Z]/.test(name)) found.add(`${path}: ${name}; say MAX_ or MIN_`)
       const words = wordsOf(name)
-      for (const word of words) {
-        if (Object.hasOwn(RETIRED, word)) found.add(`${path}: ${name}; say ${RETIRED[word]}`)
-        if (/^rides?$/.test(word) && !RIDING_ROOMS.includes(roomOf(path)))
-          found.add(`${path}: ${name}; say activity`)
-      }
-      const verb = words[0] as string
-      if (words.length > 1 && Object.hasOwn(RETIRED_VERBS, verb))
-        found.add(`${path}: ${name}; say ${RETIRED_VERBS[verb]}`)
+      const [verb = '', ...others] = words
+      if (words.some((word) => RETIRED.test(word)) || (others.length > 0 && RETIRED_VERBS.test(verb)))
+        found.add(`${path}: ${name}; say a common word for what it is or does`)
+      // A rider rides: the sandbox has an athlete. Everywhere else it is an activity, which may be a swim.
+      if (words.some((word) => /^rides?$/.test(word)) && roomOf(path) !== 'sandbox')
+        found.add(`${path}: ${name}; say activity`)
     }
   }
   return [...found]

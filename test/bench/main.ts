@@ -4,7 +4,6 @@ import { benchExport } from './export.ts'
 import { benchFit } from './fit.ts'
 import { benchIngest } from './ingest.ts'
 import { benchMcp } from './mcp.ts'
-import { benchMemory } from './memory.ts'
 import { benchRebuild } from './rebuild.ts'
 import { type Part, within } from './rig.ts'
 import { benchSmall } from './small.ts'
@@ -19,7 +18,6 @@ const PARTS: Readonly<Record<string, Part>> = {
   ingest: benchIngest,
   rebuild: benchRebuild,
   export: benchExport,
-  memory: benchMemory,
   start: benchStart,
   club: benchClub,
   workers: benchWorkers,

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { expect, it } from 'vitest'
+import { openRig } from '../core/mirror/rig.ts'
 import { connect } from '../kit/connect.ts'
+import { openForAll } from '../kit/open-for.ts'
 
-let rig: Rig
-beforeEach(async () => {
-  rig = await openRig({ activities: 1, longestActivitySeconds: 600 })
-  await rig.sync()
-})
-afterEach(() => rig.close())
+const rig = openForAll(() => openRig({ activities: 1, longestActivitySeconds: 600 }))
 
 // Each edit gives the summary and every sample the same new number.
 const EDITS = 20
@@ -19,6 +15,7 @@ const SEEN = `select (a.summary ->> 'edit')::int as summary,
   from training.activities a`
 
 it('a reader sees the samples of one answer only while an activity is rewritten', async () => {
+  await rig.sync()
   const [row] = await rig.rows('select path from training.activities')
   const reader = await connect(rig.databaseUrl)
   const seen = new Set<number | null>()

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type HttpProxy, openHttpProxy } from '../kit/http-proxy.ts'
-import { type CliRig, openCliRig } from '../program/cli/rig.ts'
+import { expect, it } from 'vitest'
+import { openHttpProxy } from '../kit/http-proxy.ts'
+import { openForAll } from '../kit/open-for.ts'
+import { openCliRig } from '../program/cli/rig.ts'
 
 const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
 /** A name that only the proxy knows. */
 const SERVICE = 'service.invalid'
 
-let rig: CliRig
-let proxy: HttpProxy
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 3, longestActivitySeconds: 300 })
-  proxy = await openHttpProxy(rig.sandboxUrl)
-})
-afterAll(async () => {
-  await proxy.close()
-  await rig.close()
-})
+const rig = openForAll(() => openCliRig({ activities: 3, longestActivitySeconds: 300 }))
+const proxy = openForAll(() => openHttpProxy(rig.sandboxUrl))
 
 it('hosts of NO_PROXY and this machine are reached without it, and a proxy of another kind is refused by name', async () => {
   const direct = await rig.musette(SIGN_IN, { input: 'rider', env: { HTTP_PROXY: proxy.url } })

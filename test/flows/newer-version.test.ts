@@ -1,17 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
 import { openDatabaseWatch } from '../../src/program/daemon/database-watch.ts'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { openRig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
 import { eventually } from '../kit/eventually.ts'
+import { openForEach } from '../kit/open-for.ts'
 
-let rig: Rig
-beforeEach(async () => {
-  rig = await openRig({ activities: LEFT_OUT.length, env: { MUSETTE_HTTP: 'off' } })
-  await rig.sync()
-})
-afterEach(() => rig.close())
+const rig = openForEach(() => openRig({ activities: LEFT_OUT.length, env: { MUSETTE_HTTP: 'off' } }))
+beforeEach(async () => void (await rig.sync()))
 
 const start = () => {
   const { signal } = new AbortController()

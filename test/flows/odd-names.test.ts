@@ -1,21 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openForAll } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { distPath } from '../kit/processes.ts'
 import { startOnTerminal } from '../kit/terminal.ts'
-import { type CliRig, openCliRig } from '../program/cli/rig.ts'
+import { openCliRig } from '../program/cli/rig.ts'
 
 /** Sets the title of a terminal's window, rings, goes back to the line's start, and begins a sequence in one character. */
 const ODD = 'odd\x1b]0;owned\x07\r\x9b2Jname'
 const STEERS = ['\x1b]0;', '\x07', '\x9b', '\rname']
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
-  await rig.signIn()
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
 
 function expectHarmless(text: string): void {
   expect(text).toMatch(/\\x1B|\\u009B/)

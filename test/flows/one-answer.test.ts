@@ -91,24 +91,4 @@ describe('one question has one answer, whoever is asked:', () => {
     expect(home.polled_at).toBe('2026-05-01T02:00:00.000Z')
     expect(here.last_good_poll_utc).toBe('2026-05-01 02:00:00Z')
   })
-
-  it('what the last 365 days are: today and the 364 before it', async () => {
-    const scene = await openInTokyo()
-    for (const ago of [364, 365]) {
-      const noon = `(select (day - ${ago} + time '12:00') at time zone timezone from training.today)`
-      const [{ at } = {}] = await scene.query(`select ${noon} as at`)
-      const started = (at as Date).toISOString()
-      const ride = await scene.ride(scene.accountId, started, { zone: 'Asia/Tokyo', form: ago })
-      await scene.query(`
-        insert into training.uploads (account_id, content_id, file_name, size_bytes, state, activity_id, seen_at)
-          values (${scene.accountId}, '${ago}', 'ride.fit', 1, 'mirrored', ${ride}, now());
-        insert into training.fit_files (account_id, content_id, started_at, size_bytes, parts, records, fields, read_at)
-          values (${scene.accountId}, '${ago}', ${noon}, 1, 1, 1, '{}', now());
-        insert into training.fit_records (file_id, position, t, temperature, power, hr)
-          select file_id, 1, started_at, 21, 200, 140 from training.fit_files where content_id = '${ago}'`)
-    }
-    const { recipe } = await askAll(scene)
-    expect(await recipe('heat')).toMatchObject([{ rides: 1 }])
-    expect(await recipe('best_form')).toMatchObject([{ form: '364.0' }])
-  })
 })

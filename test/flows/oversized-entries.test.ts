@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { describe, expect, it } from 'vitest'
+import { openRig } from '../core/mirror/rig.ts'
+import { openForEach } from '../kit/open-for.ts'
 
 const LONG = Array.from({ length: 3_000 }, (_, index) =>
   String.fromCharCode(97 + ((index * index) % 23)),
@@ -9,12 +10,7 @@ const DEEP = `${'['.repeat(6_000)}${']'.repeat(6_000)}`
 /** The members of a JSON object with so many unknown fields. */
 const many = (count: number) => Array.from({ length: count }, (_, index) => `"f${index}":1`).join()
 
-let rig: Rig
-
-beforeEach(async () => {
-  rig = await openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } })
-})
-afterEach(() => rig.close())
+const rig = openForEach(() => openRig({ activities: 1, env: { MUSETTE_HISTORY_START: '2024-01-01' } }))
 
 describe('an oversized value', () => {
   it('in an entry of the activity list costs that entry only', async () => {

@@ -1,12 +1,9 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { expect, it } from 'vitest'
+import { openRig } from '../core/mirror/rig.ts'
 import { findListed } from '../core/mirror/truth.ts'
+import { openForEach } from '../kit/open-for.ts'
 
-let rig: Rig
-beforeEach(async () => {
-  rig = await openRig({ activities: 8 })
-})
-afterEach(() => rig.close())
+const rig = openForEach(() => openRig({ activities: 8 }))
 
 const DUE = 'update training.activities set next_fetch_at = now() where next_fetch_at is not null'
 const FAILED = `select path, fetch_error, next_fetch_at > now() as again

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliRig, openCliRig } from '../program/cli/rig.ts'
+import { describe, expect, it } from 'vitest'
+import { openForAll } from '../kit/open-for.ts'
+import { openCliRig } from '../program/cli/rig.ts'
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openCliRig({ activities: 1 })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openCliRig({ activities: 1 }))
 
 /** Another name for every address of this machine, which does not look like loopback. */
 const elsewhere = () => ({ MUSETTE_BASE_URL: rig.sandboxUrl.replace('127.0.0.1', '0.0.0.0') })

@@ -1,27 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DAMAGE, readTables } from '../core/mirror/tables.ts'
 import { eventually } from '../kit/eventually.ts'
-import { openHold, queryOnce, WAITING_FOR_LOCK } from '../kit/postgres.ts'
-import { type CliRig, openCliRig } from '../program/cli/rig.ts'
+import { openForAll } from '../kit/open-for.ts'
+import { openHold, WAITING_FOR_LOCK } from '../kit/postgres.ts'
+import { openCliRig } from '../program/cli/rig.ts'
 
 const ACTIVITIES = 50
 
 describe('a rebuild', () => {
-  let rig: CliRig
+  const rig = openForAll(() => openCliRig({ activities: ACTIVITIES, isSignedIn: true }))
   let whole: Awaited<ReturnType<typeof readTables>>
-  const rows = (text: string) => queryOnce(rig.databaseUrl, text)
-  const through = async () => Number((await rows('select through from musette.rebuilds'))[0]?.through ?? 0)
+  const through = async () =>
+    Number((await rig.rows('select through from musette.rebuilds'))[0]?.through ?? 0)
 
   beforeAll(async () => {
-    rig = await openCliRig({ activities: ACTIVITIES })
-    await rig.signIn()
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
     whole = await readTables(rig.databaseUrl)
   })
-  afterAll(() => rig.close())
 
   const damage = async () => {
-    for (const statement of DAMAGE) await rows(statement)
+    for (const statement of DAMAGE) await rig.rows(statement)
   }
 
   /** Holds the rows of activities, so that no rebuild comes to its end. */
@@ -47,9 +45,9 @@ describe('a rebuild', () => {
     expect(JSON.parse(last.stdout)).toMatchObject({ rebuilt: ACTIVITIES - before, earlier: before })
     expect(last.stderr).toContain(`${before} done before by the rebuild that was stopped`)
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
-    expect(await rows('select * from musette.rebuilds')).toEqual([])
+    expect(await rig.rows('select * from musette.rebuilds')).toEqual([])
     const outcomes = `select string_agg(outcome, ' ' order by run_id) as all from training.sync_runs where resource = 'rebuild'`
-    expect(await rows(outcomes)).toEqual([{ all: 'abandoned abandoned done' }])
+    expect(await rig.rows(outcomes)).toEqual([{ all: 'abandoned abandoned done' }])
   })
 
   it('that Ctrl-C or Postgres stops says so and continues the next time', async () => {
@@ -57,7 +55,7 @@ describe('a rebuild', () => {
     // Each of the four batches that are under way waits for one of them.
     const four = await hold([5, 15, 25, 35])
     const stopped = rig.start(['rebuild'])
-    await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 4)
+    await eventually(async () => (await rig.rows(WAITING_FOR_LOCK)).length === 4)
     const stopping = stopped.kill('SIGINT')
     await four.close()
     expect(await stopping).toMatchObject({
@@ -67,8 +65,8 @@ describe('a rebuild', () => {
     expect(await through()).toBe(40)
     const one = await hold([45])
     const rebuild = rig.start(['rebuild'])
-    await eventually(async () => (await rows(WAITING_FOR_LOCK)).length === 1)
-    await rows(`select pg_terminate_backend(pid) from pg_stat_activity
+    await eventually(async () => (await rig.rows(WAITING_FOR_LOCK)).length === 1)
+    await rig.rows(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'musette'`)
     expect(await rebuild.finished).toMatchObject({ code: 4 })
     await one.close()

@@ -1,14 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../kit/eventually.ts'
-import { openWebRig, TOKEN, type WebRig } from '../program/web/rig.ts'
+import { openForAll } from '../kit/open-for.ts'
+import { openWebRig, TOKEN } from '../program/web/rig.ts'
 
-let rig: WebRig
-beforeAll(async () => {
-  rig = await openWebRig({ env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN } })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openWebRig({ env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_HTTP_TOKEN: TOKEN } }))
 
 /** Opens connections that send the beginning of a request and then nothing. */
 function openSlow(count: number, text: string) {

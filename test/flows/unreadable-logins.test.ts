@@ -1,21 +1,16 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { parkUnreadableLogins } from '../../src/program/app/local-app.ts'
 import { signInWithPassword } from '../../src/program/app/sign-in.ts'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { openRig } from '../core/mirror/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findSpoolName } from '../kit/identity.ts'
+import { openForEach } from '../kit/open-for.ts'
 
-let rig: Rig
-beforeEach(async () => {
-  rig = await openRig({
-    activities: 2,
-    env: { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s' },
-  })
-})
-afterEach(() => rig.close())
+const env = { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s' }
+const rig = openForEach(() => openRig({ activities: 2, env }))
 
 const signIn = (name: string) =>
   signInWithPassword(rig.app, { name, username: 'rider', password: 'rider', keepPassword: true })

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { recordWaitingFiles, type WaitingReport } from '../../src/core/store/uploads/waiting-files.ts'
 import { makeFindToday } from '../../src/features/dashboard/pages/today/queries.ts'
 import { coreGauges } from '../../src/features/metrics/core-gauges.ts'
 import { findListed } from '../../src/program/doctor/check-listed.ts'
 import { makeFacts } from '../../src/program/frame/findings/facts.ts'
 import { findStatus } from '../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../core/mirror/rig.ts'
+import { openRig } from '../core/mirror/rig.ts'
+import { openForAll } from '../kit/open-for.ts'
 
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRig({ activities: 0 })
-})
-afterAll(() => rig.close())
+const rig = openForAll(() => openRig({ activities: 0 }))
 
 const cut = {
   code: 'not_whole',

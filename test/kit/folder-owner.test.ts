@@ -1,18 +1,17 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { claimFolder, OWNER_FILE, readForeign } from '../../src/kit/folders/folder-owner.ts'
 import { IDENTITY, makeIdentity } from './identity.ts'
-import { openTempDir, type TempDir } from './temp-dir.ts'
+import { openForEach } from './open-for.ts'
+import { openTempDir } from './temp-dir.ts'
 
 describe('a folder that databases may share by mistake', () => {
-  let folder: TempDir
+  const folder = openForEach(() => openTempDir('owner'))
   let dir: string
-  beforeEach(async () => {
-    folder = await openTempDir('owner')
+  beforeEach(() => {
     dir = folder.path
   })
-  afterEach(() => folder.close())
 
   const mark = () => readFile(join(dir, OWNER_FILE), 'utf8')
 

@@ -8,20 +8,7 @@ import { connectReason, errorCode, errorLine } from '../../src/kit/errors.ts'
 import { readRoom } from '../../src/kit/files.ts'
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
 import { makeReleaseStack } from '../../src/kit/release-stack.ts'
-import { backoffMs, joinSignals, parseDay, parseDuration } from '../../src/kit/time.ts'
-
-it.each<[text: string, ms?: number]>([
-  ['90s', 90_000],
-  ['1d', 86_400_000],
-  ['250ms', 250],
-  ['1.5h', 5_400_000],
-  ...['', '15', 'm', '-1h', '1 hour', '1e3s'].map((text): [string] => [text]),
-])('the duration %j is %s ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
-
-it.each<[text: string, day?: string]>([
-  ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-  ...['2024-02-31', '2024-13-01', '2024-1-1', ''].map((text): [string] => [text]),
-])('the day %j that a person types is %s', (text, day) => expect(parseDay(text)?.toISOString()).toBe(day))
+import { backoffMs, joinSignals } from '../../src/kit/time.ts'
 
 it.each([
   [0, [500, 1_500, 4_500, 30_000]],

@@ -1,20 +1,17 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { DATA, ECHOES, TOKEN, unauthorized } from './hostile.ts'
 import { findLeaks, SECRETS } from './marked.ts'
-import { type LeakRig, openLeakRig } from './rig.ts'
+import { openLeakRig } from './rig.ts'
 
-let rig: LeakRig
-beforeAll(async () => {
-  rig = await openLeakRig()
-  expect(await rig.signIn()).toMatchObject({ code: 0 })
-})
-afterAll(() => rig.close())
+const rig = openForAll(openLeakRig)
+beforeAll(async () => expect(await rig.signIn()).toMatchObject({ code: 0 }))
 
 async function expectNoLeak(text: string): Promise<void> {
   expect(findLeaks(text, await rig.tokens())).toEqual([])

@@ -9,15 +9,12 @@ import { openCliRig } from '../../program/cli/rig.ts'
 import { openHostile } from './hostile.ts'
 import { SECRETS } from './marked.ts'
 
-/** An installation every one of whose secrets is marked, on a service that can turn hostile. */
-export type LeakRig = Awaited<ReturnType<typeof openLeakRig>>
-
 const SIGN_IN = ['login', '--username', 'marked', '--password-stdin', '--keep-password']
 
 type Tokens = { access: string[]; refresh: string[] }
 type More = { input?: string; env?: Record<string, string> }
 
-/** Opens it; nobody is signed in. */
+/** Opens an installation every one of whose secrets is marked, on a service that can turn hostile; nobody is signed in. */
 export async function openLeakRig() {
   const release = makeReleaseStack()
   try {

@@ -1,12 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eachAtOnce } from '../../../src/kit/semaphore.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { sample } from '../../kit/sampling.ts'
 import { DATA, ECHOES, type Echo, TOKEN, unauthorized } from './hostile.ts'
 import { findLeaks, SECRETS } from './marked.ts'
-import { type LeakRig, openLeakRig } from './rig.ts'
+import { openLeakRig } from './rig.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 const LOGIN = ['login', 'other', '--username', 'marked', '--password-stdin']
@@ -17,12 +18,8 @@ const SOME_ECHOES: readonly Echo[] = [refusal, ...sample(Object.values(OTHER_ECH
 
 type Pair = [string, string]
 
-let rig: LeakRig
-beforeAll(async () => {
-  rig = await openLeakRig()
-  expect(await rig.signIn()).toMatchObject({ code: 0 })
-})
-afterAll(() => rig.close())
+const rig = openForAll(openLeakRig)
+beforeAll(async () => expect(await rig.signIn()).toMatchObject({ code: 0 }))
 afterEach(async () => {
   rig.hostile.become([])
   expect(findLeaks(rig.said(), await rig.tokens())).toEqual([])

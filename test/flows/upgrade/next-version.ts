@@ -35,8 +35,6 @@ export type Stop = {
   how: 'killed' | 'terminated'
 }
 
-export type NextVersion = Awaited<ReturnType<typeof openNextVersion>>
-
 /** Opens the version after this one: the same program in a folder of its own, with two more migrations or those of a test. */
 export async function openNextVersion(migrations: Readonly<Record<string, readonly string[]>> = MIGRATIONS) {
   const folder = await openTempDir('next')

@@ -2,14 +2,15 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import type { Finished } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { restoreAsItWas } from './as-it-was.ts'
 import { contentOf } from './database-state.ts'
-import { type NextVersion, openNextVersion } from './next-version.ts'
+import { openNextVersion } from './next-version.ts'
 
 /** What each release left here: a backup of a database that its tarball made, and what it answered from that. See make-database.ts. */
 const made = fileURLToPath(new URL('made-by/', import.meta.url))
@@ -35,11 +36,7 @@ const CURVES =
 type Run = (args: readonly string[], env: Record<string, string>) => Promise<Finished>
 
 describe.each(VERSIONS)('a database that musette %s made', (version) => {
-  let next: NextVersion
-  beforeAll(async () => {
-    next = await openNextVersion()
-  })
-  afterAll(() => next.close())
+  const next = openForAll(openNextVersion)
 
   it('is upgraded without a change of its content, while commands read it', async () => {
     const { env, url } = await openEmpty()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fitForms } from '../../../src/core/mirror/rebuild-activities.ts'
 import { updateRoutes } from '../../../src/core/mirror/routes.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
@@ -6,12 +6,13 @@ import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openHold, openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { sample, whole } from '../../kit/sampling.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { describeDatabase } from '../../surface/describe-database.ts'
 import { type Content, contentOf } from './database-state.ts'
-import { type NextVersion, openNextVersion, type Stop } from './next-version.ts'
+import { openNextVersion, type Stop } from './next-version.ts'
 
 vi.setConfig({ testTimeout: 480_000 })
 /** The statements of both migrations, with those of the journal; more serve the triggers. */
@@ -19,11 +20,7 @@ const CHANGES = 11
 /** At so many queries a migration is stopped where not every case is tried. */
 const SOME = 2
 
-let next: NextVersion
-beforeAll(async () => {
-  next = await openNextVersion()
-})
-afterAll(() => next.close())
+const next = openForAll(openNextVersion)
 
 describe('a database that a daemon of the version before writes', () => {
   it('is unchanged when migrate is stopped at any query; several at a time complete it once, and the last version is refused', async () => {

@@ -50,16 +50,4 @@ describe('sync', () => {
     expect(await measures()).toEqual(before)
     expect(await requested()).toEqual(QUIET)
   })
-
-  it('fetches a new workout, one that always fails once a day, and succeeds in between', async () => {
-    const path = 'own0tempo0000001'
-    await scene.fault(`^/oauth/workout/${path}$`, { kind: 'status', status: 500 })
-    await scene.rows(`delete from training.workouts where path = '${path}' returning 1`)
-    await scene.rows(`delete from training.workout_definitions where path = '${path}' returning 1`)
-    expect(await sync()).toMatchObject({ failed: 1 })
-    expect(await requested()).toEqual(QUIET)
-    await scene.rows(`update training.workout_definitions set failed_at = failed_at - interval '21 hours'`)
-    expect(await sync()).toMatchObject({ failed: 1 })
-    await scene.heal()
-  })
 })

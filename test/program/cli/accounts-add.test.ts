@@ -1,8 +1,9 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 /** What a file may not say, and the beginning of its line in the message. */
 const WRONG: ReadonlyArray<[row: string, says: string]> = [
@@ -14,13 +15,11 @@ const WRONG: ReadonlyArray<[row: string, says: string]> = [
 ]
 
 describe('accounts add', () => {
-  let rig: CliRig
+  const rig = openForAll(() => openCliRig({ activities: 1 }))
   let file: string
-  beforeAll(async () => {
-    rig = await openCliRig({ activities: 1 })
+  beforeAll(() => {
     file = join(rig.dataDir, 'riders.txt')
   })
-  afterAll(() => rig.close())
 
   const add = async (rows: string, ...more: readonly string[]) => {
     await writeFile(file, rows, { mode: 0o600 })

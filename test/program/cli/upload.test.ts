@@ -43,21 +43,6 @@ describe('musette upload', () => {
     expect(mixed.stdout).toMatch(/^second\.fit: accepted, activity /m)
   })
 
-  it('ends with 4 at once when the service is away, and continues with the same command', async () => {
-    await write('third.fit', makeRide({ seed: 3, start: '2026-05-05T08:00:00Z' }))
-    await fault({ kind: 'status', status: 429, retry_after: 3600 })
-    const limited = await rig.musette(['upload', 'third.fit'])
-    expect(limited).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('the service asks to wait 3600 s'),
-    })
-    expect(await rig.rows('select from musette.service_pauses')).toHaveLength(1)
-    const { code, stderr } = await rig.musette(['upload', 'third.fit'])
-    expect([code, stderr]).toEqual([4, expect.stringContaining('the service asked to wait')])
-    await rig.rows('delete from musette.service_pauses')
-    expect(await rig.musette(['upload', 'third.fit'])).toMatchObject({ code: 0 })
-  })
-
   it('is replaced by attach for a known ride: attach joins its file, sends nothing, and can be continued', async () => {
     await mkdir(join(rig.dataDir, 'years', '2026'), { recursive: true })
     await write('years/2026/seventh.fit', makeRide({ seed: 7, start: '2026-05-09T08:00:00Z' }))

@@ -1,7 +1,8 @@
 import { createServer, type Socket } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
-import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
+import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { ROLES } from '../../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../../src/program/daemon/wait-for-servers.ts'
@@ -11,6 +12,7 @@ import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { findFreePort, listen } from '../../kit/listen.ts'
 import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
+import { openForEach } from '../../kit/open-for.ts'
 import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
@@ -21,20 +23,20 @@ import { runVerb } from '../../kit/verbs.ts'
 const SLOW = 180_000
 const SOON = { timeoutMs: 90_000, everyMs: 200 }
 
-let release: ReleaseStack
-let dataDir: string
-beforeEach(async () => {
-  release = makeReleaseStack()
-  const folder = await openTempDir('waiting')
-  release.defer('folder', () => folder.close())
-  dataDir = folder.path
+const folder = openForEach(() => openTempDir('waiting'))
+const release = openForEach(async () => {
+  const stack = makeReleaseStack()
+  return { defer: stack.defer, close: stack.release }
 })
-afterEach(() => release.release())
 
-const envOf = (env: Record<string, string>) => ({ MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off', ...env })
+const envOf = (env: Record<string, string>) => ({
+  MUSETTE_DATA_DIR: folder.path,
+  MUSETTE_HTTP: 'off',
+  ...env,
+})
 
 function start(env: Record<string, string>, args: readonly string[] = []): Running {
-  const running = startNode([distPath('main.js'), 'start', ...args], { cwd: dataDir, env: envOf(env) })
+  const running = startNode([distPath('main.js'), 'start', ...args], { cwd: folder.path, env: envOf(env) })
   release.defer('daemon', () => running.kill('SIGKILL'))
   return running
 }
@@ -57,9 +59,8 @@ describeWithRedis('a daemon that starts before its servers', () => {
   it(
     'waits for both, names them in the log and in /readyz, then sets up the empty database',
     async () => {
-      const folder = await openTempDir('late')
-      release.defer('folder of Postgres', () => folder.close())
-      const open = () => openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir: folder.path })
+      const dataDir = join(folder.path, 'late')
+      const open = () => openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir })
       const before = await open()
       await before.close()
       const { url } = before
@@ -155,7 +156,7 @@ describe('an empty database of the rider', () => {
       const hold = await openHold(url, 'CREATE SCHEMA training')
       const daemons = [1, 2].map(() => start(env, ['--roles', 'worker']))
       const login = ['login', '--username', 'rider', '--password-stdin']
-      const signingIn = runVerb(login, { cwd: dataDir, env: envOf(env), input: 'rider' })
+      const signingIn = runVerb(login, { cwd: folder.path, env: envOf(env), input: 'rider' })
       const allWait = async () => (await queryOnce(url, WAITING_FOR_LOCK)).length === daemons.length + 1
       await eventually(allWait, { what: 'everybody at a lock' }).finally(hold.close)
       expect((await signingIn).stderr).not.toContain('database')

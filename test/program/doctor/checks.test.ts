@@ -25,7 +25,6 @@ ann:x:4242:4242:Ann,,,:/home/ann:/bin/zsh\n`
   it.each([
     ['are named while the page asks for no token, with what ends it', {}, PASSWD, 'ann may read the page'],
     ['cannot use it with a token', { MUSETTE_HTTP_TOKEN: TOKEN }, PASSWD, 'cannot use the page'],
-    ['cannot use a page that is off', { MUSETTE_HTTP: 'off' }, PASSWD, 'cannot use the page'],
     ['are none', {}, PASSWD.replace(/^ann.*/m, ''), 'found no other people who may sign in'],
   ])('%s', async (_what, env, text, found) => {
     const path = join(folder.path, 'passwd')
@@ -39,7 +38,6 @@ ann:x:4242:4242:Ann,,,:/home/ann:/bin/zsh\n`
 
 it.each([
   ['100 MB left', { bytes: 100e6, files: 500 }, 'problem'],
-  ['1 GB left', { bytes: 1e9, files: 500 }, 'warning'],
   ['50 GB left', { bytes: 50e9, files: 500 }, 'ok'],
   ['no inodes left', { bytes: 50e9, files: 0 }, 'problem'],
   ['inodes that are not counted', { bytes: 50e9, files: Infinity }, 'ok'],
@@ -59,11 +57,6 @@ describe('a Postgres server', () => {
   it.each([
     ['with room for everything is fine', {}, undefined],
     [
-      'that is too old is a problem',
-      { version: '13.12', version_number: 130_012 },
-      { state: 'problem', kind: 'configuration' },
-    ],
-    [
       'with too few free connections gets the needed number',
       { connections_of_others: 80 },
       { state: 'warning', run: run('alter system set max_connections = 118"') },
@@ -76,11 +69,6 @@ describe('a Postgres server', () => {
         found: expect.stringContaining(': bob, $(reboot)'),
         run: run('revoke create on schema public from public, bob"'),
       },
-    ],
-    [
-      'that does not vacuum gets the command',
-      { autovacuum: false },
-      { state: 'warning', run: run('alter system set autovacuum = on') },
     ],
     [
       'that does not vacuum, for a login that may not set that, names it',
@@ -118,14 +106,6 @@ describe('the drop folder', () => {
     expect(await readdir(drop())).toEqual([])
     const polled = await checkDropFolder(configOf({ MUSETTE_WATCH_POLLING: 'true' }), deaf)
     expect(polled).toMatchObject([{ state: 'ok' }])
-  })
-
-  it('that cannot be watched is reported with the setting', async () => {
-    await mkdir(drop())
-    const refused = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
-    expect(await checkDropFolder(configOf(), probed({ noticed: false, refused }))).toMatchObject([
-      { state: 'warning', run: 'sudo sysctl fs.inotify.max_user_watches=1048576' },
-    ])
   })
 
   it('whose done folder is on another disk cannot move files there', async () => {
