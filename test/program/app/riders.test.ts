@@ -42,11 +42,6 @@ async function putInPlace(username: string): Promise<void> {
 const planNoList = () =>
   rig.steer('POST', 'faults', { path: '^/oauth/activity$', kind: 'status', status: 500, times: 'always' })
 
-const comparisons = async () => {
-  const { requests } = await rig.steer<{ requests: Record<string, number> }>('GET', 'counts')
-  return requests['GET /oauth/activity'] ?? 0
-}
-
 const statusOf = async () => (await findStatus(rig.app)).accounts.find(({ account }) => account === 'default')
 const DONE = { absent: 0, failed: 0 }
 const sync = (full = false) => syncAccount(rig.app, { name: 'default', full })
@@ -116,21 +111,6 @@ describe('another rider', () => {
 })
 
 describe('the same rider', () => {
-  it('is compared once, also over a refresh and a new key', async () => {
-    await rig.rows('delete from musette.riders')
-    const first = await comparisons()
-    await sync()
-    await sync()
-    // One comparison, and the list of each pass.
-    expect((await comparisons()) - first).toBe(3)
-    await rig.rows(`update musette.credentials set obtained_at = obtained_at - interval '30 days'`)
-    expect(await rig.app.service.forAccount(rig.account).refreshTokenIfDue()).toBe('refreshed')
-    await rig.app.vault.rotate(async () => randomBytes(32))
-    const pairs = `select r.pair = sha256(c.access_token) as same
-      from musette.riders r join musette.credentials c using (account_id)`
-    expect(await rig.rows(pairs)).toEqual([{ same: true }])
-  })
-
   it('is recognized by an activity without a known name, and continues', async () => {
     await signInWithPassword(rig.app, RIDER)
     for (const change of [
@@ -182,18 +162,6 @@ describe('an account without activities', () => {
     await signInInBrowser('rider')
     expect(await sync()).toMatchObject({ listed: 3, failed: 0 })
     await expect(signInWithPassword(rig.app, SECOND)).rejects.toMatchObject(REFUSED)
-  })
-
-  it('at the service recognizes its rider by the name', async () => {
-    await signInWithPassword(rig.app, RIDER)
-    const paths = await rig.rows('select path from training.activities where account_id = $1', [
-      rig.account.accountId,
-    ])
-    for (const { path } of paths) await rig.steer('DELETE', `activities/${path}`)
-    await signInWithPassword(rig.app, RIDER)
-    await rig.rows('update musette.riders set name_hash = null')
-    await expect(signInWithPassword(rig.app, RIDER)).rejects.toMatchObject(REFUSED)
-    await signInWithPassword(rig.app, { ...RIDER, sameRider: true })
   })
 })
 

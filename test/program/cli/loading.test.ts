@@ -37,27 +37,6 @@ describe('a process of the command line', () => {
     for (const line of [['--version'], ['sync', '--help']]) expect(await loadedBy(...line)).toEqual(light)
   })
 
-  it('reads the state of the mirror without the client of the service, the queue and the web server', async () => {
-    expect(await loadedBy('status', '--json')).toMatchObject({
-      packages: [
-        ...[
-          'commander',
-          'drizzle-orm',
-          'env-paths',
-          'fast-string-width',
-          'fastest-levenshtein',
-          'pg',
-          'pino',
-        ],
-        'zod',
-      ],
-      rooms: [
-        ...['app', 'cli', 'config', 'daemon', 'features', 'fields', 'frame', 'kit', 'log.ts', 'main.ts'],
-        ...['store', 'vault'],
-      ],
-    })
-  })
-
   it('loads nothing of MQTT in a daemon that has no broker', async () => {
     const coverage = join(folder.path, 'start')
     const daemon = startNode([distPath('main.js'), 'start'], {

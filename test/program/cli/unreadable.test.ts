@@ -36,12 +36,3 @@ it('doctor, accounts, status and sync name accounts whose tokens cannot be read,
   expect(await rig.musette(['sync', 'anna'])).toMatchObject(shut)
   expect((await rig.musette(['status'])).stdout).toContain('run: musette login anna')
 })
-
-it('a rotation names accounts whose tokens cannot be read, and a login repairs them', async () => {
-  const rotated = await rig.musette(['key', 'rotate'])
-  expect(rotated.code).toBe(5)
-  expect(rotated.stdout).toContain('2 logins are sealed with a new key')
-  expect(rotated.stderr).toContain('run: musette login ben')
-  for (const account of ['anna', 'ben']) expect(await rig.signIn(account)).toMatchObject({ code: 0 })
-  expect(await rig.musette(['sync', 'ben'])).toMatchObject({ code: 0 })
-})

@@ -9,7 +9,7 @@ import { distPath, runNode } from '../../kit/processes.ts'
 import { openReceiver } from '../../kit/receiver.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { openCliRig } from '../cli/rig.ts'
-import { doctor, look, type, typeVerb, wordsOf } from './rig.ts'
+import { doctor, look, type, typeVerb } from './rig.ts'
 
 describe('what a verb says is to be typed', () => {
   const rig = openForAll(() => openCliRig({ activities: 2, migrated: false }))
@@ -100,33 +100,6 @@ describe('what a verb says is to be typed', () => {
     expect(outdated?.state).toBe('warning')
     expect(await typeVerb('musette rebuild', outdated?.run, typing())).toMatchObject({ code: 0 })
     expect(await fits()).toMatchObject([{ state: 'ok' }])
-  })
-
-  it('works in a shell whatever an activity is called, and names the account', async () => {
-    await rig.rows(
-      `with a as (insert into training.activities (account_id, path, detail_state, listed_at, wanted_at, fetched_at)
-         select account_id, 'it''s; n ' || n, 'mirrored', now(), now(), now() from training.accounts, generate_series(11, 22) n returning activity_id)
-       insert into training.raw_documents (activity_id, fetched_at, sha256, encoding, body)
-       select activity_id, now(), 'x', 'gzip', 'x' from a`,
-    )
-    const { stderr } = await rig.musette(['rebuild'])
-    const words = await wordsOf('musette resync', stderr)
-    expect(words).toHaveLength(11)
-    expect(words.slice(1)).toEqual(words.slice(1).map(() => expect.stringMatching(/^it's; n \d\d$/)))
-    expect(stderr).toContain('12 failed')
-    expect(stderr).toContain(', then musette rebuild')
-    await rig.rows(`delete from training.activities where path like 'it''s%'`)
-    await rig.rows(`update training.accounts set name = 'partner'`)
-    const path = await findPath(
-      'activity_id not in (select activity_id from training.uploads where activity_id is not null)',
-    )
-    const one = ['--account', 'partner']
-    const { stderr: missing } = await rig.musette(['export', path, '--format', 'fit', ...one])
-    expect(await wordsOf('musette upload', missing)).toEqual(['upload', ...one, 'FILE'])
-    await rig.rows('delete from training.workouts')
-    const { stdout } = await rig.musette(['workout', 'list', ...one])
-    expect(await wordsOf('musette sync', stdout)).toEqual(['sync', 'partner'])
-    await rig.rows(`update training.accounts set name = 'default'`)
   })
 
   it('tries the receiver of messages that were given up', async () => {
