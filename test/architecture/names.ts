@@ -48,7 +48,6 @@ export function listRetiredNames(files: readonly SourceFile[]): string[] {
 
 type Declared = { path: string; name: string; head: string; body: string; isAsync: boolean }
 
-/** Lists the functions that a file declares at its top level. */
 function functionsOf({ path, text }: SourceFile): Declared[] {
   const declared: Declared[] = []
   for (const match of text.matchAll(/^(?:export )?(async )?function\*? (\w+)([\s\S]*?)\n}/gm)) {

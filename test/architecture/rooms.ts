@@ -84,12 +84,10 @@ export function roomOf(path: string): string {
   return (/^(?:core|program)$/.test(part) ? `${part}/${room}` : part).replace(/\.tsx?$/, '')
 }
 
-/** Returns the name of the feature in whose folder a file stands. */
 function featureOf(path: string): string | undefined {
   return /^features\/([^/]+)\//.exec(path)?.[1]
 }
 
-/** Lists, as sentences, every import that crosses a wall. */
 export function listViolations(files: readonly SourceFile[]): string[] {
   const violations: string[] = []
   for (const file of files) {

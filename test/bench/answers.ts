@@ -3,7 +3,6 @@ const DAY_S = 86_400
 /** Of the newest ride: six in the morning of yesterday. */
 const FIRST_START_S = Math.floor(Date.now() / 1_000 / DAY_S - 1) * DAY_S + 6 * 3_600
 
-/** When a ride starts, in s since 1970. */
 export function startOf(ride: number): number {
   return FIRST_START_S - (ride % 3_000) * DAY_S
 }
@@ -77,7 +76,6 @@ function makeLiveFields(at: { second: number; power: number; mean: number; rate:
   }
 }
 
-/** The date object of the service document. */
 export function makeDate(startS: number) {
   const date = new Date(startS * 1_000).toISOString().slice(0, 19).replace('T', ' ')
   return { date: `${date}.000000`, timezone_type: 3, timezone: 'UTC' }

@@ -129,7 +129,6 @@ async function measureSchedules(backend: BackendChoice, accounts: number, where:
   ]
 }
 
-/** Opens queues that nobody works on. */
 function openIdleJobs(backend: BackendChoice, ids: number[]): Promise<Jobs> {
   const deps = {
     log: makeSilentLog(),

@@ -7,7 +7,6 @@ import { openBench, quantile, type Row, timed } from './rig.ts'
 const ACTIVITIES = 3_000
 const ROUNDS = 15
 
-/** Measures how long an assistant waits for each tool of `musette mcp`, over a history of 3,000 activities. */
 export async function benchMcp(release: ReleaseStack): Promise<Row[]> {
   const bench = await openBench(release, { rides: ACTIVITIES, seconds: 600, distinct: 10 })
   await bench.musette(['sync'])

@@ -12,7 +12,6 @@ export function memoryOf(pid: number): { nowMb: number; peakMb: number } | undef
   return Number.isNaN(nowMb) ? undefined : { nowMb, peakMb: kb('VmHWM') / 1_024 }
 }
 
-/** Processor time that a process has used, in s. */
 export function processorSecondsOf(pid: number): number {
   const fields = read(`/proc/${pid}/stat`)?.split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND

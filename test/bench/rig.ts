@@ -70,14 +70,12 @@ export async function openBench(release: ReleaseStack, input: BenchInput) {
   }
 }
 
-/** Opens a folder, and returns its path. */
 export async function openFolder(release: ReleaseStack): Promise<string> {
   const folder = await openTempDir('bench')
   release.defer('folder', () => folder.close())
   return folder.path
 }
 
-/** Opens a Redis; undefined where there is none. */
 export async function openRedis(release: ReleaseStack) {
   const binary = findRedisBinary()
   if (!binary) return undefined
@@ -99,7 +97,6 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Formats a time, ms, in seconds. */
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(2)} s`
 }

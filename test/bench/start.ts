@@ -44,7 +44,6 @@ export async function benchStart(release: ReleaseStack): Promise<Row[]> {
   ]
 }
 
-/** Starts a daemon, stops it, and returns how long it took until it was open, in ms. */
 async function startDaemon(env: Record<string, string>): Promise<number> {
   const daemon = startNode([distPath('main.js'), 'start'], { env })
   try {

@@ -5,7 +5,6 @@ type Instruction = { name: string; value: string }
 export type Stage = { from: string; name: string | undefined; instructions: Instruction[] }
 export type Copy = { stage: string | undefined; sources: string[]; target: string }
 
-/** Reads a file of the project's top folder. */
 export function readTop(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8')
 }
@@ -23,7 +22,6 @@ export function parseDockerfile(text: string): Stage[] {
   return stages
 }
 
-/** The values of every instruction of that name, in order. */
 export function valuesOf(stage: Stage | undefined, name: string): string[] {
   return stage?.instructions.filter((one) => one.name === name).map(({ value }) => value) ?? []
 }

@@ -21,7 +21,6 @@ export async function findDivergence(database: RunDatabase, family: Family): Pro
   return undefined
 }
 
-/** Opens a database for runs in a test of vitest; `close` drops it. */
 export async function openSeedDatabase(): Promise<RunDatabase> {
   const test = await openTestDatabase()
   const database = await openRunDatabase(test.url)

@@ -12,12 +12,10 @@ const CHROMIUM_NAMES = [
   'google-chrome',
 ]
 
-/** Finds chromium on the PATH; undefined when this machine has none. */
 export function findChromium(): string | undefined {
   return findBinary(CHROMIUM_NAMES)
 }
 
-/** Finds redis-server on the PATH; undefined when this machine has none. */
 export function findRedisBinary(): string | undefined {
   return findBinary(['redis-server'])
 }

@@ -26,7 +26,6 @@ export function makeTestLog(level = 'trace'): TestLog {
   return { log, lines, text: () => text }
 }
 
-/** Makes a logger that says nothing. */
 export function makeSilentLog(): Logger {
   return pino({ level: 'silent' })
 }

@@ -4,5 +4,4 @@ export const run = (resource: string, ago: string, outcome: string, kind = 'sche
    select ${account}, '${resource}', '${kind}', now() - interval '${ago}', now() - interval '${ago}', '${outcome}', 1,
      nullif('${outcome}', 'done') from training.accounts`
 
-/** A poll of the first account so long ago. */
 export const poll = (ago: string, outcome = 'done') => run('activities', ago, outcome, 'poll', 'account_id')

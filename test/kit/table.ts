@@ -4,7 +4,6 @@ export function readTable(text: string): string[][] {
   return lines.map((line) => line.split(/ \|(?= |$)/).map((cell) => cell.trim()))
 }
 
-/** Reads words that are written as one text. */
 export const readWords = (text: string) => text.trim().split(/\s+/)
 
 /** Reads settings that are written as in a shell: `A=x B=y`. */

@@ -28,7 +28,6 @@ export function listImports(
     .filter((target) => checkout.has(target))
 }
 
-/** Lists the files that load each file. Pure. */
 export function mapImporters(checkout: Checkout): ReadonlyMap<string, readonly string[]> {
   const importers = new Map<string, string[]>()
   for (const path of checkout.keys())

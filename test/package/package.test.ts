@@ -178,7 +178,6 @@ function ownFiles(): string[] {
   return manifest.files.filter((name) => !name.startsWith('!') && !name.startsWith('config'))
 }
 
-/** The name of the library that lies in this folder of the lock file. */
 function nameOf(folder: string): string {
   return folder.replace(/^.*node_modules\//, '')
 }

@@ -14,7 +14,6 @@ const PAGES = ['docs/guarantees.md', 'docs/security.md']
 export const ROW = /^\| (.*?) \| (?:.* \| )?`(test\/[\w./-]+\.ts)`: ([^|]+) \|$/gm
 const BREAK = /^(.+?) \| (\S+) \| (.+) ⇒ (.*)$/
 
-/** Reads the rows of these pages that name a test. */
 export function readPromises(): Promised[] {
   return PAGES.flatMap((page) =>
     [...readTop(page).matchAll(ROW)].map(([, promise = '', file = '', title = '']) => ({
@@ -45,7 +44,6 @@ export function readBreaks(): Break[] {
   })
 }
 
-/** Counts how often a text has a part. */
 export function countParts(text: string, part: string): number {
   return text.split(part).length - 1
 }

@@ -79,7 +79,6 @@ function bodiesOf(message: Message): string[] {
   })
 }
 
-/** Describes topics and discovery payload of a device at an MQTT broker. */
 export function describeMqtt(): string {
   const publisherId = '0b8e2f6c-1111-4222-8333-444455556666'
   const account = { accountId: 3, name: 'default' }

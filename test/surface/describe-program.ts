@@ -5,7 +5,6 @@ import { defaultDataDir } from '../../src/program/config/variables.ts'
 import { EXIT } from '../../src/program/frame/context.ts'
 import { KNOWN } from '../kit/config.ts'
 
-/** Describes the verbs by their help, the variables and the exit codes. */
 export function describeProgram(): string {
   const codes = Object.entries(EXIT) as Array<[keyof typeof EXIT, number]>
   return [

@@ -18,7 +18,6 @@ export function describeShape(values: readonly unknown[], indent = ''): string[]
   })
 }
 
-/** Names the types of values; of a list also those of its items. */
 function typesOf(values: readonly unknown[]): string {
   return [...new Set(values.map(typeOf))].toSorted().join(' or ')
 }

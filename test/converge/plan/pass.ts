@@ -14,7 +14,6 @@ import type { Hold, Pass, Step } from './plan.ts'
 import type { Scene } from './scene.ts'
 import { isTrouble, makeTrouble } from './trouble.ts'
 
-/** Lets one step of a plan happen. */
 export async function takeStep(scene: Scene, step: Step): Promise<void> {
   if (step.do === 'pass') return takePass(scene, step)
   if (!isTrouble(step)) return makeChange(scene, step)

@@ -2,11 +2,9 @@ import { MINUTE } from '../../../src/kit/time.ts'
 import { pathOf, type Stage } from './change.ts'
 import type { FaultKind, FaultPlace, Step, Trouble } from './plan.ts'
 
-/** Tells trouble from changes. */
 export const isTrouble = (step: Step): step is Trouble =>
   ['break', 'fault', 'cap', 'expire', 'wait', 'skew'].includes(step.do)
 
-/** Makes trouble, at the service or with the clocks. */
 export async function makeTrouble(stage: Stage, trouble: Trouble): Promise<void> {
   const { steer } = stage.service
   switch (trouble.do) {

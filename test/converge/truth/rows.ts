@@ -27,7 +27,6 @@ export type Tables = {
   revisions: Map<number, RevisionRow[]>
 }
 
-/** Reads the tables whole. */
 export async function findTables(database: RunDatabase): Promise<Tables> {
   const all = <Row extends Record<string, unknown>>(from: string) =>
     database.rows<Row>(`select * from training.${from}`)

@@ -105,7 +105,6 @@ const READS: Readonly<Record<string, readonly [command: string, ...rest: string[
   ...{ list: ['lrange', '0', '-1'], zset: ['zrange', '0', '-1'], stream: ['xrange', '-', '+'] },
 }
 
-/** Reads every key of a Redis as text. */
 async function readRedis(url: string): Promise<string> {
   const redis = new Redis(url)
   try {

@@ -94,7 +94,6 @@ const ELSEWHERE = [
   ...features.flatMap(({ elsewhere = [] }) => elsewhere),
 ]
 
-/** Returns the rows of a table of situations. */
 const rowsOf = (situations: SituationRows['situations']) =>
   (situations?.({ folder: folder.path, line, run, without }) ?? '')
     .trim()

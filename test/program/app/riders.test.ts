@@ -165,7 +165,6 @@ describe('an account without activities', () => {
   })
 })
 
-/** Signs in to the account by the authorization code flow. */
 async function signInInBrowser(username: string): Promise<unknown> {
   const redirectUri = 'http://127.0.0.1:8976/callback'
   const client = { clientId: 'demo_app', clientSecret: 'demo_secret' }

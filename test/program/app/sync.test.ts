@@ -12,7 +12,6 @@ const QUIET = {
 describe('sync', () => {
   const scene = openForAll(openScene)
   const sync = () => syncAccount(scene.app, { name: 'default', training: true })
-  /** Runs a pass and returns what it requested. */
   const requested = async () => {
     await scene.requests()
     expect(await sync()).toMatchObject({ failed: 0 })

@@ -63,7 +63,6 @@ export function accountOf(words: string): 'argument' | 'option' | undefined {
   return command?.options.some(({ long }) => long === '--account') ? 'option' : undefined
 }
 
-/** Names the account in a line. */
 export function withAccount(line: Line, name: string): Line {
   const words = wordsOfVerb(line)
   const { length } = words.split(' ')

@@ -74,7 +74,6 @@ const PLAIN: readonly string[] = [
 
 type Node = { type: string; start: number; end: number; [field: string]: unknown }
 
-/** Lists the nodes of a syntax tree of one type. */
 function listNodes(tree: unknown, type: string, found: Node[] = []): Node[] {
   if (typeof tree !== 'object' || tree === null) return found
   if ('type' in tree && tree.type === type) found.push(tree as Node)
