@@ -1,5 +1,5 @@
 import { makeSilentLog } from '../kit/log.ts'
-import { openPreparedDatabase, type TestDatabase } from '../kit/postgres.ts'
+import { openHistory, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { mirrorHistory } from './cookbook/history.ts'
 
@@ -8,7 +8,7 @@ export const MIRRORING_MS = 300_000
 
 /** Opens a database of its own with the history of the cookbook in it, which is mirrored once in a run. */
 export async function openMirroredHistory(): Promise<TestDatabase> {
-  return openPreparedDatabase('history', async (databaseUrl) => {
+  return openHistory(async (databaseUrl) => {
     const folder = await openTempDir('cookbook')
     try {
       await mirrorHistory(makeSilentLog(), { databaseUrl, dataDir: folder.path })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { inject } from 'vitest'
 import { connect, makeConnections, withConnection } from './connect.ts'
-import { nameOfPrepared, type PREPARED_DATABASES } from './provided.ts'
+import { nameOfHistory } from './provided.ts'
 
 /** Selects a row for each query of the current database that waits for a lock. */
 export const WAITING_FOR_LOCK = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
@@ -21,15 +21,11 @@ export async function openTestDatabase(options: { migrated?: boolean } = {}): Pr
 }
 
 /**
- * Opens a clone of the database that `prepare` makes of a migrated one. It is prepared once in a run, by the first test
- * file that wants it, and gone at the end of the run; `name` is one of PREPARED_DATABASES. All of its connections must be
- * closed when `prepare` ends.
+ * Opens a clone of the history that `prepare` makes of a migrated database. It is prepared once in a run, by the first test file that
+ * wants it. All of its connections must be closed when `prepare` ends.
  */
-export async function openPreparedDatabase(
-  name: (typeof PREPARED_DATABASES)[number],
-  prepare: (url: string) => Promise<void>,
-): Promise<TestDatabase> {
-  const prepared = nameOfPrepared(findTemplate(), name)
+export async function openHistory(prepare: (url: string) => Promise<void>): Promise<TestDatabase> {
+  const prepared = nameOfHistory(findTemplate())
   await withConnection(inject('postgresUrl'), async (client) => {
     // Its end of the connection frees the lock.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [prepared])

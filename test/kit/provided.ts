@@ -8,13 +8,8 @@ export type Provided = {
   redisUrl: string | undefined
 }
 
-/** The databases that several test files clone and the first of them prepares. */
-export const PREPARED_DATABASES = ['history'] as const
-
-/** Returns the name on the server of a prepared database of this run. */
-export function nameOfPrepared(template: string, name: (typeof PREPARED_DATABASES)[number]): string {
-  return `${template}_${name}`
-}
+/** The name on the server of the history of the cookbook, which several test files clone and the first of them mirrors. */
+export const nameOfHistory = (template: string) => `${template}_history`
 
 declare module 'vitest' {
   export interface ProvidedContext extends Provided {}

@@ -6,7 +6,7 @@ import { makeReleaseStack, type ReleaseStack } from '../../src/kit/release-stack
 import { findChromium, findRedisBinary, WITHOUT_CHROMIUM } from './binaries.ts'
 import { withConnection } from './connect.ts'
 import { makeSilentLog } from './log.ts'
-import { nameOfPrepared, PREPARED_DATABASES, type Provided } from './provided.ts'
+import { nameOfHistory, type Provided } from './provided.ts'
 import { openRedisServer } from './redis-server.ts'
 import { openTempDir } from './temp-dir.ts'
 
@@ -67,11 +67,10 @@ async function openTemplate(release: ReleaseStack, server: string): Promise<Prov
   url.pathname = `/${database}`
   try {
     await runStatements(server, [`CREATE DATABASE ${database}`])
-    const made = [database, ...PREPARED_DATABASES.map((name) => nameOfPrepared(database, name))]
     release.defer('templates', () =>
       runStatements(
         server,
-        made.map((name) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+        [database, nameOfHistory(database)].map((name) => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
       ),
     )
     const { migrate } = await import('../../src/core/store/migrate.ts')
