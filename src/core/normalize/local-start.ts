@@ -152,7 +152,7 @@ let lookup: Lookup | undefined
  * longitude (`Etc/GMT+3`). Degrees, WGS 84. Undefined for numbers that are not a place on earth. The borders are those of
  * timezone-boundary-builder; where states dispute a place, the first name counts.
  */
-export function zoneAt(lat: number, lng: number): string | undefined {
+function zoneAt(lat: number, lng: number): string | undefined {
   if (!(Math.abs(lat) <= 90 && Math.abs(lng) <= 180)) return undefined
   lookup ??= loadLookup()
   return lookup.find(lat, lng)[0]

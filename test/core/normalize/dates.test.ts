@@ -35,12 +35,6 @@ describe('a PHP date', () => {
     expect(instantOf(date, Number(type), timezone) ?? '').toBe(instant)
   })
 
-  it('keeps the wall clock and the zone of the service', () => {
-    expect(
-      normalizeDate({ date: '2024-05-01 08:00:00.000000', timezoneType: 2, timezone: 'EDT' }),
-    ).toMatchObject({ local: '2024-05-01 08:00:00.000000', timezone: 'EDT' })
-  })
-
   it('in an hour that occurs twice is the first one, or the one nearer to a known time', () => {
     expect(instantOf('2024-10-27 02:30:00.000000', 3, 'Europe/Berlin')).toBe('2024-10-27T00:30:00.000Z')
     const date = { date: '2024-10-27 02:30:00.000000', timezoneType: 3, timezone: 'Europe/Berlin' }
@@ -67,18 +61,21 @@ describe('a PHP date', () => {
       expect([name, (offsetSecondsAt(name, 0) ?? Number.NaN) / 3_600]).toEqual([name, Number(offset)])
   })
 
-  it('has an offset below 16 hours, also with seconds', () => {
-    expect(offsetSecondsAt('+5:45', 0)).toBe(20_700)
-    expect(offsetSecondsAt('-00:53:28', 0)).toBe(-3_208)
-    expect(offsetSecondsAt('+15:59', 0)).toBe(57_540)
-    expect(offsetSecondsAt('+16:00', 0)).toBeUndefined()
-  })
-
-  it('is in the years 1 to 9999, also by its wall clock', () => {
-    expect(offsetSecondsAt('+01:00', Date.parse('9999-12-31T22:59:59Z'))).toBe(3_600)
-    expect(offsetSecondsAt('+01:00', Date.parse('9999-12-31T23:00:00Z'))).toBeUndefined()
-    expect(offsetSecondsAt('-01:00', Date.parse('0001-01-01T00:30:00Z'))).toBeUndefined()
-  })
+  it.each(
+    readTable(`
+      +5:45 | 2024-05-01T00:00:00Z | 20700
+      -00:53:28 | 2024-05-01T00:00:00Z | -3208
+      +15:59 | 2024-05-01T00:00:00Z | 57540
+      +16:00 | 2024-05-01T00:00:00Z |
+      +01:00 | 9999-12-31T22:59:59Z | 3600
+      +01:00 | 9999-12-31T23:00:00Z |
+      -01:00 | 0001-01-01T00:30:00Z |`),
+  )(
+    'with the offset %s at %s is %s s ahead, if its wall clock is in the years 1 to 9999',
+    (zone = '', at = '', s) => {
+      expect(String(offsetSecondsAt(zone, Date.parse(at)) ?? '')).toBe(s)
+    },
+  )
 
   it('is drift when it cannot be read, but not when it is missing', () => {
     expect(driftOfDate('start_date', { date: 'noon', timezone: 'UTC' })).toEqual([

@@ -5,7 +5,6 @@ import {
   normalizeDate,
   normalizeLocalStart,
   normalizeZones,
-  zoneAt,
 } from '../../../src/core/normalize/local-start.ts'
 import type { ZoneFacts } from '../../../src/core/store/activities/zone-rows.ts'
 import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
@@ -55,15 +54,6 @@ describe('a start that the service sends in UTC', () => {
     const [lat = 0, lng = 0] = spot.split(',').map(Number)
     const at = `${utc.replace(' ', 'T')}.000Z`
     expect(startAt(utc, [lat, lng])).toEqual({ at, local, timezone, timezoneSource: 'position' })
-  })
-
-  it('has the clock of each side of a border', () => {
-    const zones = readTable(`
-      48.573 | 7.8001 | Europe/Paris
-      48.5737 | 7.8099 | Europe/Berlin
-      42.0283 | -8.6434 | Europe/Lisbon
-      42.0468 | -8.6443 | Europe/Madrid`)
-    for (const [lat, lng, zone] of zones) expect(zoneAt(Number(lat), Number(lng))).toBe(zone)
   })
 
   it('is UTC and unknown without a position, with one that is not on earth, and at 0, 0, which devices write before a fix', () => {

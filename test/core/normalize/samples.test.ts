@@ -1,44 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  hashSummary,
-  normalizePowerCurve,
-  normalizeSamples,
-} from '../../../src/core/normalize/activity-answer.ts'
+import { normalizePowerCurve, normalizeSamples } from '../../../src/core/normalize/activity-answer.ts'
 import { columnsOf } from '../../../src/core/service/wire/wire-activity.ts'
 import { makeExtra, makeSamplesOf } from '../../kit/samples.ts'
-import { readWords } from '../../kit/table.ts'
 
-describe('samples', () => {
-  it('become columns in the order of time, with NaN for unknown values', () => {
-    const { samples, extras, drift } = normalizeSamples(
-      columns([
-        { unix_time: 2_000, power: 200, hr: null, cad: '91' },
-        { unix_time: 1_000, power: '150.5', hr: 120 },
-      ]),
-    )
-    expect([...samples.t]).toEqual([1_000, 2_000])
-    expect([...samples.columns.power]).toEqual([150.5, 200])
-    expect([...samples.columns.hr]).toEqual([120, Number.NaN])
-    expect([...samples.columns.cad]).toEqual([Number.NaN, 91])
-    expect(extras).toEqual([])
-    expect(drift).toEqual([])
-  })
-
-  it('keep fields without a column, second by second', () => {
-    const { extras, drift } = normalizeSamples(
-      columns([
-        { unix_time: 1_000, power: 1, t_scaled: 0.5 },
-        { unix_time: 2_000, power: 1 },
-        { unix_time: 3_000, power: 1, t_scaled: 1.5, label: 'climb' },
-      ]),
-    )
-    expect(extras).toEqual([
-      makeExtra('t_scaled', [0.5, null, 1.5]),
-      makeExtra('label', [null, null, 'climb']),
-    ])
-    expect(drift.map((item) => item.field)).toEqual(['session_data.t_scaled', 'session_data.label'])
-  })
+it('samples become columns in the order of time, with NaN for unknown values, and keep fields without a column', () => {
+  const { samples, extras, drift } = normalizeSamples(
+    columns([
+      { unix_time: 2_000, power: 200, hr: null, cad: '91', label: 'climb' },
+      { unix_time: 1_000, power: '150.5', hr: 120, t_scaled: 0.5 },
+    ]),
+  )
+  const { power, hr, cad } = samples.columns
+  expect([samples.t, power, hr, cad].map((column) => [...column])).toEqual([
+    [1_000, 2_000],
+    [150.5, 200],
+    [120, Number.NaN],
+    [Number.NaN, 91],
+  ])
+  expect(extras).toEqual([makeExtra('label', [null, 'climb']), makeExtra('t_scaled', [0.5, null])])
+  expect(drift.map(({ field }) => field)).toEqual(['session_data.label', 'session_data.t_scaled'])
 })
 
 describe('numbers that no column can hold', () => {
@@ -108,12 +89,6 @@ describe('numbers that no column can hold', () => {
       ['range', null],
     ])
   })
-
-  it('leave the arrays of the answer as they are', () => {
-    const sent = columns([{ unix_time: 1_000, power: 1e39 }])
-    normalizeSamples(sent)
-    expect(sent.fields.get('power')?.numbers[0]).toBe(1e39)
-  })
 })
 
 describe('the power curve', () => {
@@ -166,23 +141,6 @@ describe('the power curve', () => {
     }
   })
 
-  it('has the same durations for every ride, and its own length', () => {
-    const minutes = readWords(`
-      1 1.25 1.5 1.75 2 2.5 3 3.5 4 4.5 5 6 7 8 9 10 12 14 15 18 20 25 30 35 40 45 50 60 75 90 105 120 150 180 210 240 300 360 420 480
-      600 720`)
-    const seconds = readWords('1 2 3 4 5 6 7 8 9 10 12 15 18 20 25 30 35 40 45 50').map(Number)
-    const samples = makeSamplesOf(Array.from({ length: 146 }, (_, index) => ({ at: index * 300, power: 1 })))
-    const durations = normalizePowerCurve(samples)?.points.map(({ durationS }) => durationS)
-    expect(durations).toEqual([...seconds, ...minutes.map((each) => Number(each) * 60), 43_800])
-  })
-
-  it('has a gap where one of the samples every 5 s is missing, and none where one is late', () => {
-    const at = [0, 5, 10, 15, 24, 29, 34, 44, 49, 54]
-    const samples = makeSamplesOf(at.map((second) => ({ at: second, power: 100 })))
-    const last = normalizePowerCurve(samples)?.points.at(-1)
-    expect(last).toEqual({ durationS: 59, watts: (100 * 54) / 59 })
-  })
-
   it('uses the unsmoothed power if available, and says which', () => {
     const samples = makeSamplesOf([{ power: 100 }, { power: 100 }])
     const points = (best: number, mean: number) => [
@@ -198,24 +156,6 @@ describe('the power curve', () => {
     expect(normalizePowerCurve(makeSamplesOf([{}, {}]))).toBeUndefined()
     const jump = makeSamplesOf([{ power: 1 }, { at: 1_700_000_000, power: 2 }])
     expect(normalizePowerCurve(jump)).toBeUndefined()
-  })
-})
-
-describe('the hash of a summary', () => {
-  const one = { name: 'Ride', summaryAsSent: { xss: 1, sig: { ftp: 250, pp: 900 } } }
-
-  it('does not see the order of keys, and sees every value', () => {
-    const shuffled = { summaryAsSent: { sig: { pp: 900, ftp: 250 }, xss: 1 }, name: 'Ride' }
-    expect(hashSummary(shuffled)).toBe(hashSummary(one))
-    const changed = { ...one, summaryAsSent: { xss: 1, sig: { ftp: 251, pp: 900 } } }
-    expect(hashSummary(changed)).not.toBe(hashSummary(one))
-    expect(hashSummary({ ...one, name: 'Race' })).not.toBe(hashSummary(one))
-  })
-
-  it('sees a value that no column can hold, and the type of a value', () => {
-    const hashOf = (medal: unknown) => hashSummary({ ...one, summaryAsSent: { medal } })
-    const hashes = [1, '1', 'gold', 'silver', ['gold'], null].map(hashOf)
-    expect(new Set(hashes).size).toBe(hashes.length)
   })
 })
 
