@@ -155,14 +155,13 @@ describe('the judge', () => {
     },
   )
 
-  it('refuses any other file, even a very short one', () => {
-    for (const text of [
-      'h',
-      'hello',
-      '<?xml version="1.0"?><TrainingCenterDatabase/>',
-      'PK\x03\x04 and so on',
-    ])
-      expect(codeOf(Buffer.from(text))).toBe('refused not_fit')
+  it.each([
+    ['h', 'not_fit'],
+    ['<?xml version="1.0"?><TrainingCenterDatabase/>', 'not_fit'],
+    ['PK\x03\x04 and so on', 'not_fit'],
+    [wrap(FILE_ID_ACTIVITY), 'no_records'],
+  ])('refuses %j as %s', (bytes, code) => {
+    expect(codeOf(Buffer.from(bytes))).toBe(`refused ${code}`)
   })
 
   it('refuses a FIT file of another type, which it names, also an unknown one', () => {
@@ -176,10 +175,6 @@ describe('the judge', () => {
     const reason = expect.stringContaining("maker's own (number 49)")
     const verdict = judgeFit(wrap([0x40, 0, 0, 0, 0, 1, 0, 1, 0, 0x00, 49]))
     expect(verdict).toMatchObject({ verdict: 'refused', reason })
-  })
-
-  it('refuses an activity without records', () => {
-    expect(codeOf(wrap(FILE_ID_ACTIVITY))).toBe('refused no_records')
   })
 
   it('accepts an activity with types and messages unknown to @garmin/fitsdk', () => {
@@ -230,16 +225,6 @@ describe('the judge', () => {
   })
 
   const folder = new URL('../../../../shared/fit/', import.meta.url)
-  const expected: Record<string, [end: string | null, records: number]> = {
-    'bad-file-crc.fit': ['unready bad_checksum', 0],
-    'bad-truncated-no-session.fit': ['unready bad_checksum', 0],
-    'other-monitoring.fit': ['refused not_activity', 0],
-    'cyc-power-edge810-vector-2013.fit': ['cycling', 4_700],
-    'cyc-power-wahoo-elemnt-2019.fit': ['cycling', 13_471],
-    'run-stryd-devtypes-2017.fit': ['running', 3_424],
-    'virtual-zwift-2017-null-compressed.fit': ['cycling', 1_808],
-    'multi-duathlon-sdk-2020.fit': ['multisport', 78],
-  }
   const real = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.fit')) : []
   for (const name of sample(real, 4)) {
     it(`agrees with @garmin/fitsdk about the real file ${name}`, () => {
@@ -247,10 +232,6 @@ describe('the judge', () => {
       const sdk = readWithSdk(bytes)
       const verdict = judgeFit(bytes)
       const isWhole = verdict.verdict === 'whole'
-      if (expected[name]) {
-        const end = isWhole ? verdict.sport : codeOf(bytes)
-        expect([end, isWhole ? verdict.records : 0]).toEqual(expected[name])
-      }
       expect(isWhole).toBe(sdk.isIntact && sdk.fileType === 'activity')
       if (!isWhole) return
       expect(verdict).toMatchObject({
