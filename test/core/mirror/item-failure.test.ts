@@ -2,7 +2,6 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   fetchServiceState,
   inHalves,
-  isGone,
   isItemFailure,
   recordFailure,
 } from '../../../src/core/mirror/failures.ts'
@@ -21,6 +20,7 @@ import { DAY, MINUTE } from '../../../src/kit/time.ts'
 
 const away = new TransientError('connect_failed', 'the service cannot be reached')
 const gone = new TransientError('database_unreachable', 'the database cannot be reached')
+const busy = new TransientError('database_busy', 'the database is busy')
 
 it.each([
   [new TransientError('server_error', '500'), true],
@@ -57,7 +57,6 @@ describe('the failure of an activity', () => {
 
   it.each([
     [0, 5 * MINUTE],
-    [1, 15 * MINUTE],
     [2, 45 * MINUTE],
     [20, DAY],
   ])(
@@ -70,107 +69,66 @@ describe('the failure of an activity', () => {
     },
   )
 
-  it.each<[Partial<WantedActivity>, number, boolean]>([
-    [{ startedAt: requestedAt }, 404, true],
-    [{ fetchedAt: requestedAt }, 410, true],
-    [{ startedAt: requestedAt }, 403, false],
-    [{}, 404, false],
-  ])('of %j by a %i may be the end of it: %s', (activity, status, mayBeGone) => {
-    const known = { startedAt: null, fetchedAt: null, ...activity } as WantedActivity
-    expect(isGone(known, new RejectedError(`http_${status}`, 'no', { status }))).toBe(mayBeGone)
-  })
-
   it('that concerns every activity is not recorded on one', async () => {
     expect(await record({}, away)).toBeUndefined()
   })
 })
 
-describe('work on items together', () => {
-  /** Works on items of which some cannot be written; returns the sizes of what was tried, and the results. */
-  const run = async (bad: readonly number[], error: Error, count = 5) => {
-    const tried: number[] = []
-    const items = Array.from({ length: count }, (_, index) => index)
-    const results = await inHalves(
-      items,
-      async (part) => {
-        tried.push(part.length)
-        if (part.some((item) => bad.includes(item))) throw error
-        return part.map(String)
-      },
-      async (part, why) => part.map((item) => `${item} ${String(why)}`),
-    )
-    return { tried, results }
+it.each<[what: string, error: Error, bad: number[], sizes: string, results: string]>([
+  ['in halves around one that fails', new Error('refused'), [1], '5 3 2 1 1 1 2', '0 - 2 3 4'],
+  ['only once while the database is away', gone, [1], '5', '- - - - -'],
+  ['one by one while it is busy', busy, [0, 1, 2, 3, 4], '5 3 2 1 1 1 2 1 1', '- - - - -'],
+])('items are worked on together, %s', async (_, error, bad, sizes, results) => {
+  const tried: number[] = []
+  const work = async (items: readonly number[]) => {
+    tried.push(items.length)
+    if (items.some((item) => bad.includes(item))) throw error
+    return items.map(String)
   }
-
-  it('is done together, in halves around a failing item, and not without items', async () => {
-    const refused = new Error('refused')
-    expect(await run([], refused)).toEqual({ tried: [5], results: ['0', '1', '2', '3', '4'] })
-    expect(await run([1], refused)).toEqual({
-      tried: [5, 3, 2, 1, 1, 1, 2],
-      results: ['0', '1 Error: refused', '2', '3', '4'],
-    })
-    expect(await run([], refused, 0)).toEqual({ tried: [], results: [] })
-  })
-
-  it('ends for all items when the database is away, and not when it is busy', async () => {
-    expect((await run([1], gone)).tried).toEqual([5])
-    expect((await run([1], away)).results).toHaveLength(5)
-    const busy = new TransientError('database_busy', 'the database is busy')
-    expect((await run([0, 1, 2, 3, 4], busy)).tried).toHaveLength(9)
-  })
+  const ended = await inHalves([0, 1, 2, 3, 4], work, async (items) => items.map(() => '-'))
+  expect([tried.join(' '), ended.join(' ')]).toEqual([sizes, results])
 })
 
-describe('a service of which some requests fail', () => {
-  const state = async (of: {
-    list?: Error
-    detail?: (path: string) => Error | undefined
-    known?: string
-    others?: string[]
-    signal?: AbortSignal
-  }) => {
-    const asked: unknown[] = []
-    const service = {
-      listActivities: async ({ from, to }: { from: Date; to: Date }) => {
-        asked.push(to.getTime() - from.getTime())
-        if (of.list) throw of.list
-      },
-      fetchActivity: async (path: string, options: unknown) => {
-        expect(options).toEqual({ samples: false })
-        asked.push(path)
-        const error = of.detail?.(path)
-        if (error) throw error
-      },
-    }
-    const deps = {
-      ...{ serviceOf: () => service, now: () => new Date() },
-      store: { read: async () => of.known },
-    } as unknown as MirrorDeps
-    const { others, signal } = of
-    const found = await fetchServiceState(deps, { account: {} as Account, ...(others && { others }), signal })
-    return { found, asked }
+type Service = {
+  list?: Error
+  detail?: (path: string) => Error | undefined
+  known?: string
+  others?: string[]
+}
+const limited = new RateLimitedError('rate_limited', 'wait', 1)
+const refused = new RejectedError('not_found', 'no such activity', { status: 404 })
+const others = ['a', 'b']
+const notA = (path: string) => (path === 'a' ? away : undefined)
+
+// What is asked of the list is a window of no length; of activities only the summary.
+it.each<[string, Service, 'outage' | 'answers', string]>([
+  ['without a list', { list: away }, 'outage', '0'],
+  ['with a limited list', { list: limited }, 'outage', '0'],
+  ['with a list', {}, 'answers', '0'],
+  ['when a known activity arrives', { known: 'known', others }, 'answers', '0 known'],
+  ['when the known one does not', { known: 'known', others, detail: () => away }, 'outage', '0 known'],
+  ['when none of the others arrives', { others, detail: () => away }, 'outage', '0 a b'],
+  ['when the second of others arrives', { others, detail: notA }, 'answers', '0 a b'],
+  ['when an activity is refused', { others, detail: () => refused }, 'answers', '0 a'],
+])('the state of a service %s', async (_, of, state, expected) => {
+  const asked: unknown[] = []
+  const service = {
+    listActivities: async ({ from, to }: { from: Date; to: Date }) => {
+      asked.push(to.getTime() - from.getTime())
+      if (of.list) throw of.list
+    },
+    fetchActivity: async (path: string, options: unknown) => {
+      expect(options).toEqual({ samples: false })
+      asked.push(path)
+      const error = of.detail?.(path)
+      if (error) throw error
+    },
   }
-  const limited = new RateLimitedError('rate_limited', 'wait', 1)
-  const refused = new RejectedError('not_found', 'no such activity', { status: 404 })
-  const others = ['a', 'b']
-  const notA = (path: string) => (path === 'a' ? away : undefined)
-
-  // What is asked of the list is a window of no length; of activities only the summary.
-  it.each<[string, Parameters<typeof state>[0], 'outage' | 'answers', string]>([
-    ['without a list', { list: away }, 'outage', '0'],
-    ['with a limited list', { list: limited }, 'outage', '0'],
-    ['with a list', {}, 'answers', '0'],
-    ['when a known activity arrives', { known: 'known', others }, 'answers', '0 known'],
-    ['when the known one does not', { known: 'known', others, detail: () => away }, 'outage', '0 known'],
-    ['when none of the others arrives', { others, detail: () => away }, 'outage', '0 a b'],
-    ['when the second of others arrives', { others, detail: notA }, 'answers', '0 a b'],
-    ['when an activity is refused', { others, detail: () => refused }, 'answers', '0 a'],
-  ])('%s', async (_, of, found, asked) => {
-    const ended = await state(of)
-    expect([ended.found, ended.asked.join(' ')]).toEqual([found, asked])
-  })
-
-  it('is not checked when the daemon stops', async () => {
-    const stop = AbortSignal.abort(new Error('stop'))
-    await expect(state({ list: stop.reason, signal: stop })).rejects.toThrow('stop')
-  })
+  const deps = {
+    ...{ serviceOf: () => service, now: () => new Date() },
+    store: { read: async () => of.known },
+  } as unknown as MirrorDeps
+  const input = { account: {} as Account, ...(of.others && { others: of.others }) }
+  const found = await fetchServiceState(deps, input)
+  expect([found, asked.join(' ')]).toEqual([state, expected])
 })

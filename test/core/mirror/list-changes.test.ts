@@ -106,14 +106,6 @@ describe('the list of changes', () => {
     expect(entries.length).toBeGreaterThanOrEqual(6)
   })
 
-  it('cannot be proved complete when the service sends one at most', async () => {
-    const { cap, cut } = await listChanges(serve({ activities: days(4), cap: 1 }).deps, query, 1)
-    expect([cap, cut.length > 0]).toEqual([1, true])
-    const window = { from: new Date('2026-01-01T06:00:00Z'), to: new Date('2026-01-01T06:00:01Z') }
-    const listing = await listChanges(serve({ activities: days(1) }).deps, { ...query, window }, 1)
-    expect(listing).toMatchObject({ cap: 1, cut: [window] })
-  })
-
   it('counts entries that cannot be read in the length of a list, and reports them', async () => {
     const bad = [{ index: 0, reason: 'no path' }]
     const one = serve({ activities: days(1), bad })

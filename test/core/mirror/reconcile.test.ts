@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { scrubActivities } from '../../../src/core/mirror/compare-activities.ts'
-import { mirrorActivity } from '../../../src/core/mirror/mirror-activity.ts'
 import { reconcileActivities } from '../../../src/core/mirror/reconcile-activities.ts'
-import { findActivity } from '../../../src/core/store/activities/wanted.ts'
 import { verifyAccount } from '../../../src/program/app/sync-account.ts'
 import { useRig } from './rig.ts'
 import { expectMirrored } from './truth.ts'
@@ -122,18 +120,6 @@ describe('reconcile', () => {
         return scrubActivities(mirror, { account: rig.account, limit: 1 })
       },
       { compared: 1, different: 1 },
-    ],
-    [
-      'a fetch of the daemon',
-      async (path) => {
-        await want(path)
-        const { activity_id: id } = (await rowOf(path)) ?? {}
-        const activity = await rig.app.mirror.store.read((tx) => findActivity(tx, Number(id)))
-        if (!activity) throw new Error('it is mirrored')
-        const { mirror } = rig.app
-        return { result: await mirrorActivity(mirror, { account: rig.account, activity }) }
-      },
-      { result: 'absent' },
     ],
   ])('marks an activity that neither the service nor its list knows any more: %s', async (_, act, counts) => {
     const [path = ''] = await rig.paths()

@@ -1,14 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { updateRoutes } from '../../../src/core/mirror/routes.ts'
 import { deriveContent } from '../../../src/core/normalize/activity-answer.ts'
-import { normalizeTrack } from '../../../src/core/normalize/track.ts'
 import { replaceDerived } from '../../../src/core/store/samples/content.ts'
 import type { Samples } from '../../../src/core/store/samples/encode-samples.ts'
 import { makeSamples, UNKNOWN } from '../../kit/samples.ts'
 import { whole } from '../../kit/sampling.ts'
-import { readWithSdk } from '../fit/sdk-reader.ts'
 import { quiet } from '../store/open.ts'
 import { openScene, type Ride, type Scene } from '../store/sql/scene.ts'
 
@@ -219,41 +216,3 @@ describe('rides over the same ground in the same direction have one route:', () 
     await fc.assert(property, { numRuns: whole ? 60 : 8 })
   })
 })
-
-// Files of real devices lie beside a checkout, where somebody has put them.
-const folder = new URL('../../../../shared/fit/', import.meta.url)
-it.skipIf(!existsSync(folder))(
-  'real rides have one route with those that differ by the error of GPS, and with no others',
-  async () => {
-    const scene = await openScene()
-    const accountId = await scene.account()
-    const written: Array<{ id: number; name: string }> = []
-    for (const name of readdirSync(folder).filter((file) => file.endsWith('.fit'))) {
-      const { records } = readWithSdk(readFileSync(new URL(name, folder)))
-      const places = records.flatMap(({ lat, lng }): Place[] =>
-        lat === null || lng === null ? [] : [[lat, lng]],
-      )
-      if ((normalizeTrack(record(places))?.lengthM ?? 0) < 1_500) continue
-      const add = async (named: string, some: readonly Place[], noise: number) => {
-        const samples = record(some, { noise, seed: written.length + 1 })
-        written.push({ name: named, id: await write(scene, accountId, samples) })
-      }
-      for (const noise of [0, 3, 6, 6, 9, 12]) await add(name, places, noise)
-      // Of a way there and back, the whole backwards is the same route.
-      const part = places.slice(0, Math.ceil(places.length * 0.45))
-      await add(`${name}, begun`, part, 5)
-      await add(`${name}, begun, back`, part.toReversed(), 5)
-      await add(`${name}, most of it`, places.slice(0, Math.ceil(places.length * 0.8)), 5)
-      await add(`${name}, twice`, [...places, ...places], 5)
-    }
-    await update(scene)
-    const routes = new Map((await rowsOf(scene)).map((row) => [row.activity_id, row.route_id]))
-    const pairs = written.flatMap((a, index) =>
-      written.slice(index + 1).map((b) => ({
-        ...{ a: a.name, b: b.name, isSame: a.name === b.name },
-        isFound: routes.get(a.id) === routes.get(b.id),
-      })),
-    )
-    expect(pairs.filter(({ isSame, isFound }) => isSame !== isFound)).toEqual([])
-  },
-)

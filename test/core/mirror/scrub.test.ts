@@ -54,29 +54,15 @@ describe('comparing activities with the service', () => {
   const one = (text: string) => rig.rows(text).then(([row]) => row)
 
   it('finds nothing in a new mirror, and records the time', async () => {
-    const before = await one(
-      'select min(verified_at) as at, count(verified_at)::int as n from training.activities',
-    )
-    expect(before).toMatchObject({ n: 4 })
+    const since = () => one('select min(verified_at) as at from training.activities')
+    const before = await since()
     expect(await scrub()).toEqual({ compared: 4, different: 0 })
-    const after = await one('select min(verified_at) as at from training.activities')
-    expect(Number(after?.at)).toBeGreaterThan(Number(before?.at))
+    expect(Number((await since())?.at)).toBeGreaterThan(Number(before?.at))
     expect(
       await one(`select outcome, listed, changed from training.sync_runs where resource = 'scrub'`),
     ).toEqual({ ...{ outcome: 'done', listed: 4, changed: 0 } })
     const [account] = (await findStatus(rig.app)).accounts
     expect(account).toMatchObject({ verified: 4, verified_since: expect.any(Date), differed: 0 })
-  })
-
-  it('asks for the list of a month again after a request that failed', async () => {
-    const entryOf = makeEntryLookup(rig.app.mirror, { account: rig.account, signal })
-    const [path = ''] = paths
-    const startedAt = new Date(
-      String((await one(`select started_at from training.activities where path = '${path}'`))?.started_at),
-    )
-    await rig.fault('/oauth/activity', { kind: 'status', status: 400, times: 1 })
-    await expect(entryOf({ path, startedAt })).rejects.toMatchObject({ name: 'RejectedError' })
-    expect(await entryOf({ path, startedAt })).toMatchObject({ activity: { path } })
   })
 
   it('finds an edit of samples alone, and records it with revision and feed row', async () => {

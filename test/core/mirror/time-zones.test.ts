@@ -96,28 +96,6 @@ describe('activities that the service dates in UTC', () => {
     expect(await rig.requests()).toEqual({})
   })
 
-  it('move when they get coordinates late, or lose them', async () => {
-    await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', sample: { lat: 0, lng: 0 } })
-    await ride({ path: 'ride2', at: '2026-03-02T19:00:00Z', indoor: true })
-    await sync()
-    expect(await clocks()).toEqual({
-      ride1: '2026-03-01 19:00:00 UTC unknown',
-      ride2: '2026-03-02 19:00:00 UTC unknown',
-    })
-    await rig.edit('ride1', { sample: AUCKLAND, summary: { xss: 41 } })
-    await sync()
-    expect(await clocks()).toEqual({
-      ride1: '2026-03-02 08:00:00 Pacific/Auckland position',
-      ride2: '2026-03-03 08:00:00 Pacific/Auckland nearest',
-    })
-    await rig.edit('ride1', { sample: { lat: 0, lng: 0 }, summary: { xss: 42 } })
-    await sync()
-    expect(await clocks()).toEqual({
-      ride1: '2026-03-01 19:00:00 UTC unknown',
-      ride2: '2026-03-02 19:00:00 UTC unknown',
-    })
-  })
-
   it('have the place or the clock of their FIT file where the service sends no position', async () => {
     await ride({ path: 'ride1', at: '2026-03-01T19:00:00Z', indoor: true })
     await sync()

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { queryOnce } from '../../kit/postgres.ts'
 import { steer } from '../../kit/steer.ts'
@@ -73,10 +72,4 @@ function fromTable(row: Record<string, unknown>): unknown[] {
 
 function fromWire(sample: Record<string, unknown>): unknown[] {
   return [Number(sample.unix_time), ...FIELDS.map((field) => comparable(field, sample[field]))]
-}
-
-/** Opens a raw document as the table keeps it. */
-export function unpack(row: { encoding: string; body: Buffer }): unknown {
-  expect(row.encoding).toBe('gzip')
-  return JSON.parse(gunzipSync(row.body).toString('utf8'))
 }

@@ -47,20 +47,4 @@ describe('the windows of a list', () => {
       }),
     )
   })
-
-  it.each([
-    [1, [], undefined],
-    [2, [], 1],
-    [10, [], 5],
-    [10, [0], 1],
-    [10, [1], 1],
-    [10, [3], 2],
-    [10, [50], 9],
-    [10, [9, 1, null, 5], 4],
-    [10, [9, 1, 5, 3], 4],
-  ])('in halves of %i s with the starts %j meet after %s s', (length, starts, cut) => {
-    const known = starts.map((start) => (start === null ? null : moment(start)))
-    const halves = splitInHalves({ from: moment(0), to: moment(length) }, known)
-    expect(halves?.map(({ to }) => to)).toEqual(cut && [moment(cut), moment(length)])
-  })
 })

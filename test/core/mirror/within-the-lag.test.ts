@@ -87,16 +87,4 @@ describe('an activity that was updated within the lag', () => {
     }
     expect(await powerOf(path)).toBeGreaterThan(before)
   })
-
-  it('is not fetched at each poll when it fails or awaits its samples', async () => {
-    const [path] = paths
-    await rig.edit(path, { broken: 'html' })
-    await wait(3 * MINUTE)
-    await pass()
-    await wait(MINUTE)
-    // The edit that broke it counts as news once more.
-    await pass()
-    await wait(10_000)
-    expect(await pass()).toBe(0)
-  })
 })

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { useScene } from './training-scene.ts'
 
@@ -41,15 +39,6 @@ describe('the workout of the day', () => {
     expect(after.every((file, i) => Number(file.fetched_at) > Number(before[i]?.fetched_at))).toBe(true)
   })
 
-  it('has and requests no files when there is none', async () => {
-    await scene.steer('PATCH', 'settings', { wotd_type: 'None' })
-    await scene.requests()
-    await scene.pollInfo()
-    expect(await scene.requests()).toEqual({ 'GET /oauth/training_info': 1 })
-    expect(await files()).toEqual([])
-    expect(await wotd()).toMatchObject({ wotd_type: 'None', wotd_name: null, wotd_url: null })
-  })
-
   it('is mirrored in one format when the other fails, and later in both', async () => {
     await scene.fault('^/oauth/workout-download/.*\\.erg$', { kind: 'html' })
     expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 1 })
@@ -58,38 +47,5 @@ describe('the workout of the day', () => {
     await scene.heal()
     expect(await scene.pollInfo()).toMatchObject({ fetched: 1, failed: 0 })
     expect((await files()).map((file) => file.format)).toEqual(['erg', 'zwo'])
-  })
-
-  it('sends no token to a foreign origin', async () => {
-    const seen: IncomingMessage[] = []
-    const foreign = createServer((request, response) => {
-      seen.push(request)
-      response.end('[COURSE HEADER]')
-    })
-    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
-    const { port } = foreign.address() as AddressInfo
-    try {
-      const { host } = new URL(scene.sandboxUrl)
-      for (const url of [
-        `http://127.0.0.1:${port}/oauth/workout-download/w.erg`,
-        `//127.0.0.1:${port}/w.erg`,
-        `http://${host}@127.0.0.1:${port}/w.erg`,
-      ]) {
-        await scene.answer('^/oauth/training_info$', {
-          success: true,
-          wotd: { type: 'Forecast', name: 'W', workoutId: 'w', url },
-        })
-        expect(await scene.pollInfo()).toMatchObject({ fetched: 0, failed: 2 })
-        await scene.heal()
-      }
-      expect(seen).toEqual([])
-      expect(await files()).toEqual([])
-      const granted = (await scene.steer('GET', 'tokens')) as { access: string[]; refresh: string[] }
-      for (const token of [...granted.access, ...granted.refresh]) {
-        expect(scene.log.text()).not.toContain(token)
-      }
-    } finally {
-      foreign.close()
-    }
   })
 })

@@ -82,19 +82,6 @@ describe('the workouts', () => {
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
   })
 
-  it('keep their names where an entry has none', async () => {
-    await scene.pollWorkouts()
-    const before = (await own()).map(({ path, name }) => ({ path, name }))
-    await scene.answer('^/oauth/workouts$', {
-      success: true,
-      workouts: OWN.map((path) => ({ path, description: 'New' })),
-    })
-    await scene.pollWorkouts()
-    const after = await own()
-    expect(after.map(({ path, name }) => ({ path, name }))).toEqual(before)
-    expect(after.map(({ description }) => description)).toEqual(OWN.map(() => 'New'))
-  })
-
   it('ask for both lists and for nothing else when nothing has changed, also without sets', async () => {
     await scene.answer(`^/oauth/workout/${OWN[0]}$`, { success: true, name: 'Rest', workout: [] })
     await scene.pollWorkouts()
@@ -157,10 +144,12 @@ describe('the workouts', () => {
     await expect(scene.pollWorkouts()).rejects.toThrow('not JSON')
     expect((await own()).map((row) => row.path)).toEqual(OWN)
     await scene.heal()
-    await scene.answer('^/oauth/workouts$', { success: true, workouts: [{ path: OWN[0], name: 1 }, 7] })
+    const [, { name } = {}] = await own()
+    const workouts = [{ path: OWN[0], name: 1 }, { path: OWN[1], description: 'New' }, 7]
+    await scene.answer('^/oauth/workouts$', { success: true, workouts })
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
     expect(await absent()).toEqual([])
-    expect((await own())[0]?.name).toBe('1')
+    expect(await own()).toMatchObject([{ name: '1' }, { name, description: 'New' }, {}])
   })
 
   it('are read from a published capture', async () => {
@@ -176,33 +165,6 @@ describe('the workouts', () => {
     expect(threshold?.description).toBe('Three times ten minutes.\r\nStay seated.')
     expect(threshold?.raw).toMatchObject({ duration: '01:00:00', sets: [{}, { interval_count: '3' }, {}] })
     expect((await sets('own0tempo0000001'))[1]?.interval_count).toBe(2)
-  })
-
-  it('are mirrored after one that answers otherwise, which is named, kept and recovers', async () => {
-    const failures = () =>
-      scene.sql`select path, fetch_error from training.workout_definitions where failed_at is not null`
-    await scene.pollWorkouts()
-    for (const [fault, reason] of [
-      [{ kind: 'status', status: 500 }, '500'],
-      [{ kind: 'html' }, 'not JSON'],
-      [{ kind: 'status', status: 200, body: { success: false } }, ''],
-      [{ kind: 'status', status: 404 }, '404'],
-    ] as const) {
-      const before = await sets('own0tempo0000001')
-      await scene.steer('PATCH', `workouts/${OWN[0]}`, { name: `Edited, ${reason}` })
-      await scene.steer('PATCH', `workouts/${OWN[1]}`, { name: `Edited too, ${reason}` })
-      await scene.fault(`^/oauth/workout/${OWN[0]}$`, fault)
-      expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 1 })
-      expect(scene.log.lines).toContainEqual(expect.objectContaining({ level: 'error', path: OWN[0] }))
-      expect(await failures()).toEqual([{ path: OWN[0], fetch_error: expect.stringContaining(reason) }])
-      expect(await sets('own0tempo0000001')).toEqual(before)
-      await scene.heal()
-      expect(await scene.pollWorkouts()).toMatchObject({ fetched: 1, failed: 0 })
-      expect(await failures()).toEqual([])
-    }
-    const outcomes =
-      await scene.sql`select outcome from training.sync_runs where resource = 'workout_definitions' order by run_id limit 3`
-    expect(outcomes.map((run) => run.outcome)).toEqual(['done', 'partial', 'done'])
   })
 
   it('of two accounts are kept apart, and the default ones are resolved for each', async () => {
