@@ -84,16 +84,6 @@ describe('a file of a ride that came to the service another way', () => {
     if (state === 'duplicate') expect(row).toMatchObject({ activityId: null, activityPath: null })
   })
 
-  it('is attached after the wait for its activity', async () => {
-    const { bytes, path } = await rideFromElsewhere()
-    await changeActivity(path, `${NO_LENGTH} 'wanted'`)
-    expect(await rig.importFile('ride.fit', bytes)).toMatchObject({ action: 'wait', dueAt: expect.any(Date) })
-    await changeActivity(path, `elapsed_s = 59, detail_state = 'mirrored'`)
-    rig.ahead(MINUTE)
-    expect(await rig.importFile('ride.fit', bytes)).toEqual({ action: 'done' })
-    expect(await rig.find(bytes)).toMatchObject({ state: 'attached', reason: null })
-  })
-
   it('is not joined to a ride with other values, with a file, or when two match, and names them', async () => {
     const first = await rideFromElsewhere()
     const others = 'update training.samples set hr = hr + $1, p_raw = p_raw + $1 returning 1'

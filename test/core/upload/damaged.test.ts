@@ -53,18 +53,6 @@ describe('a file that is not whole', () => {
     expect([await actionAfter(MINUTE / 2), await actionAfter(MINUTE)]).toEqual(['wait', 'failed'])
   })
 
-  it('is sent once it is whole, under its name or moved back', async () => {
-    await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
-    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
-    expect(await rig.importFile('ride.fit', cut)).toMatchObject({ action: 'wait' })
-  })
-
-  it('gives the reason each time and is logged once, where files stay in their place', async () => {
-    for (let start = 0; start < 3; start++) await rig.importFile('ride.fit', cut, { restingSince: ago(HOUR) })
-    const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file refused')
-    expect(said).toHaveLength(1)
-  })
-
   it('inside an archive does not stop the other files', async () => {
     const other = makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' })
     const good = makeZip([
@@ -137,11 +125,5 @@ describe('a whole ride with bytes behind it that are no FIT', () => {
     await rig.importFile('ride.fit', longer)
     expect(await rig.find(longer)).toMatchObject({ state: 'accepted', attempts: 2 })
     expect(await rig.uploaded()).toHaveLength(1)
-  })
-
-  it('is refused when the service also refuses it without them, and counts both attempts', async () => {
-    await rig.fault({ ...refusal, times: 2 })
-    expect(await rig.importFile('ride.fit', longer)).toMatchObject({ action: 'failed' })
-    expect(await rig.find(longer)).toMatchObject({ state: 'refused', attempts: 2 })
   })
 })

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Decoder, Stream } from '@garmin/fitsdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIT_READER_VERSION } from '../../../src/core/store/uploads/kept-fit.ts'
-import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
 import { findListed } from '../../../src/program/doctor/check-listed.ts'
 import { sample } from '../../kit/sampling.ts'
 import { makeRecordedFit } from '../fit/make-recorded-fit.ts'
@@ -173,81 +171,69 @@ describe('the records and messages of a FIT file', () => {
     await expectStored(rich)
   })
 
-  it('are joined to the activity, with gears, texts and lists of apps', async () => {
+  it('are joined to the activity, whose overview has their temperatures and balance', async () => {
     const [ride] = await rig.rows(
-      `select count(*)::int as records, count(distinct activity_id)::int as rides, min(front_gear) as small, max(front_gear) as large,
-         min(position) filter (where front_gear = 50) as since, min(account) as account
-       from training.ride_records where content_id = $1`,
+      `select count(*)::int as records, min(r.account) as account,
+         (o.min_temperature, o.max_temperature) = (min(temperature), max(temperature)) as range,
+         abs(o.avg_temperature - avg(temperature)) < 1e-9 as mean,
+         abs(o.right_power_pct - avg(r.right_power_pct) filter (where power > 0)) < 1e-9 as balance
+       from training.ride_records r join training.ride_overview o using (activity_id) where content_id = $1
+       group by o.min_temperature, o.max_temperature, o.avg_temperature, o.right_power_pct`,
       [idOf(recorded)],
     )
-    const account = rig.account.name
-    expect(ride).toEqual({ records: 60, rides: 1, small: 34, large: 50, since: 11, account })
-    expect(
-      await rig.rows(
-        `select record, value, other from training.fit_field_values where field = 'surface' and content_id = $1 order by record limit 2`,
-        [idOf(recorded)],
-      ),
-    ).toEqual([
-      { record: 1, value: null, other: 'asphalt' },
-      { record: 12, value: null, other: 'gravel' },
-    ])
+    const { name: account } = rig.account
+    expect(ride).toEqual({ records: 60, account, range: true, mean: true, balance: true })
   })
 
-  it('give the file its temperatures and its balance', async () => {
-    const columns = 'min_temperature, avg_temperature, max_temperature, right_power_pct'
-    const [file] = await rig.rows(`select ${columns} from training.fit_files where content_id = $1`, [
-      idOf(recorded),
-    ])
-    const [computed] = await rig.rows(
-      `select min(temperature)::float8 as min_temperature, avg(temperature)::float8 as avg_temperature, max(temperature)::float8 as max_temperature,
-         (avg(right_power_pct) filter (where power > 0))::float8 as right_power_pct
-       from training.ride_records where content_id = $1`,
-      [idOf(recorded)],
-    )
-    expect(computed?.avg_temperature).toEqual(expect.any(Number))
-    for (const [name, value] of Object.entries(computed ?? {}))
-      expect(file?.[name], name).toBeCloseTo(Number(value), 9)
-    const [beside] = await rig.rows(
-      `select o.min_temperature, o.avg_temperature, o.max_temperature, o.right_power_pct from training.ride_overview o
-       join training.ride_files f using (activity_id) where f.content_id = $1`,
-      [idOf(recorded)],
-    )
-    expect(beside).toEqual(file)
-  })
-
-  it('show events, R-R intervals, lengths, time in zones and the rider in separate views', async () => {
-    const of = async (columns: string, view: string, rest: string) => {
-      const row = columns.split(' ').map((name) => `coalesce(${name}::text, '-')`)
-      const text = `select concat_ws(' ', ${row}) as row from training.${view} where content_id = $1 ${rest}`
-      return (await rig.rows(text, [idOf(recorded)])).map((found) => found.row)
-    }
-    expect(
-      await of('event event_type front_gear rear_gear record', 'ride_events', 'order by position'),
-    ).toEqual([
-      ...['timer start - - 0', 'rearGearChange marker 50 19 10', 'frontGearChange marker 34 19 20'],
-      'timer stopAll - - 60',
-    ])
-    const beats = await of(
+  // The columns, the view, its rows, and what each row is then as a text.
+  it.each([
+    [
+      'position front_gear',
+      'ride_records',
+      'and position in (10, 11, 20, 21) order by 1',
+      '10 -, 11 50, 20 50, 21 34',
+    ],
+    [
+      'record value other',
+      'fit_field_values',
+      `and field = 'surface' and record < 13 order by 1`,
+      '1 - "asphalt", 12 - "gravel"',
+    ],
+    [
+      'event event_type front_gear rear_gear record',
+      'ride_events',
+      'order by position',
+      'timer start - - 0, rearGearChange marker 50 19 10, frontGearChange marker 34 19 20, timer stopAll - - 60',
+    ],
+    [
       'interval_s round(elapsed_s::numeric,3) t',
       'ride_rr_intervals',
-      'order by position, place',
-    )
-    expect(beats).toHaveLength(60)
-    expect(beats.slice(1, 3)).toEqual([
-      '0.498 1.010 2026-05-02 07:00:00+00',
-      '0.514 1.524 2026-05-02 07:00:02+00',
-    ])
-    const lengths = 'length length_type stroke strokes timer_s avg_speed_mps started_at'
-    expect(await of(lengths, 'ride_lengths', 'order by 1')).toEqual([
-      '1 active freestyle 14 30 0.82 2026-05-02 07:00:00+00',
-      '2 active breaststroke 15 30 0.82 2026-05-02 07:00:30+00',
-    ])
-    const zones = 'and zone = 2 order by measure'
-    expect(await of('span span_index measure seconds', 'ride_time_in_zones', zones)).toEqual([
-      ...['session 0 hr 50', 'session 0 power 12.25'],
-    ])
-    const rider = 'gender age height_m weight_kg resting_hr max_hr max_hr_cycling max_hr_running'
-    expect(await of(rider, 'ride_profiles', '')).toEqual(['female 41 1.71 62.4 44 181 178 -'])
+      'and elapsed_s between 1 and 2 order by position, place',
+      '0.498 1.010 2026-05-02 07:00:00+00, 0.514 1.524 2026-05-02 07:00:02+00',
+    ],
+    [
+      'length length_type stroke strokes timer_s avg_speed_mps started_at',
+      'ride_lengths',
+      'order by 1',
+      '1 active freestyle 14 30 0.82 2026-05-02 07:00:00+00, 2 active breaststroke 15 30 0.82 2026-05-02 07:00:30+00',
+    ],
+    [
+      'span span_index measure seconds',
+      'ride_time_in_zones',
+      'and zone = 2 order by measure',
+      'session 0 hr 50, session 0 power 12.25',
+    ],
+    [
+      'gender age height_m weight_kg resting_hr max_hr max_hr_cycling max_hr_running',
+      'ride_profiles',
+      '',
+      'female 41 1.71 62.4 44 181 178 -',
+    ],
+  ])('show %s in %s', async (columns, view, rest, expected) => {
+    const row = columns.split(' ').map((name) => `coalesce(${name}::text, '-')`)
+    const text = `select concat_ws(' ', ${row}) as row from training.${view} where content_id = $1 ${rest}`
+    const rows = await rig.rows(text, [idOf(recorded)])
+    expect(rows.map((found) => found.row).join(', ')).toBe(expected)
   })
 
   it('have the beats of a swim strap as heart rate and R-R intervals, and the measurements of the watch', async () => {
@@ -278,41 +264,6 @@ describe('the records and messages of a FIT file', () => {
         t: new Date(Date.UTC(2026, 5, 7, 6) + second * 1_000),
       })),
     )
-  })
-
-  it('are added to a mirror of an earlier version by a rebuild, which keeps right rows', async () => {
-    const rowsOf = (table: string) =>
-      rig.rows(
-        `select r.*, r.xmin::text from training.${table} r join training.fit_files using (file_id) where content_id = $1 order by position`,
-        [idOf(recorded)],
-      )
-    const of = async () => ({ records: await rowsOf('fit_records'), messages: await rowsOf('fit_messages') })
-    const before = await of()
-    await rebuildAccount(rig.app, { name: rig.account.name })
-    expect(await of()).toEqual(before)
-    const plain = (rows: Row[]) => rows.map((row) => ({ ...row, xmin: '' }))
-    const damages = [
-      ['delete from training.fit_records', 'delete from training.fit_messages'],
-      [
-        'update training.fit_records set core_temperature = 40 where position = 2',
-        `update training.fit_messages set fields = '{}' where position = 2`,
-      ],
-      [
-        'update training.fit_records set t = null where position = 2',
-        'update training.fit_messages set t = null where position = 5',
-        'update training.fit_files set reader_version = 1',
-      ],
-    ]
-    for (const damage of damages) {
-      for (const statement of damage) await rig.rows(`${statement} returning 1`)
-      await rebuildAccount(rig.app, { name: rig.account.name })
-      const after = await of()
-      expect(plain(after.records)).toEqual(plain(before.records))
-      expect(plain(after.messages)).toEqual(plain(before.messages))
-    }
-    expect(await rig.rows('select distinct reader_version from training.fit_files')).toEqual([
-      { reader_version: FIT_READER_VERSION },
-    ])
   })
 
   it('of an earlier version are missing, as doctor says with the command, and come when the file is uploaded again', async () => {

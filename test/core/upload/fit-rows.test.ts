@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DescribedField, FitContents, FitOther } from '../../../src/core/fit/fit-contents.ts'
+import type { DescribedField, FitContents } from '../../../src/core/fit/fit-contents.ts'
 import type { RecordField } from '../../../src/core/fit/fit-records.ts'
 import type { FitFields, FitValue } from '../../../src/core/fit/fit-values.ts'
 import { normalizeRecords } from '../../../src/core/upload/fit-record-rows.ts'
@@ -97,13 +97,6 @@ describe('the records of a FIT file', () => {
     expect([...(speedMps ?? [])]).toEqual([10, 2.91, NOTHING, 5])
     expect([...(distanceM ?? [])]).toEqual([1, 7, NOTHING, (4_096 + 10) / 16])
   })
-
-  it('have no time where no record has one', () => {
-    const records = { ...recordsOf(2), timesMs: Float64Array.from([NOTHING, NOTHING]) }
-    expect(normalizeRecords(records).columns).toEqual({})
-    const one = { ...records, timesMs: Float64Array.from([NOTHING, 5]) }
-    expect(normalizeRecords(one).columns.t).toBe(one.timesMs)
-  })
 })
 
 const EMPTY: FitContents = {
@@ -117,22 +110,12 @@ const normalize = (change: Partial<FitContents>) => {
 const message = (fields: FitFields, developerFields: FitFields = {}) => ({ fields, developerFields })
 
 describe('a FIT file as a whole', () => {
-  // fit-records.test.ts compares the values of a whole file with SQL.
-  it('has no temperature and no balance without them and without power', () => {
-    const without = recordsOf(1, { leftRightBalance: { numbers: [0x80 + 40] } })
-    expect(normalize({ records: without }).file).toMatchObject({
-      ...{ minTemperature: null, avgTemperature: null, maxTemperature: null, rightPowerPct: null },
-    })
-  })
-
   it.each([
     // Devices that know no time zone write UTC twice.
     [30, null],
-    [7_200, 7_200],
     [7_200 + 60, 7_200],
     [7_200 - 60, 7_200],
     [7_200 + 61, null],
-    [-12_600, -12_600],
     [54_000, null],
     [-43_200, -43_200],
     [-46_800, null],
@@ -153,18 +136,14 @@ describe('a FIT file as a whole', () => {
     const fields = { positionLat: semicircles(lat), positionLong: semicircles(lng) }
     const [startLat, startLng] = start ?? [null, null]
     expect(normalize({ records: recordsOf(lat.length, fields) }).file).toMatchObject({ startLat, startLng })
-    expect(normalize({}).file).toMatchObject({ startLat: null, startLng: null })
   })
 
   it.each<[FitFields, string | null, string | null, number | null]>([
-    [{}, null, null, null],
     [{ manufacturer: 1, product: 3_121 }, 'garmin', 'edge530', 3_121],
     [{ manufacturer: 1, product: 3_121, productName: 'Mine' }, 'garmin', 'Mine', 3_121],
     [{ manufacturer: 32, product: 3_121 }, 'wahooFitness', null, 3_121],
     [{ manufacturer: 1, product: 'x' }, 'garmin', null, null],
-    [{ product: 2 ** 31 - 1 }, null, null, 2 ** 31 - 1],
     [{ product: 2 ** 31 }, null, null, null],
-    [{ product: 1.5 }, null, null, null],
   ])('of %j is of %s, %s, %s', (fileId, manufacturer, product, productNumber) => {
     expect(normalize({ head: { fileId } }).file).toMatchObject({ manufacturer, product, productNumber })
   })
@@ -172,25 +151,10 @@ describe('a FIT file as a whole', () => {
 
 describe('sessions and laps', () => {
   const lap = (fields: FitFields) => normalize({ laps: [message(fields)] }).laps[0]
-  it('are numbered, and have the values of their messages', () => {
-    const { laps, sessions } = normalize({
-      laps: [message({}), message({ lapTrigger: 0, intensity: 250 }, { note: 'x' })],
-      sessions: [message({}), message({})],
-    })
-    expect([...laps, ...sessions].map(({ position }) => position)).toEqual([1, 2, 1, 2])
-    const none = { trigger: null, intensity: null, fields: {}, startLat: null, ascentM: null }
-    expect(laps[0]).toMatchObject(none)
-    expect(laps[1]).toMatchObject({ trigger: 'manual', intensity: '250' })
-    expect(laps[1]?.fields).toEqual({ lapTrigger: 0, intensity: 250, developer_fields: { note: 'x' } })
-  })
-
   it.each<[FitFields, object]>([
-    [{ totalAscent: 12 }, { ascentM: 12 }],
     [{ totalAscent: 12, totalFractionalAscent: 0.5 }, { ascentM: 12.5 }],
     [{ totalFractionalAscent: 0.5 }, { ascentM: null }],
-    [{ avgSpeed: 9 }, { avgSpeedMps: 9 }],
     [{ enhancedAvgSpeed: 9.5, avgSpeed: 9 }, { avgSpeedMps: 9.5 }],
-    [{ startPositionLat: -(2 ** 30) }, { startLat: -90 }],
     [{ leftRightBalance: 0x8000 + 4_950 }, { rightPowerPct: 49.5 }],
     [{ leftRightBalance: 0x8000 + 0x3fff }, { rightPowerPct: 163.83 }],
     [{ leftRightBalance: 4_950 }, { rightPowerPct: null }],
@@ -244,48 +208,15 @@ describe('the fields of apps', () => {
     const startedAt = new Date(0)
     const field = { records: [1, 2], values: [5, 6] }
     expect(of(field, { records, startedAt })?.offsetsS).toEqual([2 ** 31 - 1, null])
-    const early = { ...records, timesMs: Float64Array.from([1_000, 2_000]) }
-    expect(of(field, { records: early, startedAt: null })?.offsetsS).toEqual([1, 2])
   })
 
   it.each<[FitFields, FitFields | undefined, object]>([
     [{}, undefined, { name: null, units: null, nativeField: null, applicationId: null, fields: {} }],
     [{ nativeMesgNum: 20, nativeFieldNum: 7 }, undefined, { nativeField: 'record.power' }],
     [{ nativeMesgNum: 20, nativeFieldNum: 251 }, undefined, { nativeField: null }],
-    [{ nativeFieldNum: 7 }, undefined, { nativeField: null }],
     [{ fieldName: 'Power' }, { applicationId: [1, 255] }, { name: 'Power', applicationId: '01ff' }],
-    [{ units: 'W' }, undefined, { units: 'W' }],
   ])('of %j by the app %j are %j', (fields, app, expected) => {
     expect(of({ fields, app })).toMatchObject(expected)
     expect(of({ fields, app })?.fields).toEqual(app ? { ...fields, app } : fields)
   })
-
-  it('come before fields of the profile without a column, which have their names in the profile', () => {
-    const left = recordsOf(1, { field_99: { numbers: [1] } })
-    expect(normalize({ described: [described()], records: left }).fields).toMatchObject([
-      { position: 1, fieldNumber: 3, developerIndex: 0 },
-      { position: 2, name: 'field_99', developerIndex: null, values: [1] },
-    ])
-  })
-})
-
-it('the other messages of a file have their own time, else the time of the last record', () => {
-  const other = (change: Partial<FitOther>): FitOther => ({
-    ...{ name: 'hr', time: null, record: 0, fields: {}, developerFields: {}, ...change },
-  })
-  const { messages } = normalize({
-    records: recordsOf(2),
-    others: [
-      other({}),
-      other({ record: 2 }),
-      other({ record: 2, time: 10, name: 'event', fields: { event: 0, eventType: 4 } }),
-      other({ name: 'event' }),
-    ],
-  })
-  expect(messages).toMatchObject([
-    { record: 0, t: NOTHING, event: null, eventType: null },
-    { record: 2, t: START.getTime() + 1_000 },
-    { t: (FIT_EPOCH_S + 10) * 1_000, event: 'timer', eventType: 'stopAll' },
-    { event: null, eventType: null },
-  ])
 })

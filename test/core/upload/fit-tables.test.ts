@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readContents } from '../../../src/core/fit/fit-contents.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
 import { makeRide } from '../../kit/ride.ts'
+import { readWords } from '../../kit/table.ts'
 import { makeRichFit } from '../fit/make-rich-fit.ts'
 import { openUploadRig, type UploadRig } from './rig.ts'
 
@@ -15,17 +16,17 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-const TABLES = ['files', 'sessions', 'laps', 'devices', 'fields', 'originals'].map((name) => `fit_${name}`)
+const OF_CONTENT = readWords('fit_files fit_sessions fit_laps fit_devices fit_fields fit_originals')
+const TABLES = [...OF_CONTENT, 'fit_records', 'fit_messages']
+const IN_FILE = 'file_id = (select file_id from training.fit_files where content_id = $1)'
 
 /** Every row that belongs to a content, with the transaction that wrote it. */
 async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
   const found: Record<string, unknown[]> = {}
   for (const table of TABLES) {
-    const order = ['fit_files', 'fit_originals'].includes(table) ? '1' : 'position'
-    found[table] = await rig.rows(
-      `select *, xmin::text from training.${table} where content_id = $1 order by ${order}`,
-      [idOf(bytes)],
-    )
+    const where = OF_CONTENT.includes(table) ? 'content_id = $1' : IN_FILE
+    const select = `select *, xmin::text from training.${table} t where ${where} order by t::text`
+    found[table] = await rig.rows(select, [idOf(bytes)])
   }
   return found
 }
@@ -124,23 +125,37 @@ describe('a FIT file that passes', () => {
     await rig.rows('delete from training.uploads where content_id = $1 returning 1', [idOf(rich)])
     await rig.importFile('to rebuild.fit', bytes)
     const before = await rowsOf(bytes)
-    for (const damage of [
+    const plain = (found: Record<string, unknown[]>) =>
+      TABLES.map((table) => found[table]?.map((row) => ({ ...(row as object), xmin: '', read_at: '' })))
+    const damage = async (...statements: string[]) => {
+      for (const statement of statements) {
+        const changed = await rig.rows(`${statement} returning 1`, [idOf(bytes)])
+        expect([statement, changed.length > 0]).toEqual([statement, true])
+      }
+      expect(await rebuildAccount(rig.app, { name: rig.account.name })).toMatchObject({ failures: [] })
+      const after = await rowsOf(bytes)
+      expect(plain(after)).toEqual(plain(before))
+      return after
+    }
+    expect(await damage()).toEqual(before)
+    const after = await damage(
       'update training.fit_laps set avg_cadence = 1 where content_id = $1 and position = 2',
       'delete from training.fit_devices where content_id = $1 and position = 1',
       `update training.fit_files set ended_at = '2030-01-01' where content_id = $1`,
       `insert into training.fit_sessions (account_id, content_id, position, fields)
          select account_id, content_id, 9, fields from training.fit_sessions where content_id = $1 limit 1`,
-    ])
-      await rig.rows(damage, [idOf(bytes)])
-    expect(await rebuildAccount(rig.app, { name: rig.account.name })).toMatchObject({ failures: [] })
-    const after = await rowsOf(bytes)
-    const plain = (rows: unknown[] = []) => rows.map((row) => ({ ...(row as object), xmin: '' }))
-    for (const table of TABLES) expect(plain(after[table])).toEqual(plain(before[table]))
+      `update training.fit_records set hr = 40 where position = 2 and ${IN_FILE}`,
+      `update training.fit_messages set t = null, fields = '{}' where position = 1 and ${IN_FILE}`,
+    )
     const writers = (found: Record<string, unknown[]>) =>
-      TABLES.flatMap((table) => (found[table] ?? []).map((row) => (row as { xmin: string }).xmin))
+      OF_CONTENT.flatMap((table) => (found[table] ?? []).map((row) => (row as { xmin: string }).xmin))
     const earlier = writers(before)
-    const written = writers(after).filter((xmin, index) => xmin !== earlier[index])
-    expect(written).toHaveLength(3)
+    expect(writers(after).filter((xmin, index) => xmin !== earlier[index])).toHaveLength(3)
+    const older = 'update training.fit_files set reader_version = 1 where content_id = $1'
+    await damage(
+      ...['fit_records', 'fit_messages'].map((name) => `delete from training.${name} where ${IN_FILE}`),
+      older,
+    )
   })
 
   it('is uploaded also when its rows cannot be written', async () => {

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { sourceOf } from '../../../src/core/fit/unpack.ts'
 import type { Account } from '../../../src/core/store/account-rows.ts'
-import type { Claims, Upload } from '../../../src/core/store/uploads/uploads.ts'
+import type { Upload } from '../../../src/core/store/uploads/uploads.ts'
 import { importFile } from '../../../src/core/upload/import-file.ts'
 import type { UploadDeps } from '../../../src/core/upload/upload-deps.ts'
-import { isNew, judgeFailure } from '../../../src/core/upload/upload-outcome.ts'
+import { judgeFailure } from '../../../src/core/upload/upload-outcome.ts'
 import {
   RateLimitedError,
   RejectedError,
@@ -12,7 +11,6 @@ import {
   UnexpectedResponseError,
 } from '../../../src/kit/errors.ts'
 import { DAY, MINUTE, SECOND } from '../../../src/kit/time.ts'
-import { makeRide } from '../../kit/ride.ts'
 
 const NOW = new Date('2026-05-03T08:00:00Z')
 const abort = () => new DOMException('stop', 'AbortError')
@@ -34,32 +32,21 @@ describe('a request that failed', () => {
   const closed = new TransientError('connection_lost', 'closed', {
     ...{ requestSent: true, cause: Object.assign(new Error('EPIPE'), { code: 'EPIPE' }) },
   })
+  const limited = new RateLimitedError('rate_limited', '429', MINUTE)
 
-  it.each([
-    [1, null],
-    [2, 20 * SECOND],
-    [3, 80 * SECOND],
-    [99, DAY],
-  ])('by a refusal at attempt %i makes it refused for %s ms', (attempts, pauseMs) => {
-    expect(judge(rejected, attempts)).toEqual({ state: 'refused', nextTryAt: pauseMs && later(pauseMs) })
-  })
-
-  it.each([
-    [1, 5 * SECOND],
-    [2, 15 * SECOND],
-    [3, 45 * SECOND],
-    [99, 15 * MINUTE],
-  ])('before its body had left at attempt %i is repeated after %i ms', (attempts, pauseMs) => {
-    for (const error of [away, closed])
-      expect(judge(error, attempts)).toEqual({ state: 'seen', nextTryAt: later(pauseMs) })
-  })
-
-  it.each([
-    [1, 60 * SECOND],
-    [9, 15 * MINUTE],
-  ])('by a rate limit of a minute at attempt %i is repeated after %i ms', (attempts, pauseMs) => {
-    const limited = new RateLimitedError('rate_limited', '429', MINUTE)
-    expect(judge(limited, attempts)).toEqual({ state: 'seen', nextTryAt: later(pauseMs) })
+  it.each<[what: string, attempts: number, state: string, pauseMs: number | null, error: unknown]>([
+    ['a refusal', 1, 'refused', null, rejected],
+    ['a refusal', 2, 'refused', 20 * SECOND, rejected],
+    ['a refusal', 99, 'refused', DAY, rejected],
+    ['no connection', 1, 'seen', 5 * SECOND, away],
+    ['no connection', 3, 'seen', 45 * SECOND, away],
+    ['no connection', 99, 'seen', 15 * MINUTE, away],
+    ['a connection that was closed before the last bytes', 1, 'seen', 5 * SECOND, closed],
+    ['a rate limit of a minute', 1, 'seen', MINUTE, limited],
+    ['a rate limit of a minute', 9, 'seen', 15 * MINUTE, limited],
+    ['a stop of the daemon', 1, 'seen', null, abort()],
+  ])('by %s at attempt %i is %s for %s ms', (_, attempts, state, pauseMs, error) => {
+    expect(judge(error, attempts)).toEqual({ state, nextTryAt: pauseMs && later(pauseMs) })
   })
 
   it('after its body had left is checked at once, and sent again later', () => {
@@ -70,27 +57,6 @@ describe('a request that failed', () => {
     expect(judge(broken)).toEqual({ ...unconfirmed, resendAfter: later(15 * SECOND) })
     expect(judge(abort(), 1, true)).toEqual({ ...unconfirmed, resendAfter: later(15 * MINUTE) })
     expect(judge(away, 1, true)).toMatchObject({ state: 'seen' })
-  })
-
-  it('by a stop of the daemon costs no pause', () => {
-    expect(judge(abort())).toEqual({ state: 'seen', nextTryAt: null })
-  })
-})
-
-describe('an activity of the list', () => {
-  const seenAt = NOW
-  const claims = (firstSeenAt?: Date): Claims => ({
-    claimed: new Map([['other', 'other.fit']]),
-    known: new Map(firstSeenAt && [['p', { path: 'p', activityId: 1, firstSeenAt, complete: false }]]),
-    rivals: [],
-  })
-  it.each<[string, Claims, boolean]>([
-    ['p', claims(), true],
-    ['other', claims(), false],
-    ['p', claims(later(-MINUTE)), true],
-    ['p', claims(later(-MINUTE - 1)), false],
-  ])('%s can have come from a file, by %o: %s', (path, known, expected) => {
-    expect(isNew({ seenAt } as Upload, known, path)).toBe(expected)
   })
 })
 
@@ -103,7 +69,6 @@ describe('a file of the drop folder', () => {
     said.length = 0
     return importFile(deps, { ...file, open: () => Promise.reject(error), ...more })
   }
-  const outcome = { action: 'wait', dueAt: later(15 * SECOND) }
 
   it.each([
     [new TransientError('connect_failed', 'away'), 'warn', 'outage', 'uploads wait: away'],
@@ -111,7 +76,7 @@ describe('a file of the drop folder', () => {
     [new UnexpectedResponseError('not_json', 'HTML'), 'error', 'a.fit', 'a.fit waits: HTML'],
     [new Error('no idea'), 'error', 'a.fit', expect.stringContaining('a.fit waits: ')],
   ])('waits 15 s after %s, with the reason', async (error, ...expected) => {
-    expect(await importWith(error)).toEqual(outcome)
+    expect(await importWith(error)).toEqual({ action: 'wait', dueAt: later(15 * SECOND) })
     expect(said.map((args) => args.slice(0, 3))).toEqual([expected])
   })
 
@@ -121,14 +86,5 @@ describe('a file of the drop folder', () => {
     await expect(importWith(Object.assign(new Error('EIO'), { syscall: 'read' }))).rejects.toThrow('EIO')
     expect(await importWith(abort(), { signal: AbortSignal.abort() })).toEqual({ action: 'wait' })
     expect(said).toEqual([])
-  })
-
-  it.each([
-    ['a ride', makeRide()],
-    ['noise', Buffer.from('no FIT file at all, for sure')],
-  ])('with %s that changed while it was read stays in its folder', async (_, bytes) => {
-    const check = () => Promise.reject(new TransientError('file_changed', 'it changed'))
-    const open = async () => ({ ...sourceOf(bytes), check })
-    await expect(importFile(deps, { ...file, open })).rejects.toThrow('it changed')
   })
 })

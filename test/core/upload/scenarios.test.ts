@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { FIT_EPOCH_S } from '../../../src/core/fit/profile.ts'
-import { recordReplaced } from '../../../src/core/upload/upload-outcome.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { MINUTE } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -208,24 +207,6 @@ describe('a file', () => {
     await openScenario()(story)
   })
 
-  it('is sent once, and its ledger row and activity show the whole upload', async () => {
-    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
-    const accepted = await rig.find(ride)
-    expect(accepted).toMatchObject({ state: 'accepted', attempts: 1, fileName: 'ride.fit', reason: null })
-    expect(accepted?.startedAt?.toISOString()).toBe('2026-05-03T08:00:00.000Z')
-    await rig.fetchWanted()
-    const story = await rig.rows(
-      `select u.state, u.sent_at <= u.accepted_at as in_order, u.mirrored_at is not null as here, a.xss > 0 as scored,
-         a.started_at = u.started_at as same_start, (select count(*)::int from training.samples s
-           where s.activity_id = a.activity_id) as samples
-       from training.uploads u join training.activities a using (activity_id)`,
-    )
-    expect(story).toEqual([
-      { state: 'mirrored', in_order: true, here: true, scored: true, same_start: true, samples: 60 },
-    ])
-    expect(await rig.uploaded()).toMatchObject([{ path: accepted?.activityPath, name: 'ride.fit' }])
-  })
-
   it('starts one fetch of its activity, and none when the service already had the activity', async () => {
     const woken: number[] = []
     const onWanted = async ({ activityId }: { activityId: number }) => {
@@ -237,19 +218,6 @@ describe('a file', () => {
     expect(woken).toEqual([(await rig.find(ride))?.activityId])
     await rig.importFile('again.fit', ride, { deps })
     expect(woken).toHaveLength(1)
-  })
-
-  it('that became another activity marks the former one as absent', async () => {
-    await rig.importFile('ride.fit', ride)
-    const upload = await rig.find(ride)
-    const absent = async (path: string | null | undefined) => {
-      if (!upload || !path) throw new Error('the file is in the ledger with its activity')
-      await rig.app.store.transaction((tx) => recordReplaced(tx, { upload, path, now: new Date() }))
-      const [row] = await rig.rows('select absent_since is not null as absent from training.activities')
-      return row?.absent
-    }
-    expect(await absent(upload?.activityPath)).toBe(false)
-    expect(await absent('another')).toBe(true)
   })
 
   it('of the same bytes under another name is reported as a duplicate, and the first row stays', async () => {
@@ -269,26 +237,6 @@ describe('a file', () => {
       { file_name: 'copy.fit', state: 'duplicate', reason: 'the same bytes as "ride.fit"' },
       { file_name: 'ride.fit', state: 'accepted', reason: null },
     ])
-    expect(await rig.uploaded()).toHaveLength(1)
-  })
-
-  it('bridges an outage of hours by attempts with growing pauses, and logged once', async () => {
-    const gone = sending(fail('connect_failed', 'upload of ride.fit: the service cannot be reached'))
-    const pauses: number[] = []
-    for (let round = 0; round < 9; round++) {
-      const outcome = await rig.importFile('ride.fit', ride, { deps: gone })
-      if (outcome.action !== 'wait' || !outcome.dueAt)
-        throw new Error(`it does not wait but ${outcome.action}`)
-      const pause = outcome.dueAt.getTime() - rig.deps.now().getTime()
-      pauses.push(pause)
-      rig.ahead(pause + 1_000)
-    }
-    expect(Math.max(...pauses)).toBeGreaterThan(5 * MINUTE)
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(15 * MINUTE)
-    expect(await rig.find(ride)).toMatchObject({ state: 'seen', attempts: 9 })
-    const said = rig.log.lines.filter(({ level, msg }) => level === 'warn' && msg === 'file not uploaded')
-    expect(said).toHaveLength(1)
-    expect(await rig.importFile('ride.fit', ride)).toEqual({ action: 'done' })
     expect(await rig.uploaded()).toHaveLength(1)
   })
 

@@ -31,8 +31,28 @@ it('a refused file is not sent, and shown under each of its names', async () => 
   expect(await rig.counts()).toEqual({ accepted: 0, refused: 0 })
 })
 
-describe('an archive with files that the service refuses', () => {
-  it('sends each of them once while it waits for the others, and again when it is moved back', async () => {
+describe('an archive', () => {
+  it('is handled file by file: encrypted ones are named, and the others sent', async () => {
+    const inner = makeZip([
+      { name: 'inner.fit', bytes: makeRide({ seed: 2, start: '2026-05-04T08:00:00Z' }) },
+      { name: 'locked.fit', bytes: ride, encrypted: true },
+    ])
+    const letters = Array.from({ length: 25 }, (_, n) => ({
+      name: `${n}.fit`,
+      bytes: Buffer.from(`letter number ${n}`),
+    }))
+    const members = [{ name: 'part1.zip', bytes: inner }, { name: 'ride.fit', bytes: ride }, ...letters]
+    const outcome = await rig.importFile('takeout.zip', makeZip(members))
+    const text = outcome.action === 'failed' ? outcome.text : ''
+    expect(text).toMatch(/^takeout\.zip: not uploaded: locked\.fit: it is locked with a password/m)
+    expect(text).toMatch(/^ride\.fit: uploaded: /m)
+    // Of many alike a person reads some, and the number of the others.
+    expect(text.match(/it does not start with a FIT header/g)).toHaveLength(19)
+    expect(text).toMatch(/^6 more like these$/m)
+    expect(await rig.uploaded()).toHaveLength(2)
+  })
+
+  it('with files that the service refuses sends each once while it waits for the others, and again when it is moved back', async () => {
     const starts = [1, 2, 3].map((day) => `2026-05-0${day}T08:00:00Z`)
     const rides = starts.map((start, seed) => makeRide({ start, seed: seed + 1 }))
     const zip = makeZip(rides.map((bytes, n) => ({ name: `${n}.fit`, bytes })))
