@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { openScene, type Scene } from '../../core/mirror/training-scene.ts'
 import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
-import { readCourse, readZwo } from './readers.ts'
 
 const MANIFEST = '.musette-workouts.json'
 const OWN = ['30-15 -hard- & short -3', 'Lunch Tempo', 'own0untitled0003']
@@ -51,28 +50,6 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(filesOf(...OWN))
   })
 
-  it('equals the files of the service second by second', async () => {
-    const [signature] = await scene.sql`select ftp::float8 as ftp from training.training_info`
-    const ftp = Number(signature?.ftp)
-    const service = scene.deps.serviceOf(scene.account)
-    for (const [path, stem] of [
-      ['own0vo2max000002', OWN[0]],
-      ['own0tempo0000001', OWN[1]],
-      ['own0untitled0003', OWN[2]],
-    ]) {
-      const at = `${scene.sandboxUrl}/oauth/workout-download/${path}`
-      const erg = readCourse((await service.downloadWorkout(`${at}.erg`)).value)
-      const ours = readCourse(await text(`${stem}.erg`))
-      expect([ours.name, ours.watts.map(Math.round)]).toEqual([erg.name, erg.watts])
-      const zwo = readZwo((await service.downloadWorkout(`${at}.zwo`)).value, ftp)
-      const oursZwo = readZwo(await text(`${stem}.zwo`), ftp)
-      expect(oursZwo).toMatchObject({ name: zwo.name, description: zwo.description })
-      expect(oursZwo.watts).toHaveLength(zwo.watts.length)
-      for (const [i, watts] of zwo.watts.entries())
-        expect(Math.abs((oursZwo.watts[i] ?? 0) - watts)).toBeLessThan(0.0006 * ftp)
-    }
-  })
-
   it('puts the path before a name that several workouts have, in any order', async () => {
     const before = await scene.sql`select path, name from training.workout_definitions`
     await scene.sql`update training.workout_definitions set name = case path when 'own0tempo0000001' then 'Tempo' else 'tempo' end
@@ -82,17 +59,6 @@ describe('the workout folder with every workout', () => {
     expect(await names()).toEqual(filesOf(...found))
     for (const { path, name } of before)
       await scene.sql`update training.workout_definitions set name = ${name} where path = ${path}`
-  })
-
-  it('is counted and logged once when the folder cannot be written, and is whole again afterwards', async () => {
-    await rm(dir, { recursive: true })
-    await writeFile(dir, 'a file in its place')
-    for (const _ of [1, 2]) expect(await scene.pollWorkouts()).toMatchObject({ failed: 1 })
-    const complaints = scene.log.lines.filter((line) => line.level === 'error')
-    expect(complaints).toMatchObject([{ msg: expect.stringContaining('MUSETTE_WORKOUT_DIR') }])
-    await rm(dir)
-    expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
-    expect(await names()).toHaveLength(6)
   })
 
   it('writes nothing without a change, and keeps files that a person changed or made', async () => {

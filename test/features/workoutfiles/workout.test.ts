@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openHold } from '../../kit/postgres.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
 import { readCourse, readFitWorkout, readZwo } from './readers.ts'
 
@@ -68,14 +67,6 @@ describe('musette workout', () => {
     expect(await readFile(join(folder, 'Lunch Tempo.mrc'), 'utf8')).toBe('mine')
     await rm(join(folder, 'own0untitled0003.fit'))
     expect((await all('fit')).stderr).toContain('1 of 3 workouts written')
-  })
-
-  it('does not wait while the daemon writes into its own folder', async () => {
-    const lock = `INSERT INTO musette.locks (name) VALUES ('workout folder ') ON CONFLICT (name) DO UPDATE SET name = excluded.name`
-    const hold = await openHold(rig.databaseUrl, lock)
-    onTestFinished(() => hold.close())
-    const line = ['workout', 'export', '--all', '--format', 'erg', '--to', join(rig.dataDir, 'beside')]
-    expect(await rig.musette(line)).toMatchObject({ code: 0 })
   })
 
   it('says in one sentence what is wrong and what to type', async () => {
