@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import {
   makeHeartbeatRequest,
@@ -7,11 +7,12 @@ import {
 import { HOUR } from '../../../src/kit/time.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { type Answering, openReceiver, type Receiver } from '../../kit/receiver.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { type Answering, openReceiver } from '../../kit/receiver.ts'
 import { readTable } from '../../kit/table.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
 
@@ -19,23 +20,14 @@ const SECRET_PATH = '/ping/0b8e2f6c-hidden'
 const { signal } = new AbortController()
 
 describe('the heartbeat of a round', () => {
-  let rig: Rig
-  let monitor: Receiver
-  let folder: TempDir
-  let answer: Answering
-  beforeAll(async () => {
-    monitor = await openReceiver((response, received) => answer(response, received))
-    folder = await openTempDir('heartbeat')
-    const env = { MUSETTE_HEARTBEAT_URL: `${monitor.url}${SECRET_PATH}`, MUSETTE_BACKUP_DIR: folder.path }
-    rig = await openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
-  })
-  afterAll(async () => {
-    await rig?.close()
-    await monitor?.close()
-    await folder?.close()
-  })
-
   const well: Answering = (response) => response.writeHead(200).end('OK')
+  let answer = well
+  const monitor = openForAll(() => openReceiver((response, received) => answer(response, received)))
+  const folder = openForAll(() => openTempDir('heartbeat'))
+  const rig = openForAll(() => {
+    const env = { MUSETTE_HEARTBEAT_URL: `${monitor.url}${SECRET_PATH}`, MUSETTE_BACKUP_DIR: folder.path }
+    return openRig({ activities: 2, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+  })
   const round = async (startedAgoMs = HOUR, now = new Date()) => {
     monitor.received.length = 0
     const startedAt = new Date(Date.now() - startedAgoMs)
@@ -51,7 +43,6 @@ describe('the heartbeat of a round', () => {
     )[0]
 
   it('is sent when all is in order, and not before that is known', async () => {
-    answer = well
     expect(await diagnose('heartbeat', rig.app)).toMatchObject([{ state: 'warning', run: 'musette start' }])
     expect(await round(0)).toEqual([])
     await pollActivities(rig.app.mirror, { account: rig.account })
@@ -81,7 +72,6 @@ describe('the heartbeat of a round', () => {
   ])(
     'says in one sentence, without a name of a file, that there is %s',
     async (_, breaks, mends, sentence) => {
-      answer = well
       await rig.rows(breaks)
       expect(await round()).toEqual([[fails[0], sentence]])
       expect(await newestRun()).toMatchObject({ outcome: 'partial' })

@@ -79,18 +79,6 @@ describe('the discovery payload of a device', () => {
     }
   })
 
-  it('marks entities about musette as diagnostic, and has a button only when commands are on', () => {
-    const diagnostic = components
-      .filter(([, one]) => one.entity_category === 'diagnostic')
-      .map(([key]) => key)
-    expect(diagnostic.sort()).toEqual([
-      ...['backup_at', 'files_refused', 'files_waiting', 'needs_login', 'polled_at', 'token_ends_at'],
-    ])
-    expect(discovery.components).toHaveProperty('poll.command_topic', topicsOf(PUBLISHER, 3).poll)
-    const without = makeDiscovery(account, { publisherId: PUBLISHER, commands: false })
-    expect(without.components).not.toHaveProperty('poll')
-  })
-
   it('gives the entities the ids in docs/recipes.md', () => {
     const slug = (text: unknown) =>
       String(text)

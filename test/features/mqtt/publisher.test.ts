@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { openBroker } from '../../../src/features/mqtt/broker.ts'
 import { topicsOf } from '../../../src/features/mqtt/entities.ts'
@@ -11,45 +11,47 @@ import { errorLine } from '../../../src/kit/errors.ts'
 import { VERSION } from '../../../src/kit/program-folder.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { findBinary } from '../../kit/binaries.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { withSettings } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { listen } from '../../kit/listen.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openHold } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
-import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER, WITHOUT_MOSQUITTO } from './mosquitto.ts'
+import { mosquitto, openMosquitto, PASSWORD, USER } from './mosquitto.ts'
 
 // A change is told when no transaction of the whole server, other tests' too, is older than it.
 const OFTEN = { everyMs: 50 }
 const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
 const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
 
-const describeWithBroker = (name: string, tests: () => void) =>
-  mosquitto ? describe(name, tests) : describe.skip(`${name} (${WITHOUT_MOSQUITTO})`, tests)
-
-describeWithBroker('the publisher by MQTT', () => {
-  let rig: Rig
-  let broker: TestBroker
-  let certificates: TempDir
+describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
+  const hasTls = findBinary(['openssl']) !== undefined
+  const certificates = openForAll(() => openTempDir('mqtt-tls'))
+  const broker = openForAll(async () => {
+    if (hasTls) await makeCertificates(certificates.path)
+    return openMosquitto(hasTls ? certificates.path : undefined)
+  })
+  const rig = openForAll(() =>
+    openRig({
+      activities: 5,
+      env: {
+        MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}`,
+        MUSETTE_MQTT_PASSWORD: PASSWORD,
+        MUSETTE_MQTT_COMMANDS: 'true',
+      },
+    }),
+  )
   let options: BrokerOptions
   let id: string
   /** a server that never says anything, and what comes of a connection to it, which is given up after 15 s */
   let silent: { url: string; sockets: Socket[]; gaveUp: Promise<unknown> }
   const polled: number[] = []
-  const hasTls = findBinary(['openssl']) !== undefined
   beforeAll(async () => {
-    certificates = await openTempDir('mqtt-tls')
-    if (hasTls) await makeCertificates(certificates.path)
-    broker = await openMosquitto(hasTls ? { tls: certificates.path } : {})
-    const env = {
-      MUSETTE_MQTT_URL: `mqtt://${USER}@127.0.0.1:${broker.ports.mqtt}`,
-      MUSETTE_MQTT_PASSWORD: PASSWORD,
-    }
-    rig = await openRig({ activities: 5, env: { ...env, MUSETTE_MQTT_COMMANDS: 'true' } })
     options = mqttSettings.of(rig.app.config) as BrokerOptions
     const sockets: Socket[] = []
     const server = createServer((socket) => void sockets.push(socket))
@@ -58,11 +60,6 @@ describeWithBroker('the publisher by MQTT', () => {
     const gaveUp = openBroker({ ...options, url }).catch((error: unknown) => error)
     silent = { url, sockets, gaveUp }
     await syncAccount(rig.app, { name: 'default', training: true })
-  })
-  afterAll(async () => {
-    await rig?.close()
-    await broker?.close()
-    await certificates?.close()
   })
 
   const open = (change: Partial<BrokerOptions> = {}, databaseUrl = rig.databaseUrl) => {
@@ -237,6 +234,7 @@ describeWithBroker('the publisher by MQTT', () => {
     broker.seen.length = 0
     open({ commands: false })
     await connected()
+    expect(JSON.parse(newest(topics().config) ?? '{}').components).not.toHaveProperty('poll')
     await press(topics().poll)
     await askForAll()
     expect(polled).toEqual([rig.account.accountId])
@@ -245,10 +243,8 @@ describeWithBroker('the publisher by MQTT', () => {
 
   it.each<[string, (options: BrokerOptions) => Partial<BrokerOptions>, string]>([
     ['a wrong password', () => ({ password: 'hunter2-secret' }), 'refuses the user or the password'],
-    ['no password', () => ({ password: undefined }), 'refuses the user or the password'],
     ['an address of nothing', () => ({ url: 'mqtt://rider@127.0.0.1:9' }), 'ECONNREFUSED'],
     ['TLS where there is none', ({ url }) => ({ url: url.replace('mqtt:', 'mqtts:') }), 'cannot be used'],
-    ['no web socket', ({ url }) => ({ url: url.replace('mqtt:', 'ws:') }), 'cannot be used'],
   ])('says in one sentence, without the password, that there is %s', async (_, change, sentence) => {
     const changed = { ...options, ...change(options) }
     const failure = await openBroker(changed).catch((error: unknown) => error)
@@ -257,15 +253,6 @@ describeWithBroker('the publisher by MQTT', () => {
     const config = withSettings(rig.app.config, mqttSettings, changed)
     const [finding] = await diagnose('mqtt', { ...rig.app, config })
     expect(finding).toMatchObject({ state: 'problem', found: expect.stringContaining(sentence) })
-  })
-
-  it('works over a web socket', async () => {
-    const url = `ws://${USER}@127.0.0.1:${broker.ports.ws}`
-    const opened = await openBroker({ ...options, url })
-    await opened.publish('musette/x', '1', { retain: false })
-    await eventually(() => broker.seen.some(({ topic }) => topic === 'musette/x'), OFTEN)
-    await opened.close()
-    await expect(openBroker({ ...options, url, password: 'hunter2' })).rejects.toThrow('refuses the user')
   })
 
   it.runIf(hasTls).each(['mqtts', 'wss'] as const)(

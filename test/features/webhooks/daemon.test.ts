@@ -1,17 +1,18 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { HOUR } from '../../../src/kit/time.ts'
-import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { findFreePort } from '../../kit/listen.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { END_CONNECTIONS } from '../../kit/postgres.ts'
-import { openReceiver, type Receiver } from '../../kit/receiver.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openReceiver } from '../../kit/receiver.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
@@ -21,31 +22,23 @@ const ACTIVITIES = 12
 const OFTEN = { everyMs: 200 }
 
 describe('a daemon with webhooks', () => {
-  let rig: Rig
-  let folder: TempDir
   let file: string
-  let receiver: Receiver
-  let phone: Receiver
-  let daemon: Daemon
-  beforeAll(async () => {
-    folder = await openTempDir('webhooks')
+  const folder = openForAll(() => openTempDir('webhooks'))
+  const receiver = openForAll(() => openReceiver())
+  const phone = openForAll(() => openReceiver((response) => response.writeHead(200).end('{"id":"1"}')))
+  const rig = openForAll(async () => {
     file = join(folder.path, 'webhooks.json')
-    receiver = await openReceiver()
-    phone = await openReceiver((response) => response.writeHead(200).end('{"id":"1"}'))
     const home = { name: 'home', style: 'standard', url: `${receiver.url}/hidden`, secret: WHSEC }
     const ntfy = { name: 'phone', style: 'ntfy', url: `${phone.url}/topic`, token: 'tk_hidden' }
     const list = [home, { ...ntfy, events: ['login.lost'] }]
     await writeFile(file, JSON.stringify(list), { mode: 0o600 })
     const env = { MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s', MUSETTE_WEBHOOKS: file }
-    rig = await openRig({ activities: ACTIVITIES, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+    return openRig({ activities: ACTIVITIES, env: { ...env, MUSETTE_HTTP: '127.0.0.1:0' } })
+  })
+  const daemon = openForAll(() => {
     const { config, log } = rig.app
     const roles = ['scheduler', 'worker', 'web'] as const
-    daemon = await openDaemon(config, log, { roles, signal: new AbortController().signal })
-  })
-  afterAll(async () => {
-    await daemon?.close()
-    await rig?.close()
-    for (const each of [receiver, phone, folder]) await each?.close()
+    return openDaemon(config, log, { roles, signal: new AbortController().signal })
   })
 
   const messages = () => receiver.received.map(({ text }) => JSON.parse(text))

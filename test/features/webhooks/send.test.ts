@@ -5,7 +5,6 @@ import {
   sendMessage,
   signatureOf,
 } from '../../../src/features/webhooks/message-request.ts'
-import type { Webhook } from '../../../src/features/webhooks/settings.ts'
 import type { Answer } from '../../../src/kit/http/send-request.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { findFreePort } from '../../kit/listen.ts'
@@ -18,10 +17,6 @@ const MESSAGE: Message = {
   event: 'login.lost',
   at: new Date('2026-03-01T08:00:00Z'),
   data: { title: 'The login is lost', text: 'run: musette login', account: 'default' },
-}
-const PLAIN_NTFY: Webhook = {
-  ...{ name: 'phone', style: 'ntfy', url: 'http://ntfy.local/topic', events: [] },
-  ...{ token: undefined, click: undefined },
 }
 const { signal } = new AbortController()
 const send = (url: string) => sendMessage(makeWebhook(url), MESSAGE, { signal })
@@ -37,10 +32,8 @@ describe('a message', () => {
 
   it('is a POST with id, time, signature, and type, timestamp and data as JSON', async () => {
     const receiver = await openTestReceiver()
-    const startedAt = performance.now()
     const answer = await send(`${receiver.url}/hook?key=1`)
     expect(answer).toMatchObject({ status: 204, failure: undefined, beginning: '', retryAfterMs: undefined })
-    expect(answer.ms).toBeLessThanOrEqual(Math.ceil(performance.now() - startedAt))
     const [got] = receiver.received
     expect(got?.path).toBe('/hook?key=1')
     const { id, event, at, data } = MESSAGE
@@ -54,19 +47,14 @@ describe('a message', () => {
     })
   })
 
-  it('for ntfy is a notification at the root of the server, with title, priority, tags and token', () => {
-    const options = { token: 'tk_1', click: 'https://musette.example/' }
-    const ntfy = { ...PLAIN_NTFY, ...options, url: 'http://ntfy.local/sub/my-topic' }
+  it('for ntfy goes to the root of the server, without a token unless it is set', () => {
+    const click = 'https://musette.example/'
+    const common = { name: 'phone', style: 'ntfy', events: [], token: undefined } as const
+    const ntfy = { ...common, url: 'http://ntfy.local/sub/my-topic', click }
     const request = makeRequest(ntfy, MESSAGE, new Date())
     expect(request.url).toBe('http://ntfy.local/sub/')
-    expect(request.headers).toMatchObject({ authorization: 'Bearer tk_1', 'webhook-id': MESSAGE.id })
-    const said = { title: 'The login is lost', message: 'run: musette login' }
-    expect(JSON.parse(request.body)).toEqual({
-      ...{ topic: 'my-topic', ...said, priority: 5, tags: ['key'], click: 'https://musette.example/' },
-    })
-    const plain = makeRequest(PLAIN_NTFY, MESSAGE, new Date())
-    expect(plain.headers).not.toHaveProperty('authorization')
-    expect(JSON.parse(plain.body)).not.toHaveProperty('click')
+    expect(JSON.parse(request.body)).toMatchObject({ topic: 'my-topic', priority: 5, tags: ['key'], click })
+    expect(request.headers).not.toHaveProperty('authorization')
   })
 })
 
@@ -79,11 +67,9 @@ describe('an answer', () => {
 
   it.each(
     readTable(`
-200 | | | undefined | undefined
 299 | 5 | | undefined | 5000
 300 | | | HTTP 300 | undefined
 503 | 120 | busy | HTTP 503 | 120000
-503 | 0 | | HTTP 503 | 0
 503 | 7200 | | HTTP 503 | 3600000
 503 | Wed, 21 Oct 2026 07:28:00 GMT | | HTTP 503 | undefined`),
   )(
@@ -131,13 +117,6 @@ describe('an answer', () => {
     // What is on its way in the buffers of both ends.
     expect(written).toBeLessThan(20_000_000)
     await eventually(() => !isOpen)
-  })
-
-  it('is not read beyond these 4 kB', async () => {
-    const receiver = await openTestReceiver((response) => response.writeHead(200).write('x'.repeat(4_096)))
-    const { beginning, ms } = await send(receiver.url)
-    expect(beginning).toHaveLength(4_096)
-    expect(ms).toBeLessThan(10_000)
   })
 
   it('that does not come is named by its code, without the address', async () => {
