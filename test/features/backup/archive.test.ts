@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { CHECKSUMS, makeChecksum, PART_BYTES } from '../../../src/features/backup/archive/manifest.ts'
+import { compressParts, decompressParts } from '../../../src/features/backup/archive/parts.ts'
 import { ARCHIVE_END, type Entry, makeEntry, readEntries } from '../../../src/features/backup/archive/tar.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { sample } from '../../kit/sampling.ts'
 import { backUpToMemory, contentOf, fill, readThrough, restoreInto } from './rig.ts'
 
@@ -18,30 +20,23 @@ const SECOND = 'training.samples/000002.copy.gz'
 const LAST = 'training.samples/000003.copy.gz'
 const OTHER = 'training.accounts/000001.copy.gz'
 
-let source: TestDatabase
-let target: TestDatabase
+const source = openForAll(openTestDatabase)
+const target = openForAll(openTestDatabase)
 /** An archive, and the same rows with the samples in three parts. */
 let whole: Buffer
 let parted: Buffer
 /** What the target holds as long as nothing is restored into it. */
 let before: Record<string, unknown>
 beforeAll(async () => {
-  source = await openTestDatabase()
-  target = await openTestDatabase()
   await fill(source.url)
   whole = await backUpToMemory(source.url)
   parted = await rewrite(whole, inThreeParts)
   before = await contentOf(target.url)
 })
-afterAll(async () => {
-  await source?.close()
-  await target?.close()
-})
 
 /** Writes the entries of an archive as `change` leaves them. */
 async function rewrite(archive: Buffer, change: (entries: Entry[]) => Entry[]): Promise<Buffer> {
-  const entries: Entry[] = []
-  for await (const entry of readEntries(Readable.from([archive]))) entries.push(entry)
+  const entries = await gather(readEntries(Readable.from([archive])))
   return Buffer.concat([...change(entries).map((entry) => makeEntry(entry, 0)), ARCHIVE_END])
 }
 
@@ -58,41 +53,21 @@ function inThreeParts(entries: Entry[]): Entry[] {
   return replace(CHECKSUMS, ({ name }) => [{ name, bytes: Buffer.from(checksums.join('')) }])(parts)
 }
 
-function exchange(one: string, other: string): (entries: Entry[]) => Entry[] {
-  return (entries) => {
-    const [a, b] = [one, other].map((name) => entries.find((entry) => entry.name === name))
-    return entries.map((entry) => (entry === a ? b : entry === b ? a : entry) ?? entry)
-  }
-}
-
-function exchangeBytes(one: string, other: string): (entries: Entry[]) => Entry[] {
-  return (entries) => {
-    const names = entries.map(({ name }) => name)
-    return exchange(one, other)(entries).map(({ bytes }, index) => ({ name: names[index] ?? '', bytes }))
-  }
-}
-
 function replace(name: string, entries: (entry: Entry) => Entry[]): (all: Entry[]) => Entry[] {
   return (all) => all.flatMap((entry) => (entry.name === name ? entries(entry) : [entry]))
 }
 
-const drop = (name: string) => replace(name, () => [])
-const twice = (name: string, as = name) => replace(name, (entry) => [entry, { ...entry, name: as }])
-const insteadOf = (name: string, bytes: Buffer) => replace(name, () => [{ name, bytes }])
+const instead = (name: string, make: (bytes: Buffer) => Buffer) =>
+  replace(name, ({ bytes }) => [{ name, bytes: make(bytes) }])
+const asText = (bytes: Buffer) => gunzipSync(bytes).toString('latin1')
 
 /** The checksums stay as they are. */
 const KINDS: Array<[string, (entries: Entry[]) => Entry[]]> = [
-  ['two parts of a table in the other order', exchange(FIRST, SECOND)],
-  ['two parts of two tables in the other order', exchange(FIRST, OTHER)],
-  ['the content of a part in the place of the last', exchangeBytes(SECOND, LAST)],
-  ['the content of a part in the place of one of another table', exchangeBytes(FIRST, OTHER)],
-  ['no first part of a table', drop(FIRST)],
-  ['no last part of a table', drop(LAST)],
-  ['no part of a small table', drop(OTHER)],
-  ['a part of a table twice', twice(SECOND)],
-  ['a part of a small table twice, with the next number', twice(OTHER, OTHER.replace('1.copy', '2.copy'))],
-  ['a part larger than any', insteadOf(OTHER, gzipSync(Buffer.alloc(PART_BYTES + 1)))],
-  ['a part of other bytes', insteadOf(OTHER, gzipSync('no rows'))],
+  ['another value in a part', instead(LAST, (bytes) => gzipSync(asText(bytes).replace('.1', '.2')))],
+  ['no last part of a table', replace(LAST, () => [])],
+  ['a part of a table twice', replace(SECOND, (entry) => [entry, entry])],
+  ['a part larger than any', instead(OTHER, () => gzipSync(Buffer.alloc(PART_BYTES + 1)))],
+  ['a part of other bytes', instead(OTHER, () => gzipSync('no rows'))],
 ]
 
 function flip(archive: Buffer, place: number, bit = place % 8): Buffer {
@@ -179,4 +154,28 @@ describe('an archive', () => {
     expect(await contentOf(restored.url)).toEqual(then)
     expect(await contentOf(busy.url)).not.toEqual(then)
   })
+})
+
+async function* streamOf(...chunks: Buffer[]) {
+  yield* chunks
+}
+
+async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
+it('the parts of a table are cut at 4 MiB, gzipped separately, and give the same bytes in order', async () => {
+  const text = Buffer.alloc(PART_BYTES * 2 + 1, 'a row of some text ')
+  for (const [bytes, sizes] of [
+    [text, [PART_BYTES, PART_BYTES, 1]],
+    [text.subarray(0, PART_BYTES), [PART_BYTES]],
+    [text.subarray(0, 0), []],
+  ] as const) {
+    const parts = await gather(compressParts(streamOf(bytes.subarray(0, 7), bytes.subarray(7))))
+    expect(parts.map((part) => gunzipSync(part).length)).toEqual(sizes)
+    const back = await gather(decompressParts(streamOf(...parts), () => new Error('damaged')))
+    expect(Buffer.concat(back).equals(bytes)).toBe(true)
+  }
 })

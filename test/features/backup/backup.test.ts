@@ -1,22 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import type { CliRig } from '../../program/cli/rig.ts'
 import { openSignedIn } from '../../program/doctor/rig.ts'
 import { contentOf } from './rig.ts'
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openSignedIn()
-})
-afterAll(() => rig?.close())
+const rig = openForAll(openSignedIn)
 
 it('is restored on a bare machine by one command, row for row; both commands mention the key', async () => {
   const file = join(rig.dataDir, 'mirror.tar')

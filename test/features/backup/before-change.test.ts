@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { applyMigrations, withMigrationLock } from '../../../src/core/store/migrate.ts'
 import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
@@ -9,8 +9,9 @@ import { openArchive } from '../../../src/features/backup/archive/read-archive.t
 import { findColumns, findKnownTables } from '../../../src/features/backup/database/tables.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { typeVerb } from '../../program/doctor/rig.ts'
 
@@ -20,11 +21,7 @@ const ACCOUNT =
   "insert into training.accounts (name, base_url, needs_login) values ('default', 'http://127.0.0.1:9', false)"
 const VERSION = 'select max(created_at)::text as version from musette.migrations'
 
-let folder: TempDir
-beforeAll(async () => {
-  folder = await openTempDir('before-change')
-})
-afterAll(() => folder?.close())
+const folder = openForAll(() => openTempDir('before-change'))
 
 async function openOlder(name: string) {
   const database = await openOlderDatabase(OLDER)

@@ -38,14 +38,10 @@ alter table training.accounts add mine int ⇒ column training.accounts.mine
 create index mine on training.activities (name) ⇒ index training.mine
 create index "My index" on training.activities (name) ⇒ index training."My index"
 alter table training.activities add constraint mine unique (activity_id, name) ⇒ table constraint mine on training.activities
-alter table training.activities add check (activity_id > 0) ⇒ table constraint activities_activity_id_check on training.activities
 create view training.mine as select 1 ⇒ view training.mine
-create view musette.today as select 1 ⇒ view musette.today
 create materialized view training.mine as select 1 ⇒ materialized view training.mine
 create sequence musette.mine ⇒ sequence musette.mine
 create function training.mine(int) returns int language sql as $$select 1$$ ⇒ function training.mine(integer)
-create procedure musette.mine() language sql as $$select 1$$ ⇒ procedure musette.mine()
-create type training.mine as enum () ⇒ type training.mine
 create type training.mine as (a int) ⇒ composite type training.mine
 create function public.f() returns trigger language plpgsql as $$begin return new; end$$; create trigger mine before insert on training.samples for each row execute function public.f() ⇒ trigger mine on training.samples
 create rule mine as on insert to training.samples do nothing ⇒ rule mine on training.samples
@@ -53,17 +49,13 @@ create policy mine on training.samples ⇒ policy mine on training.samples
 create statistics training.mine on name, path from training.activities ⇒ statistics object training.mine
 comment on table training.activities is $$mine$$ ⇒ comment on table training.activities
 comment on column training.activities.name is $$mine$$ ⇒ comment on table column training.activities.name
-comment on index training.activities_start is $$mine$$ ⇒ comment on index training.activities_start
 comment on trigger set_updated_at on training.workouts is $$mine$$ ⇒ comment on trigger set_updated_at on training.workouts
-comment on schema training is $$mine$$ ⇒ comment on schema training
 create publication mine for table training.activities ⇒ publication mine
-create publication mine for all tables ⇒ publication mine
 grant select, insert on training.accounts to OTHER ⇒ grant INSERT, SELECT on training.accounts to OTHER
 grant select (name) on training.accounts to OTHER ⇒ grant SELECT on training.accounts.name to OTHER
 grant usage on schema musette to OTHER ⇒ grant USAGE on schema musette to OTHER
 grant execute on function training.round(double precision, int) to OTHER ⇒ grant EXECUTE on training.round(double precision,integer) to OTHER
 grant select on training.today to public ⇒ grant SELECT on training.today to PUBLIC
-grant insert on training.accounts to musette_reader ⇒ grant INSERT on training.accounts to musette_reader
 grant select on musette.credentials to musette_reader ⇒ grant SELECT on musette.credentials to musette_reader
 grant update on all tables in schema musette to OTHER ⇒ grant UPDATE on THREE and more to OTHER
 alter default privileges in schema training grant insert on tables to OTHER ⇒ grant INSERT on all later objects of schema training to OTHER

@@ -2,28 +2,23 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findBinary } from '../../kit/binaries.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill } from './rig.ts'
 
 const run = promisify(execFile)
 const leftOut = !findBinary(['psql']) && !process.env.CI
 
 describe.skipIf(leftOut)('an archive without musette', () => {
-  let source: TestDatabase
-  let folder: TempDir
+  const source = openForAll(openTestDatabase)
+  const folder = openForAll(() => openTempDir('plain'))
   beforeAll(async () => {
-    source = await openTestDatabase()
     await fill(source.url)
-    folder = await openTempDir('plain')
     await writeFile(join(folder.path, 'musette.tar'), await backUpToMemory(source.url))
     await run('tar', ['-xf', join(folder.path, 'musette.tar'), '-C', folder.path])
-  })
-  afterAll(async () => {
-    await source?.close()
-    await folder?.close()
   })
 
   const openPlain = async () => {

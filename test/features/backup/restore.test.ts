@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../../../src/core/store/migrate.ts'
 import { acquireNamedLock } from '../../../src/core/store/store.ts'
 import type { Manifest } from '../../../src/features/backup/archive/manifest.ts'
@@ -12,20 +12,19 @@ import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations, writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill, forge, restoreInto } from './rig.ts'
 
 const log = makeSilentLog()
 const LINE = 'select identity, line, earlier_lines from training.database'
-let source: TestDatabase
-let later: TempDir
+const source = openForAll(openTestDatabase)
+const later = openForAll(() => openTempDir('later'))
 let whole: Buffer
 beforeAll(async () => {
-  source = await openTestDatabase()
   await fill(source.url)
   whole = await backUpToMemory(source.url)
-  later = await openTempDir('later')
   await writeLaterMigrations(later.path, {
     '9999_later': [
       `ALTER TABLE training.accounts ADD COLUMN motto text NOT NULL DEFAULT 'ride'`,
@@ -34,10 +33,6 @@ beforeAll(async () => {
       'INSERT INTO training.later SELECT account_id FROM training.accounts',
     ],
   })
-})
-afterAll(async () => {
-  await source.close()
-  await later.close()
 })
 
 async function openTarget(options?: { migrated?: boolean }): Promise<TestDatabase> {
@@ -76,18 +71,6 @@ test('databases restored from one backup keep its identity and have separate lin
   expect([lines.size, numbers.size]).toEqual([3, 4])
   const { manifest } = await openArchive(Readable.from([whole]))
   expect(manifest.database).toEqual({ identity: before?.identity, line: before?.line })
-})
-
-test('a backup without an identity gets one by its restore', async () => {
-  const older = await forge(whole, (manifest) => {
-    manifest.tables = manifest.tables.filter(({ name }) => name !== 'training.database')
-    delete manifest.database
-  })
-  const { url } = await openTarget({ migrated: false })
-  await restoreInto(url, older)
-  const [[now], [before]] = [await queryOnce(url, LINE), await queryOnce(source.url, LINE)]
-  expect(now?.identity).toEqual(expect.any(String))
-  expect(now?.identity).not.toBe(before?.identity)
 })
 
 test.each([

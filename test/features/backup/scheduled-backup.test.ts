@@ -1,6 +1,6 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { withExclusiveWork } from '../../../src/core/store/store.ts'
 import { backup } from '../../../src/features/backup/feature.ts'
@@ -10,8 +10,9 @@ import { backupGauges } from '../../../src/features/backup/state.ts'
 import { DAY, HOUR } from '../../../src/kit/time.ts'
 import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig, useRig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
@@ -20,23 +21,18 @@ const { signal } = new AbortController()
 const START = Date.UTC(2024, 0, 31, 6)
 
 describe('scheduled backups', () => {
-  let rig: Rig
-  let dir: string
-  let line: string
-  beforeAll(async () => {
-    const { path, close } = await openTempDir('backups')
-    closing = close
-    dir = join(path, 'backups')
+  const folder = openForAll(() => openTempDir('backups'))
+  const rig = openForAll(() => {
+    dir = join(folder.path, 'backups')
     const env = { MUSETTE_BACKUP_DIR: dir, MUSETTE_BACKUP_EVERY: '1h', MUSETTE_BACKUP_KEEP: '3' }
     // Without a key file none lies beside the backups.
     const key = { MUSETTE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
-    rig = await openRig({ activities: 2, env: { ...env, ...key } })
-    line = (await rig.app.store.read(findIdentity)).line
+    return openRig({ activities: 2, env: { ...env, ...key } })
   })
-  let closing: (() => Promise<void>) | undefined
-  afterAll(async () => {
-    await rig?.close()
-    await closing?.()
+  let dir: string
+  let line: string
+  beforeAll(async () => {
+    line = (await rig.app.store.read(findIdentity)).line
   })
 
   const own = (time: string) => `musette-${time}-${line.slice(0, 8)}.tar`
@@ -51,7 +47,7 @@ describe('scheduled backups', () => {
     const done = { kind: 'schedule', outcome: 'done', error_code: null, bytes: String(made?.bytes) }
     expect(await backUpAt(0.4)).toBeUndefined()
     expect(await withExclusiveWork(rig.app.store, 'backup', () => backUpAt(5))).toBeUndefined()
-    expect(await readdir(dir)).toEqual([own('20240131T060000Z')])
+    expect([await readdir(dir), (await stat(dir)).mode & 0o777]).toEqual([[own('20240131T060000Z')], 0o700])
     expect(await runs()).toEqual([done])
     expect(await diagnose('backups', rig.app)).toMatchObject([
       { state: 'ok', found: expect.stringMatching(/made .* ago, \d+ kB; none was restored/) },
@@ -68,6 +64,7 @@ describe('scheduled backups', () => {
     expect(rig.log.lines.at(-1)).toMatchObject({ level: 'warn', files: ahead.toReversed() })
     const kept = ['20240131T070000Z', '20240131T080000Z', '20240131T090000Z'].map(own)
     expect(await readdir(dir)).toEqual([...mine, ...kept, ...ahead].sort())
+    expect(await status()).toMatchObject({ file: join(dir, own('20240131T090000Z')) })
     for (const name of [...mine, ...ahead]) await rm(join(dir, name))
   })
 
@@ -134,21 +131,18 @@ describe('scheduled backups', () => {
     expect(await verifyAt(1)).toMatchObject({ bytes: whole.length })
   })
 
-  it.each([
-    ['fail', 'backup_file', () => join(dir, own('20240131T090000Z'))],
-    ['have no folder, which another worker may have', 'backup_no_folder', () => 'off'],
-  ])('that %s leave the old ones: %s', async (_, code, to) => {
-    const before = [await readdir(dir), await runs()] as const
-    const app = { ...rig.app, config: readConfig({ MUSETTE_BACKUP_DIR: to() }) }
-    await expect(writeScheduledBackup(app, at(9))).rejects.toMatchObject({ code })
-    expect(await readdir(dir)).toEqual(before[0])
-    const row = { kind: 'schedule', outcome: 'failed', error_code: code, bytes: null }
-    expect(await runs()).toEqual(code === 'backup_file' ? [...before[1], row] : before[1])
+  it('that fail leave the old ones', async () => {
+    const before = await readdir(dir)
+    const config = readConfig({ MUSETTE_BACKUP_DIR: join(dir, own('20240131T090000Z')) })
+    const failing = writeScheduledBackup({ ...rig.app, config }, at(9))
+    await expect(failing).rejects.toMatchObject({ code: 'backup_file' })
+    expect(await readdir(dir)).toEqual(before)
+    expect((await runs()).at(-1)).toMatchObject({ outcome: 'failed', error_code: 'backup_file', bytes: null })
   })
 })
 
 describe('backups by default', () => {
-  let rig: Rig
+  const rig = useRig({ activities: 1 })
   let dir: string
   let beganAt: number
   const embedded = (env: Record<string, string> = {}) => ({
@@ -163,11 +157,9 @@ describe('backups by default', () => {
     } as never)
   const names = () => readdir(dir).then((all) => all.sort())
   beforeAll(async () => {
-    rig = await openRig({ activities: 1 })
     dir = join(rig.dataDir, 'backups')
     beganAt = (await rig.app.store.read(findIdentity)).lineBeganAt.getTime()
   })
-  afterAll(() => rig?.close())
 
   it.each([
     [{}, { dir: 'backups', everyMs: 7 * DAY, keep: 2, looks: DAY, compares: undefined }],

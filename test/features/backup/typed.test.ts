@@ -1,22 +1,18 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
-import type { CliRig } from '../../program/cli/rig.ts'
 import { doctor, openDamagedCopy, openSignedIn, type, typeVerb } from '../../program/doctor/rig.ts'
 
-let rig: CliRig
-beforeAll(async () => {
-  rig = await openSignedIn()
-})
-afterAll(() => rig.close())
+const rig = openForAll(openSignedIn)
 
 it('is called damage by a backup, and doctor names its table and the remedy', async () => {
   const archive = join(rig.dataDir, 'before.tar')
@@ -68,28 +64,25 @@ it('makes a backup with the new key', async () => {
   expect(await rig.musette(['backup', '--verify', 'new.tar'])).toMatchObject({ code: 0 })
 })
 
-it.each([
-  ['newer', /^musette: this database was made by a newer musette, 9\.8\.7; install that version\n$/],
-  [
-    'older',
-    /^musette: [^\n]+ back it up with musette 0\.0\.9 or with pg_dump, or first run: musette migrate\n$/,
-  ],
-])(
-  'a database of a version that is %s is not backed up, with a sentence that names the right version',
-  async (which, sentence) => {
-    const isNewer = which === 'newer'
-    const database = await (isNewer ? openTestDatabase() : openOlderDatabase('0016_fit_records'))
-    onTestFinished(() => database.close())
-    const change = isNewer
-      ? "insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')"
-      : "update musette.migrations set musette = '0.0.9'"
-    await queryOnce(database.url, change)
-    const file = join(rig.dataDir, `${which}.tar`)
-    const refused = await rig.musette(['backup', file], { env: { DATABASE_URL: database.url } })
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(sentence) })
+it('of tables that this version does not know is refused, with a sentence that names the right version', async () => {
+  const later = `insert into musette.migrations (hash, created_at, musette) values ('later', 9999999999999, '9.8.7')`
+  for (const [open, change, sentence] of [
+    [() => openTestDatabase(), later, 'was made by a newer musette, 9.8.7; install that version'],
+    [
+      () => openOlderDatabase('0016_fit_records'),
+      "update musette.migrations set musette = '0.0.9'",
+      'back it up with musette 0.0.9 or with pg_dump, or first run: musette migrate',
+    ],
+  ] as const) {
+    const { url, close } = await open()
+    onTestFinished(close)
+    await queryOnce(url, change)
+    const file = join(rig.dataDir, 'unknown.tar')
+    const refused = await rig.musette(['backup', file], { env: { DATABASE_URL: url } })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) })
     expect(existsSync(file)).toBe(false)
-  },
-)
+  }
+})
 
 it.runIf(canMount())(
   'on a disk that is full ends with 4, and leaves the older file and nothing else',

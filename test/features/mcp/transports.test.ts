@@ -4,25 +4,21 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { distPath, runNode, startNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { ask } from '../../program/web/rig.ts'
-import { openReaderLogin } from '../reader/reader-login.ts'
 import { dropAssistantLogins } from './guarded/rig.ts'
 import { callTool, connectClient, connectHttp, connectStdio, openMcpWeb, TOKEN } from './rig.ts'
 
 let url: string
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
+const database = openForAll(openTestDatabase)
+beforeAll(() => {
   url = database.url
 })
-afterAll(async () => {
-  if (database) await dropAssistantLogins(url)
-  await database?.close()
-})
+afterAll(() => dropAssistantLogins(url))
 
 const ACTIVE = `select pid from pg_stat_activity
   where datname = current_database() and application_name = 'musette mcp' and state = 'active'`
@@ -98,25 +94,14 @@ describe('musette mcp', () => {
   })
 })
 
-describe('musette mcp reads as a login that may only read', () => {
-  const currentUser = async (options: Parameters<typeof connectStdio>[0]) =>
-    rowsOf(await connectStdio(options), 'select current_user::text')
-
-  it('that MUSETTE_READER_URL names', async () => {
-    const login = await openReaderLogin()
-    const reader = await login.make()
-    const env = { DATABASE_URL: login.url, MUSETTE_READER_URL: reader.url }
-    expect(await currentUser(env)).toEqual([[login.name]])
-  })
-
-  it('that it makes in the embedded Postgres', async () => {
-    const folder = await openTempDir('mcp-embedded')
-    onTestFinished(() => folder.close())
-    const env = { MUSETTE_DATA_DIR: folder.path }
-    const migrated = await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })
-    expect(migrated).toMatchObject({ code: 0 })
-    expect(await currentUser(env)).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
-  })
+it('musette mcp reads as a login that it makes in the embedded Postgres', async () => {
+  const folder = await openTempDir('mcp-embedded')
+  onTestFinished(() => folder.close())
+  const env = { MUSETTE_DATA_DIR: folder.path }
+  const migrated = await runNode([distPath('main.js'), 'migrate'], { env, timeoutMs: 120_000 })
+  expect(migrated).toMatchObject({ code: 0 })
+  const user = await rowsOf(await connectStdio(env), 'select current_user::text')
+  expect(user).toEqual([[expect.stringMatching(/^musette_mcp_[0-9a-f]{8}$/)]])
 })
 
 describe('/mcp', () => {
