@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { contentOf, readThrough } from '../features/backup/rig.ts'
+import { queryDuckDb } from '../kit/duckdb.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openForAll } from '../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
@@ -113,7 +114,8 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
   [
     'an export, leaves a folder that the next one completes',
     async () => {
-      const args = ['export', '--all', '--to', join(rig.dataDir, 'history')]
+      const history = join(rig.dataDir, 'history')
+      const args = ['export', '--all', '--to', history]
       let edits = 0
       return {
         args: [...args, '--raw'],
@@ -122,6 +124,9 @@ const KILLED: ReadonlyArray<[what: string, open: () => Promise<Killed>]> = [
           return rig.rows(`update training.activities set name = 'Edit ${edits}'`)
         },
         expectWell: async () => {
+          // A reader of the folder finds whole files meanwhile.
+          for (const table of ['activities', 'samples'])
+            await queryDuckDb(`select count(*) from '${history}/${table}/**/*.parquet'`)
           // Postgres keeps the lock of a killed process until it notices that the process is gone.
           await eventually(async () => (await rig.musette(args)).code === 0)
           expect(await rig.musette([...args, '--check'])).toMatchObject({ code: 0 })

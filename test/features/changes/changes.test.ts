@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
-import { type CliRig, openCliRig } from '../../program/cli/rig.ts'
+import { openCliRig } from '../../program/cli/rig.ts'
 
 type Line = { change_id: number; account: string; at: string; kind: string; path: string; detail: object }
 
@@ -18,13 +19,10 @@ const LISTENING = `select ${THEIRS} and application_name = 'musette changes'`
 const END_THEM = `select pg_terminate_backend(pid) ${THEIRS}`
 
 describe('musette changes', () => {
-  let rig: CliRig
+  const rig = openForAll(() => openCliRig({ activities: 3, isSignedIn: true }))
   beforeAll(async () => {
-    rig = await openCliRig({ activities: 3, longestActivitySeconds: 600 })
-    await rig.signIn()
     expect(await rig.musette(['sync'])).toMatchObject({ code: 0 })
   })
-  afterAll(() => rig.close())
 
   const rename = (name: string) =>
     queryOnce(rig.databaseUrl, 'update training.activities set name = $1 where activity_id = 1', [name])
@@ -77,11 +75,8 @@ describe('musette changes', () => {
   it('--follow prints the next change at once, survives lost connections, and ends with its reader', async () => {
     const [row] = await queryOnce(rig.databaseUrl, 'select max(change_id)::int as last from training.changes')
     const args = ['changes', '--follow', '--json', '--since', String(row?.last)]
-    const pipe = startNode([distPath('main.js'), ...args], {
-      prefix: ['bash', '-c', '"$0" "$@" | head -n 1; echo "ended $PIPESTATUS"'],
-      env: rig.env,
-      cwd: rig.dataDir,
-    })
+    const prefix = ['bash', '-c', '"$0" "$@" | head -n 1; echo "ended $PIPESTATUS"']
+    const pipe = startNode([distPath('main.js'), ...args], { prefix, env: rig.env, cwd: rig.dataDir })
     const isListening = async () => (await queryOnce(rig.databaseUrl, LISTENING)).length > 0
     await eventually(isListening)
     await queryOnce(rig.databaseUrl, END_THEM)

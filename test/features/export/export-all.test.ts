@@ -1,11 +1,12 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { useRig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 const HIVE = 'hive_partitioning = true, filename = true'
 
@@ -54,12 +55,10 @@ const TABLES: ReadonlyArray<[table: string, columns: string, from: string]> = [
 ]
 
 describe('an export of the whole history', () => {
-  let rig: Rig
-  let folder: TempDir
+  const rig = useRig({ activities: 8, longestActivitySeconds: 1_200 })
+  const folder = openForAll(() => openTempDir('export'))
   let dir: string
   beforeAll(async () => {
-    rig = await openRig({ activities: 8, longestActivitySeconds: 1_200 })
-    folder = await openTempDir('export')
     dir = join(folder.path, 'made', 'history')
     await rig.sync({ training: true })
     for (const statement of FIT_FILE) await rig.rows(statement)
@@ -69,10 +68,6 @@ describe('an export of the whole history', () => {
     } finally {
       process.umask(umask)
     }
-  })
-  afterAll(async () => {
-    await folder?.close()
-    await rig?.close()
   })
 
   const run = (to = dir) => exportAll(rig.app, { dir: to, kind: 'by_hand' })
@@ -323,14 +318,6 @@ describe('an export of the whole history', () => {
          from read_parquet('${dir}/samples/**/*.parquet', file_row_number = true, filename = true))`,
     )
     expect(order).toEqual({ sorted: true })
-  })
-
-  it('of an empty database has no files', async () => {
-    const empty = join(folder.path, 'empty')
-    await rig.sql`delete from training.accounts`
-    expect(await run(empty)).toMatchObject({ files: 0, written: 0 })
-    expect(await readdir(empty)).toEqual([OWNER_FILE, 'musette-export.json'])
-    expect(await files(empty)).toEqual({})
   })
 })
 

@@ -1,32 +1,50 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { gunzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
 import { makeOther } from '../../kit/identity.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { makeRide } from '../../kit/ride.ts'
+import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { runVerb } from '../../kit/verbs.ts'
 
-describe('an export and damage', () => {
-  let rig: Rig
-  let folder: TempDir
+const START = '2026-05-04T08:00:00Z'
+const ORIGINALS = 'originals/account=default/year=2026'
+
+describe('an export with FIT files and answers', () => {
+  const rig = openForAll(() => openRig({ activities: 4 }))
+  const folder = openForAll(() => openTempDir('export-damage'))
   let dir: string
   beforeAll(async () => {
-    rig = await openRig({ activities: 4 })
-    folder = await openTempDir('export-damage')
     dir = join(folder.path, 'history')
+    for (const seed of [1, 2])
+      await writeFile(join(folder.path, `${seed}.fit`), makeRide({ start: START, seed }))
+    expect(await musette('upload', '1.fit', '2.fit')).toMatchObject({ code: 0 })
+    await rig.sql`update training.uploads set file_name = '../odd: name?.FIT' where file_name = '2.fit'`
     await rig.sync()
-    await run()
-  })
-  afterAll(async () => {
-    await folder?.close()
-    await rig?.close()
   })
 
-  const run = () => exportAll(rig.app, { dir, kind: 'by_hand' })
+  const musette = (...args: string[]) =>
+    runVerb(args, {
+      cwd: folder.path,
+      env: {
+        DATABASE_URL: rig.databaseUrl,
+        MUSETTE_BASE_URL: rig.sandboxUrl,
+        MUSETTE_DATA_DIR: rig.dataDir,
+        MUSETTE_REQUESTS_PER_MINUTE: '100000',
+        MUSETTE_KNOWN_RIDES: 'send',
+      },
+    })
+  const check = async () => (await checkExport(rig.app, { dir, signal: new AbortController().signal })).faults
+  const run = (to = dir) => exportAll(rig.app, { dir: to, kind: 'by_hand' })
+  const onSchedule = () => exportAll(rig.app, { dir, kind: 'schedule' })
   const findRide = async () =>
     (
       await rig.sql`select activity_id as id, to_char(started_at_local, 'YYYY-MM') as month from training.activities
@@ -36,6 +54,40 @@ describe('an export and damage', () => {
     const manifest = JSON.parse(await readFile(join(dir, 'musette-export.json'), 'utf8'))
     return manifest.files as Record<string, { fingerprint: string; rows: number }>
   }
+  /** Changes a file as a bad disk does, which changes no time. */
+  const rot = async (path: string) => {
+    const { atime, mtime } = await stat(path)
+    const bytes = await readFile(path)
+    await writeFile(path, bytes.fill(0, bytes.length >> 1, (bytes.length >> 1) + 16))
+    await utimes(path, atime, mtime)
+  }
+
+  it('holds the FIT files by date and name, and the answers, unchanged', async () => {
+    const done = await musette('export', '--all', '--to', dir, '--originals', '--raw')
+    expect(done).toMatchObject({ code: 0 })
+    const names = (await readdir(join(dir, ORIGINALS))).sort()
+    expect(names).toEqual(['2026-05-04T080000Z_1.fit', '2026-05-04T080000Z_odd%3A name%3F.fit'])
+    for (const [index, name] of names.entries())
+      expect(await readFile(join(dir, ORIGINALS, name))).toEqual(
+        Buffer.from(makeRide({ start: START, seed: index + 1 })),
+      )
+    const answers = (await readdir(join(dir, 'raw'), { recursive: true })).filter((name) =>
+      name.endsWith('.json.gz'),
+    )
+    const [held] = await rig.rows('select count(*)::int as n from training.raw_documents')
+    expect(answers).toHaveLength(Number(held?.n))
+    const answer = JSON.parse(gunzipSync(await readFile(join(dir, 'raw', answers[0] as string))).toString())
+    expect(answer).toHaveProperty('success', true)
+  })
+
+  it('stays so in scheduled exports, which write only new content', async () => {
+    expect(await onSchedule()).toMatchObject({ written: 0, removed: 0 })
+    await writeFile(join(folder.path, '1.fit'), makeRide({ start: START, seed: 3 }))
+    expect(await musette('upload', '1.fit')).toMatchObject({ code: 0 })
+    await onSchedule()
+    const names = await readdir(join(dir, ORIGINALS))
+    expect(names.filter((name) => /^2026-05-04T080000Z_1(?:_[0-9a-f]{12})?\.fit$/.test(name))).toHaveLength(2)
+  })
 
   it('is corrected after a rebuild of damaged samples, and not rewritten otherwise', async () => {
     const ride = await findRide()
@@ -57,6 +109,39 @@ describe('an export and damage', () => {
 
     await rebuildAccount(rig.app, { name: 'default' })
     expect(await run()).toMatchObject({ written: 0 })
+  })
+
+  it('is compared without writing, and each differing file is named with the reason', async () => {
+    const checking = () => musette('export', '--all', '--to', dir, '--check')
+    const whole = expect.stringMatching(/: \d+ files, each as it was written/)
+    expect(await checking()).toMatchObject({ code: 0, stdout: whole })
+    const ride = await findRide()
+    const before = await readdir(dir, { recursive: true })
+    const samples = `samples/account=default/year=${String(ride?.month).slice(0, 4)}/samples-${ride?.month}.parquet`
+    await rot(join(dir, samples))
+    const original = `${ORIGINALS}/2026-05-04T080000Z_odd%3A name%3F.fit`
+    await rm(join(dir, original))
+    await rig.sql`update training.activities set name = 'Other' where activity_id = ${ride?.id}`
+    const foreign = 'power_curves/account=default/mine.parquet'
+    await copyFile(join(dir, samples), join(dir, foreign))
+    const faults = await check()
+    for (const [path, why] of [
+      [samples, 'damaged'],
+      [original, 'damaged'],
+      [foreign, 'foreign'],
+    ])
+      expect(faults).toContainEqual({ path, why })
+    const stale = faults.filter(({ why }) => why === 'stale').map(({ path }) => path.split('/')[0])
+    expect(stale).toEqual(expect.arrayContaining(['activities', 'changes']))
+    expect(await checking()).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining(`${samples}: its bytes are not those that were written`),
+      stderr: expect.stringMatching(/files differ; run: musette export --all --to/),
+    })
+    expect((await readdir(dir, { recursive: true })).length).toBe(before.length)
+    await rm(join(dir, foreign))
+    await run()
+    expect(await check()).toEqual([])
   })
 
   it('distinguishes two databases restored from one backup and rewritten since', async () => {
@@ -94,8 +179,7 @@ describe('an export and damage', () => {
     // Whether its hidden file was copied or not.
     for (const _ of [1, 2]) {
       await expect(run()).rejects.toMatchObject(refused)
-      const check = checkExport(rig.app, { dir, signal: new AbortController().signal })
-      await expect(check).rejects.toMatchObject(refused)
+      await expect(check()).rejects.toMatchObject(refused)
       await rm(join(dir, OWNER_FILE), { force: true })
     }
     expect(await listed()).toEqual(before.filter((name) => !name.startsWith(OWNER_FILE)))
@@ -107,8 +191,7 @@ describe('an export and damage', () => {
     const total = (await run())?.files
     const [before] = await rig.rows('select line from training.database')
     await rig.rows(`select musette.begin_line('server')`)
-    const { faults } = await checkExport(rig.app, { dir, signal: new AbortController().signal })
-    expect(faults).toHaveLength(total ?? 0)
+    expect(await check()).toHaveLength(total ?? 0)
     expect(await run()).toMatchObject({ files: total, written: total, anew: true })
     expect(await run()).toMatchObject({ files: total, written: 0, anew: false })
     const [after] = await rig.rows('select line from training.database')
@@ -124,30 +207,47 @@ describe('an export and damage', () => {
   it('notices a changed file, at once by its time, else when all files are read', async () => {
     const [path = ''] = Object.keys(await files()).filter((name) => name.startsWith('samples/'))
     const file = join(dir, path)
-    const before = await readFile(file)
-    const damage = async () => {
-      const damaged = Buffer.from(before)
-      for (let index = 0; index < 8; index++) damaged[200 + index] = ~(before[200 + index] ?? 0)
-      await writeFile(file, damaged)
-    }
-    /** Damages the file as a bad disk does, which leaves its time as the manifest knows it. */
-    const rot = async (checkedAt: Date) => {
-      await damage()
+    /** Damages the file after a check of all files at that time. */
+    const rotSince = async (checkedAt: Date) => {
+      await rot(file)
       const manifest = join(dir, 'musette-export.json')
       const known = JSON.parse(await readFile(manifest, 'utf8'))
       known.files[path].modified_ms = (await stat(file)).mtimeMs
       await writeFile(manifest, JSON.stringify({ ...known, checked_at: checkedAt.toISOString() }))
     }
-    const onSchedule = () => exportAll(rig.app, { dir, kind: 'schedule' })
-    await damage()
+    await rot(file)
+    await utimes(file, new Date(), new Date())
     expect(await onSchedule()).toMatchObject({ written: 1 })
-    await rot(new Date())
+    await rotSince(new Date())
     expect(await onSchedule()).toMatchObject({ written: 0 })
-    await rot(new Date(Date.now() - 25 * 3_600_000))
+    await rotSince(new Date(Date.now() - 25 * 3_600_000))
     expect(await onSchedule()).toMatchObject({ written: 1 })
-    await rot(new Date())
+    await rotSince(new Date())
     expect(await run()).toMatchObject({ written: 1 })
     const [sum] = await queryDuckDb(`select count(*)::int as n from '${file}'`)
     expect(sum).toEqual({ n: (await files())[path]?.rows })
   })
+
+  it.runIf(canMount())(
+    'says that the disk is full, stays whole, and is completed when there is room',
+    async () => {
+      const disk = await openSmallDisk(64)
+      await run(disk)
+      const namesIn = async () =>
+        (await queryDuckDb(`select distinct name from '${disk}/activities/**/*.parquet'`)).map(
+          ({ name }) => name,
+        )
+      const before = await namesIn()
+      await rig.rows(`update training.activities set name = 'more'`)
+      await rig.rows('update musette.content_versions set version = gen_random_uuid()')
+      const filler = await fillDisk(disk, 200_000)
+      await expect(run(disk)).rejects.toMatchObject({ code: 'export_disk_full' })
+      expect((await namesIn()).sort()).toEqual(before.sort())
+      const newest = `select outcome, error_code from training.sync_runs where resource = 'export' order by run_id desc limit 1`
+      expect(await rig.rows(newest)).toEqual([{ outcome: 'failed', error_code: 'export_disk_full' }])
+      await rm(filler)
+      await run(disk)
+      expect(await namesIn()).toEqual(['more'])
+    },
+  )
 })

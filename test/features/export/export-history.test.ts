@@ -1,36 +1,29 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { exportHistory as runExport } from '../../../src/features/export/export-all.ts'
 import { exporting } from '../../../src/features/export/feature.ts'
 import { exportGauges } from '../../../src/features/export/state.ts'
 import { HOUR } from '../../../src/kit/time.ts'
 import { loadCatalog } from '../../../src/program/frame/feature-jobs.ts'
 import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { diagnose } from '../../program/doctor/rig.ts'
 
 describe('the daemon with a folder for the export', () => {
-  let rig: Rig
-  let folder: TempDir
   let dir: string
-  beforeAll(async () => {
-    folder = await openTempDir('exported')
+  const folder = openForAll(() => openTempDir('exported'))
+  const rig = openForAll(() => {
     dir = join(folder.path, 'history')
-    rig = await openRig({
-      activities: 4,
-      env: { MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', MUSETTE_HTTP: 'off' },
-    })
-    await rig.sync()
+    const env = { MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', MUSETTE_HTTP: 'off' }
+    return openRig({ activities: 4, env })
   })
-  afterAll(async () => {
-    await rig?.close()
-    await folder?.close()
-  })
+  beforeAll(() => rig.sync())
 
-  const exportHistory = (app = rig.app) => runExport(app, { signal: new AbortController().signal })
+  const exportHistory = () => runExport(rig.app, { signal: new AbortController().signal })
   const readGauges = () => exportGauges.read(makeFacts(rig.app, new Date()))
   const diagnoseWith = (change: Record<string, string> = {}) => {
     const config = readConfig({ MUSETTE_EXPORT_DIR: dir, MUSETTE_EXPORT_EVERY: '1h', ...change })
@@ -64,13 +57,5 @@ describe('the daemon with a folder for the export', () => {
     const found = expect.stringMatching(/, exported .* ago$/)
     expect(await diagnoseWith()).toMatchObject([{ state: 'ok', found }])
     expect(await readGauges()).toEqual([{ values: { musette_export_age_seconds: expect.any(Date) } }])
-  })
-
-  it('leaves the job to another worker when this one has no folder', async () => {
-    const config = readConfig({ MUSETTE_DATA_DIR: rig.dataDir })
-    await expect(exportHistory({ ...rig.app, config })).rejects.toMatchObject({
-      code: 'export_no_folder',
-      message: expect.stringContaining('MUSETTE_EXPORT_DIR'),
-    })
   })
 })

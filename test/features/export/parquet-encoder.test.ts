@@ -1,9 +1,13 @@
-import { decompress } from '@bokuweb/zstd-wasm'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decompress, init } from '@bokuweb/zstd-wasm'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openEncoderThread } from '../../../src/features/export/parquet/encoder-thread.ts'
 import { encodeParquet } from '../../../src/features/export/parquet/parquet-encoder.ts'
 import { type ExportColumn, findColumnPages } from '../../../src/features/export/rows/exported-columns.ts'
 import { openTestStore } from '../../core/store/open.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 const ROWS = 70_000
 const COLUMNS: ExportColumn[] = [
@@ -29,15 +33,23 @@ const AS_NUMBERS = `select whole, single, double, none,
 /** Values as numbers and texts; bounds of the same kinds. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : (value ?? null))
 
+function openThread(script?: string) {
+  const thread = openEncoderThread(script)
+  onTestFinished(() => thread.close())
+  return thread
+}
+
 describe('a Parquet file of a query', () => {
   it('has every value in its place over several row groups, each with the bounds of times and whole numbers', async () => {
     const { store } = await openTestStore()
+    const { encode } = openThread()
     const pieces: Uint8Array[] = []
     const held = await store.read(async (tx) => {
-      for await (const piece of encodeParquet('rows', COLUMNS, findColumnPages(tx, QUERY, COLUMNS)))
+      for await (const piece of encodeParquet('rows', COLUMNS, findColumnPages(tx, QUERY, COLUMNS), encode))
         pieces.push(piece)
       return (await tx.client.query<Record<string, unknown>>(AS_NUMBERS)).rows
     })
+    await init()
     const bytes = Buffer.concat(pieces)
     const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
     const compressors = { ZSTD: (data: Uint8Array) => decompress(data) }
@@ -67,6 +79,22 @@ describe('a Parquet file of a query', () => {
         expect(plain(statistics?.max_value), name).toEqual(sorted.at(-1) ?? null)
       }
     }
+  })
+
+  it('is given up with the command to type when the thread that encodes it dies', async () => {
+    const { store } = await openTestStore()
+    const folder = await openTempDir('encoder-thread')
+    onTestFinished(() => folder.close())
+    const script = join(folder.path, 'script.mjs')
+    const dies = `parentPort.on('message', () => process.exit(7))`
+    await writeFile(script, `import { parentPort } from 'node:worker_threads'\n${dies}\n`)
+    const { encode } = openThread(script)
+    const encodeAll = () =>
+      store.read(async (tx) => {
+        for await (const _ of encodeParquet('rows', COLUMNS, findColumnPages(tx, QUERY, COLUMNS), encode));
+      })
+    const message = expect.stringMatching(/exit code 7.*run it again: musette export --all/)
+    for (const _ of [1, 2]) await expect(encodeAll()).rejects.toMatchObject({ code: 'encoder_died', message })
   })
 
   it('leaves the connection unchanged when its reader stops early', async () => {

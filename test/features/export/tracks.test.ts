@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { exportActivity } from '../../../src/features/export/export-activity.ts'
 import { checkExport, exportAll } from '../../../src/features/export/export-all.ts'
 import type { Also, TrackFormat } from '../../../src/features/export/export-formats.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { useRig } from '../../core/mirror/rig.ts'
 import { findBinary } from '../../kit/binaries.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 
 const NAME = 'A <b> & "c"\u0001 ]]> \u{1f6b4}/1'
 /** Samples by their second: 30 and 60 follow a pause, 2 has no position, 61 has values that the schemas do not take. */
@@ -104,17 +105,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 describe('a track of an activity', () => {
-  let rig: Rig
-  let folder: TempDir
+  const rig = useRig({ activities: 4, longestActivitySeconds: 900 })
+  const folder = openForAll(() => openTempDir('tracks'))
   beforeAll(async () => {
-    rig = await openRig({ activities: 4, longestActivitySeconds: 900 })
-    folder = await openTempDir('tracks')
     await rig.sync()
     for (const statement of ROWS) await rig.rows(statement)
-  })
-  afterAll(async () => {
-    await folder?.close()
-    await rig?.close()
   })
 
   async function track(format: TrackFormat, path = 'odd'): Promise<string> {
@@ -127,9 +122,14 @@ describe('a track of an activity', () => {
     return why ?? text
   }
 
+  const textsOf = (xml: string) => {
+    const leaves = readXml(xml)
+    return (name: string) => leaves.filter(([leaf]) => leaf === name).map(([, text]) => text)
+  }
+
   it('is valid GPX, with pauses as segments, exact positions, escaped text, and nothing that the schema does not take', async () => {
-    const leaves = readXml(await track('gpx'))
-    const of = (name: string) => leaves.filter(([leaf]) => leaf === name).map(([, text]) => text)
+    const xml = await track('gpx')
+    const of = textsOf(xml)
     expect(of('@').map(Number)).toEqual(PLACES.flat())
     expect(of('name')).toEqual(Array(2).fill(NAME.replace('\u0001', '')))
     expect(of('desc')).toEqual(['l1\nl2'])
@@ -143,13 +143,12 @@ describe('a track of an activity', () => {
     expect(of('gpxtpx:cad')).toEqual(['90', '90', '0', '91', '92'])
     expect(of('gpxtpx:atemp')).toEqual(['21'])
     expect(of('pwr:PowerInWatts')).toEqual(['250', '252', '0', '200', '201'])
-    expect((await track('gpx')).match(/<trkseg>/g)).toHaveLength(3)
+    expect(xml.match(/<trkseg>/g)).toHaveLength(3)
   })
 
   it('is valid TCX, with the seconds without a position, the sums of the lap and power', async () => {
     const xml = await track('tcx')
-    const leaves = readXml(xml)
-    const of = (name: string) => leaves.filter(([leaf]) => leaf === name).map(([, text]) => text)
+    const of = textsOf(xml)
     expect(of('Time')).toHaveLength(7)
     expect(of('LatitudeDegrees').map(Number)).toEqual(PLACES.map(([lat]) => lat))
     expect(of('ns3:Watts')).toEqual(['250', '252', '0', '200', '201'])
@@ -196,15 +195,6 @@ describe('a track of an activity', () => {
       expect(column('Heartrate').filter(Boolean)).toEqual(['120', '120', '130', '131'])
       expect(column('Cadence').slice(0, 2)).toEqual(['90', '90'])
     }
-  })
-
-  it('of an activity without positions is TCX, and a sentence that says so in place of the others', async () => {
-    await rig.rows(`update training.activities set start_lat = null where path = 'odd' returning 1`)
-    const run = 'run: musette export odd --format tcx'
-    for (const format of ['gpx', 'geojson'] as const)
-      expect(await track(format)).toBe(`activity odd has no positions, which ${format} needs; ${run}`)
-    expect(await track('tcx')).toContain('<ns3:Watts>250</ns3:Watts>')
-    await rig.rows(`update training.activities set start_lat = 47.4 where path = 'odd' returning 1`)
   })
 
   const all = (also: readonly Also[] = ['gpx'], dir = 'rides') =>

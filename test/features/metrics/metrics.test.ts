@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { readTable } from '../../kit/table.ts'
 import { parseMetrics } from '../../program/web/rig.ts'
 
@@ -10,19 +11,13 @@ const ACTIVITIES = 6
 const OFTEN = { everyMs: 200 }
 
 describe('the metrics of a daemon that mirrors', () => {
-  let rig: Rig
-  let daemon: Daemon
-  beforeAll(async () => {
-    rig = await openRig({ activities: ACTIVITIES, env: { MUSETTE_HTTP: '127.0.0.1:0' } })
+  const rig = openForAll(() => openRig({ activities: ACTIVITIES, env: { MUSETTE_HTTP: '127.0.0.1:0' } }))
+  const daemon = openForAll(() => {
     const { config, log } = rig.app
     const roles = ['scheduler', 'worker', 'web'] as const
-    daemon = await openDaemon(config, log, { roles, signal: new AbortController().signal })
-    await eventually(async () => (await scrape()).get(mirrored) === ACTIVITIES, OFTEN)
+    return openDaemon(config, log, { roles, signal: new AbortController().signal })
   })
-  afterAll(async () => {
-    await daemon?.close()
-    await rig?.close()
-  })
+  beforeAll(() => eventually(async () => (await scrape()).get(mirrored) === ACTIVITIES, OFTEN))
 
   const mirrored = 'musette_activities{account="default",state="mirrored"}'
   const fetchPage = async () => (await fetch(`${daemon.url}/metrics`)).text()

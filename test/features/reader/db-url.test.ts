@@ -2,38 +2,33 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { holdDatabase } from '../../../src/features/reader/shared-database.ts'
 import { openDatabase } from '../../../src/program/app/open-database.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForAll, openForEach } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
 const log = makeSilentLog()
 const run = promisify(execFile)
 const ONE = 'select 1 as one'
-let first: TempDir
-let folder: TempDir
 /** A new database takes seconds, and each test begins with one that nobody has used. */
+const first = openForAll(() => openTempDir('db-url-first'))
+const folder = openForEach(() => openTempDir('db-url'))
 beforeAll(async () => {
-  first = await openTempDir('db-url-first')
   const config = readConfig({ MUSETTE_DATA_DIR: first.path })
   await (await openDatabase(config, log, undefined, 'set-up')).close()
 })
-afterAll(() => first?.close())
-beforeEach(async () => {
-  folder = await openTempDir('db-url')
-  await run('cp', ['-a', `${first.path}/.`, folder.path])
-})
+beforeEach(() => run('cp', ['-a', `${first.path}/.`, folder.path]))
 afterEach(async () => {
   for (const { pid } of await listProcesses('db-hold')) process.kill(pid, 'SIGTERM')
   await eventually(async () => (await listProcessesNaming(folder.path)).length === 0)
   await eventually(async () => (await listProcesses('db-hold')).length === 0)
-  await folder.close()
 })
 
 const env = () => ({ MUSETTE_DATA_DIR: folder.path })

@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { migrate } from '../../../src/core/store/migrate.ts'
-import { openStore, type Store } from '../../../src/core/store/store.ts'
-import { exportAll } from '../../../src/features/export/export-all.ts'
-import { COOKBOOK } from '../../../src/features/mcp/cookbook/cookbook.ts'
+import { openStore } from '../../../src/core/store/store.ts'
 import { renewReaders } from '../../../src/features/reader/reader.ts'
 import { withClient } from '../../../src/kit/postgres-client.ts'
-import { readDashboards } from '../../grafana/dashboards.ts'
-import { expandQuery } from '../../grafana/expand.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
-import { queryDuckDb } from '../../kit/duckdb.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
-import { readWords } from '../../kit/table.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
@@ -29,12 +24,11 @@ const mine = `coach_${randomBytes(4).toString('hex')}`
 const wide = `wide_${randomBytes(4).toString('hex')}`
 
 describe('a reader that is held to one account', () => {
-  let database: TestDatabase
+  const database = openForAll(openTestDatabase)
   let url: string
   const run = (...args: string[]) => runVerb(['reader', ...args], { env: { DATABASE_URL: database.url } })
   const rows = (text: string) => queryOnce(database.url, text)
   beforeAll(async () => {
-    database = await openTestDatabase()
     await queryOnce(
       database.url,
       `with a as (insert into training.accounts (name, base_url, needs_login) select name, 'http://127.0.0.1:9', false from unnest($1::text[]) name
@@ -65,7 +59,6 @@ describe('a reader that is held to one account', () => {
   })
   afterAll(async () => {
     for (const name of [mine, wide]) await rows(`drop role if exists ${name}`)
-    await database?.close()
   })
 
   const nameOfDatabase = () => new URL(database.url).pathname.slice(1)
@@ -81,7 +74,11 @@ describe('a reader that is held to one account', () => {
       for (const name of [...(await relations()), ...(await calls())]) {
         const found = await client.query(`select t::text as text from training.${name} t`).then(
           ({ rows }) => JSON.stringify(rows),
-          (error: Error) => error.message,
+          (error: Error) => {
+            // All may be read, but for a session that has set something.
+            if (!before) throw error
+            return error.message
+          },
         )
         expect(found, name).not.toContain(MARK)
       }
@@ -96,12 +93,6 @@ describe('a reader that is held to one account', () => {
       )
     ).map(({ call }) => `${call}`),
   ]
-  const withStore = async (work: (store: Store) => Promise<unknown>) => {
-    const store = openStore({ log }, { connectionString: database.url })
-    onTestFinished(() => store.close())
-    await work(store)
-  }
-
   it('sees its rows in each table and view, none of another account, and the identity of its database', async () => {
     for (const [query, found] of [
       ['select name from activities', { name: 'mine-ride' }],
@@ -131,43 +122,6 @@ describe('a reader that is held to one account', () => {
       `select set_config('role', 'musette_one_account', false)`,
     ])
       await expectNothingOfOthers(statement)
-  })
-
-  it('gets answers to the cookbook and each panel of Grafana, and nothing of another account', async () => {
-    const range = { from: new Date('2026-01-01'), to: new Date('2027-01-01') }
-    const [chosen] = await rows(
-      `select account_id::text as account, activity_id::text as activity from training.activities where name = '${MARK}-ride'`,
-    )
-    const variables = { ...(chosen as Record<string, string>), sport: 'cycling' }
-    const asked = (await readDashboards()).flatMap(({ panels, templating }) => [
-      ...templating.list.map(({ query }) => query),
-      ...panels.flatMap(({ targets }) => targets.map(({ rawSql }) => rawSql)),
-    ])
-    const queries = asked.map((query) => expandQuery(query, { variables, range }))
-    let answered = 0
-    for (const query of [...COOKBOOK.map(({ sql }) => sql), ...queries]) {
-      const found = await queryOnce(url, query)
-      expect(JSON.stringify(found), query).not.toContain(MARK)
-      if (found.some(({ account, __text }) => (account ?? __text) === 'mine')) answered++
-    }
-    expect(answered).toBeGreaterThan(10)
-  })
-
-  it('equals its own part of an export of all accounts', async () => {
-    const folder = await openTempDir('of-all-accounts')
-    onTestFinished(() => folder.close())
-    await withStore((store) => exportAll({ store, log }, { dir: folder.path, kind: 'by_hand' }))
-    const read = (table: string, account: string) => {
-      const files = `${folder.path}/${table}/account=${account}/**/*.parquet`
-      return queryDuckDb(`select to_json(whole)::varchar as text from read_parquet('${files}') whole`)
-    }
-    for (const table of readWords(
-      'activities samples ride_measures uploads fit_files fit_records fit_messages workouts',
-    )) {
-      const found = await read(table, 'mine')
-      expect([found.length, (await read(table, '*')).length], table).toEqual([1, ACCOUNTS])
-      expect(found[0]?.text, table).not.toContain(MARK)
-    }
   })
 
   it('cannot become a reader of all, another login or an owner', async () => {
@@ -215,7 +169,9 @@ describe('a reader that is held to one account', () => {
     )
     expect(await anew(settings)).not.toEqual(before)
     const config = readConfig({ DATABASE_URL: database.url })
-    await withStore((store) => renewReaders({ store, log, config }))
+    const store = openStore({ log }, { connectionString: database.url })
+    onTestFinished(() => store.close())
+    await renewReaders({ store, log, config })
     expect(await anew(settings)).toEqual(before)
     expect(await queryOnce(url, 'select name from accounts')).toEqual([{ name: 'mine' }])
   })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import type { Tx } from '../../../src/core/store/store.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
@@ -10,7 +10,8 @@ import { openTestStore } from '../../core/store/open.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openReaderLogin } from './reader-login.ts'
 
 const FORBIDDEN = expect.objectContaining({ code: '42501' })
@@ -33,11 +34,7 @@ async function relationsOf(url: string, schema: string): Promise<string[]> {
   return rows.map(({ name }) => String(name))
 }
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database?.close())
+const database = openForAll(openTestDatabase)
 /** A name for a login of the file's database. */
 const openLogin = () => openReaderLogin({ database: { url: database.url, close: async () => undefined } })
 

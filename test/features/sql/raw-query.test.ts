@@ -1,20 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { collectResults, openQueries, type Queries } from '../../../src/features/sql/raw-query.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { collectResults, openQueries } from '../../../src/features/sql/raw-query.ts'
 import { splitStatements } from '../../../src/features/sql/split-statements.ts'
 import { openGuardedConnection } from '../../../src/program/query/connection.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
-let database: TestDatabase
-let queries: Queries
-beforeAll(async () => {
-  database = await openTestDatabase({ migrated: false })
-  queries = await openQueries({ connectionString: database.url, write: false })
-})
-afterAll(async () => {
-  await queries?.close()
-  await database?.close()
-})
+const database = openForAll(() => openTestDatabase({ migrated: false }))
+const queries = openForAll(() => openQueries({ connectionString: database.url, write: false }))
 
 const ENDLESS = 'select generate_series(1, 1000000000) as i'
 const two = async () => (await collectResults(queries, 'select 1 + 1 as two'))[0]?.rows

@@ -54,7 +54,6 @@ describe('a table', () => {
       '(2 rows)',
     ])
     expect(printed({}, fields, rows)[2]).toBe(`a     ${'long '.repeat(10)}⏎end`)
-    expect(printed({ columns: 80 }, fields, rows)[2]).toBe(`a     ${'long '.repeat(10)}⏎end`)
     expect(printed({ expanded: true }, fields, rows)[2]).toBe(`why   ${'long '.repeat(10)}`)
   })
 
@@ -106,7 +105,6 @@ describe('the text of a cell', () => {
 
 describe('the names of JSON', () => {
   it('are unique, and a name that is unique already stays', () => {
-    expect(uniqueNames(['max', 'max', 'max_2', 'max', 'n'])).toEqual(['max', 'max_3', 'max_2', 'max_4', 'n'])
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_2', 'a_2_2', 'a_3', 'b', '')), (names) => {
         const unique = uniqueNames(names)

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openQueries, type Queries } from '../../../src/features/sql/raw-query.ts'
+import { describe, expect, it } from 'vitest'
+import { openQueries } from '../../../src/features/sql/raw-query.ts'
 import { csvPrinter } from '../../../src/features/sql/sql-formats.ts'
-import { openTestDatabase, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase } from '../../kit/postgres.ts'
 import { whole } from '../../kit/sampling.ts'
 import { readTable } from '../../kit/table.ts'
 
@@ -81,16 +82,8 @@ text[] | {a,"b,c",NULL,""}`).flatMap(([type, values = '']) =>
 )
 
 describe.runIf(hasPsql)('musette sql beside psql', () => {
-  let database: TestDatabase
-  let queries: Queries
-  beforeAll(async () => {
-    database = await openTestDatabase({ migrated: false })
-    queries = await openQueries({ connectionString: database.url, write: false })
-  })
-  afterAll(async () => {
-    await queries?.close()
-    await database?.close()
-  })
+  const database = openForAll(() => openTestDatabase({ migrated: false }))
+  const queries = openForAll(() => openQueries({ connectionString: database.url, write: false }))
 
   it(`writes the same CSV to the byte for hundreds of selects (seed ${SEED})`, async () => {
     const selects = [...TYPED, ...fc.sample(generatedSelect, { seed: SEED, numRuns: SELECTS })]

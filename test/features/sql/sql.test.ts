@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
-import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { readInput } from '../../../src/program/frame/prompt.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../kit/eventually.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
-import { openTempDir, type TempDir } from '../../kit/temp-dir.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
 const main = distPath('main.js')
@@ -19,16 +18,8 @@ const ADD = 'add --write if that is meant'
 const CODE = '("$@"; echo "code $?" >&2)'
 const SMALL_HEAP = '--max-old-space-size=48'
 
-let database: TestDatabase
-let folder: TempDir
-beforeAll(async () => {
-  database = await openTestDatabase()
-  folder = await openTempDir('sql')
-})
-afterAll(async () => {
-  await database?.close()
-  await folder?.close()
-})
+const database = openForAll(openTestDatabase)
+const folder = openForAll(() => openTempDir('sql'))
 
 const env = () => ({ DATABASE_URL: database.url, MUSETTE_DATA_DIR: folder.path, MUSETTE_HTTP: 'off' })
 const sql = (args: readonly string[], more: Record<string, string> = {}) =>
@@ -102,13 +93,6 @@ describe('musette sql', () => {
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(await running()).toEqual([])
-  })
-
-  it('stops while it waits for a query', async () => {
-    const stop = new AbortController()
-    const reading = readInput(new PassThrough(), stop.signal)
-    stop.abort()
-    await expect(reading).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
   })
 
   it('writes nothing without --write, whatever URL, session or statements', async () => {
