@@ -73,15 +73,10 @@ describe('the files of a server', () => {
     // A process that ends does not show what a power cut would lose.
     const safety = await queryOnce(
       url,
-      `SELECT name, setting FROM pg_settings
-     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums') ORDER BY name`,
+      `SELECT name || ' ' || setting AS text FROM pg_settings
+       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums') AND setting <> 'on'`,
     )
-    expect(safety.map(({ name, setting }) => `${name} ${setting}`)).toEqual([
-      'data_checksums on',
-      'fsync on',
-      'full_page_writes on',
-      'synchronous_commit on',
-    ])
+    expect(safety).toEqual([])
   })
 
   it('replaces a server that outlived both its owner and its watchdog', async () => {
@@ -119,21 +114,6 @@ describe('the files of a server', () => {
       [],
     )
     expect(lines).toContainEqual(expect.objectContaining({ level: 'error', how: 'SIGKILL' }))
-  })
-
-  it('waits until the server has recovered from a crash, however often connections are refused', async () => {
-    const first = await open()
-    await queryOnce(
-      first.url,
-      'CREATE TABLE many AS SELECT n, repeat(md5(n::text), 20) AS text FROM generate_series(1, 100000) AS n',
-    )
-    await killAll('musette-watchdog')
-    await killAll('bin/postgres -D')
-    await first.close()
-    const second = await open()
-    expect(await queryOnce(second.url, 'SELECT count(*)::int AS count FROM many')).toEqual([
-      { count: 100_000 },
-    ])
   })
 
   it('joins a server that another process runs, leaves it running, and takes it over, at the same URL, when its owner closes it', async () => {

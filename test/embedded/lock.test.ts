@@ -3,7 +3,6 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { acquireLock, isLocked } from '../../src/embedded/lock.ts'
-import { isProcessAlive, readProcessIdentity } from '../../src/embedded/processes.ts'
 import { openForEach } from '../kit/open-for.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -45,11 +44,4 @@ it('follows holders that died one after another while taking over, and removes t
   expect(await readdir(folder.path)).toEqual(['postgres.owner'])
   expect(await acquireLock(folder.path)).toBeUndefined()
   await lock?.release()
-})
-
-it('distinguishes a process from a later one with the same number', async () => {
-  const self = await readProcessIdentity(process.pid)
-  expect(await isProcessAlive(self)).toBe(true)
-  expect(await isProcessAlive({ ...self, startedAt: 'another time' })).toBe(false)
-  expect(await isProcessAlive({ pid: 2 ** 30, startedAt: self.startedAt })).toBe(false)
 })

@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -12,7 +10,7 @@ import { errorCode } from '../../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
 import { tryRedis } from '../../../src/program/daemon/wait-for-servers.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { listen } from '../../kit/listen.ts'
+import { openLine } from '../../kit/postgres-line.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
 import type { RedisServer } from '../../kit/redis-server.ts'
 import { handlersOf, QUICK } from './handlers.ts'
@@ -42,39 +40,11 @@ async function openClient(url: string): Promise<Redis> {
   return client
 }
 
-/** A TCP front before Redis: `freeze` passes nothing more on open connections, `lead` leads new ones to another server. */
-async function openFront(to: string) {
-  let target = to
-  const pairs = new Set<{ sockets: Socket[]; frozen: boolean }>()
-  const front = createServer((client) => {
-    const { port, hostname } = new URL(target)
-    const upstream = connect(Number(port), hostname)
-    const pair = { sockets: [client, upstream], frozen: false }
-    pairs.add(pair)
-    for (const [from, into] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      from.on('data', (bytes) => void (pair.frozen || into.write(bytes)))
-      from.on('error', () => undefined)
-      from.on('close', () => void (pair.frozen || into.destroy()))
-    }
-  })
-  const port = await listen(front)
-  release.defer('front', async () => {
-    for (const { sockets } of pairs) for (const socket of sockets) socket.destroy()
-    front.close()
-    await once(front, 'close')
-  })
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    freeze() {
-      for (const pair of pairs) pair.frozen = true
-    },
-    lead(url: string) {
-      target = url
-    },
-  }
+/** A line to the server, by which it can be replaced. */
+async function openRedisLine() {
+  const line = await openLine(server.url)
+  release.defer('line', () => line.close())
+  return line
 }
 
 type Input = { line?: string; accounts?: number[]; silentMs?: number; poll?: (id: number) => void }
@@ -100,31 +70,31 @@ const enqueue = (jobs: Jobs, accountId: number) =>
 describeWithRedis('a queue in Redis', () => {
   it('replaces connections that pass no more bytes, and can be stopped', async () => {
     const polled: number[] = []
-    const front = await openFront(server.url)
-    const jobs = await open(front.url, { silentMs: 500, poll: (id) => void polled.push(id) })
+    const line = await openRedisLine()
+    const jobs = await open(line.url, { silentMs: 500, poll: (id) => void polled.push(id) })
     await enqueue(jobs, 7)
     await eventually(() => polled.includes(7), { what: 'a poll before' })
-    front.freeze()
+    line.swallow()
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
-    front.freeze()
+    line.swallow()
     await jobs.close()
   })
 
   it('continues at the new primary after a failover, and names the old read-only one', async () => {
     const second = await openOwnRedis()
     release.defer('second', () => second.close())
-    const front = await openFront(server.url)
+    const line = await openRedisLine()
     const polled: number[] = []
-    const jobs = await open(front.url, { poll: (id) => void polled.push(id) })
+    const jobs = await open(line.url, { poll: (id) => void polled.push(id) })
     const { hostname, port } = new URL(second.url)
     await redis.replicaof(hostname, port)
     const codeOf = (error: unknown) => ({ code: errorCode(error) })
     await eventually(async () => 'code' in (await jobs.counts().catch(codeOf)), { what: 'a refused write' })
     await eventually(() => lines.find((text) => text.includes('takes no writes')), { what: 'its line' })
-    expect(await fetchRedisFacts(front.url)).toMatchObject([{ isReplica: true }])
+    expect(await fetchRedisFacts(line.url)).toMatchObject([{ isReplica: true }])
     const input = { signal: new AbortController().signal, withinMs: 60_000 }
-    expect(await tryRedis(front.url, input)).toContain('a replica')
-    front.lead(second.url)
+    expect(await tryRedis(line.url, input)).toContain('a replica')
+    line.moveTo(second.url)
     await eventually(() => jobs.counts().catch(() => undefined), { what: 'writes' })
     await eventually(() => enqueue(jobs, 8).then(() => polled.includes(8)), { what: 'a poll after' })
   })

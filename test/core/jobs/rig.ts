@@ -22,8 +22,6 @@ export type RigInput = Omit<Partial<JobsOptions>, 'roles'> & {
   handlers?: Handlers
   accounts?: () => Promise<number[]>
   signal?: AbortSignal
-  /** whether the caller lets the workers begin */
-  waits?: boolean
 }
 
 export type Rig = Awaited<ReturnType<typeof openRig>>
@@ -70,7 +68,7 @@ async function openRig(name: BackendName) {
         ? deleteRedisPolls(place.url, `{musette-${identity}}:${line}`)
         : withConnection(place.url, deletePolls),
     /** Opens jobs with short times and handlers that do nothing unless given; all are closed in `reset`. */
-    async open({ fetch, poll, handlers, accounts, signal, waits, ...options }: RigInput = {}): Promise<Jobs> {
+    async open({ fetch, poll, handlers, accounts, signal, ...options }: RigInput = {}): Promise<Jobs> {
       const jobs = await openJobs(
         {
           log,
@@ -81,7 +79,7 @@ async function openRig(name: BackendName) {
         { ...QUICK, backend: choice, ...options },
       )
       opened.push(jobs)
-      if (!waits) jobs.work()
+      jobs.work()
       if (options.roles?.scheduler) await jobs.keepSchedules()
       return jobs
     },

@@ -33,14 +33,36 @@ describeJobs('schedules', (rig) => {
     return { jobs, polled }
   }
 
-  it('makes one schedule for each account and one for all, and runs each at once', async () => {
-    const { jobs, polled } = await openPolling(() => [1, 12])
+  it('are those of the accounts: each runs at once, a new account is polled, and a removed one is not', async () => {
+    let ids = [1, 12]
+    const { jobs, polled } = await openPolling(() => ids)
     expect(await schedulesOf(jobs)).toEqual(ofAccounts(1, 12))
     await eventually(() => polled.length === 2, { what: 'both accounts were polled' })
     expect(polled.toSorted()).toEqual([1, 12])
     const nextRuns = (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next ?? 0)
     expect(Math.min(...nextRuns)).toBeGreaterThan(Date.now())
     expect(Math.max(...nextRuns)).toBeLessThanOrEqual(Date.now() + YEAR)
+    ids = [2]
+    await jobs.keepSchedules()
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
+    await eventually(() => polled.includes(2), { what: 'the new account was polled' })
+  })
+
+  it('are the same when the daemon starts again, and run at once with a changed interval', async () => {
+    const input = { roles: schedulerOnly, accounts: async () => [1] }
+    const nextRuns = async (jobs: Opened) =>
+      (await pollsOf(jobs).getJobSchedulers(0, -1)).map(({ next }) => next).toSorted()
+    const first = await rig().open(input)
+    const before = await nextRuns(first)
+    await first.close()
+    const second = await rig().open(input)
+    expect([await schedulesOf(second), await nextRuns(second)]).toEqual([ofAccounts(1), before])
+    const { polls } = await second.counts()
+    expect([polls.delayed, polls.waiting]).toEqual([before.length, before.length])
+    await second.close()
+    const { jobs, polled } = await openPolling(() => [1], { catalog: catalogOf(200) })
+    await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
+    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
   })
 
   it('does not start a poll while one is running', async () => {
@@ -68,19 +90,6 @@ describeJobs('schedules', (rig) => {
     expect(most).toBe(1)
   })
 
-  it('does not double schedules when the daemon starts again', async () => {
-    const input = { roles: schedulerOnly, accounts: async () => [1, 2] }
-    const first = await rig().open(input)
-    const before = await pollsOf(first).getJobSchedulers(0, -1)
-    await first.close()
-    const second = await rig().open(input)
-    expect(await schedulesOf(second)).toEqual(ofAccounts(1, 2))
-    const { polls } = await second.counts()
-    expect([polls.delayed, polls.waiting]).toEqual([ofAccounts(1, 2).length, ofAccounts(1, 2).length])
-    const after = await pollsOf(second).getJobSchedulers(0, -1)
-    expect(after.map(({ next }) => next).toSorted()).toEqual(before.map(({ next }) => next).toSorted())
-  })
-
   it('keeps the interval of a job over restarts, except for jobs that run at each start', async () => {
     const accounts = async () => [1]
     const ran: string[] = []
@@ -104,32 +113,6 @@ describeJobs('schedules', (rig) => {
     expect(ran.filter((name) => name === 'sweep').length).toBeGreaterThanOrEqual(3)
   })
 
-  it('brings schedules and polls back after the queue was emptied', async () => {
-    const { jobs, polled } = await openPolling(() => [1])
-    await eventually(() => polled.length === 1, { what: 'the first poll ran' })
-    // What the queue does when its connection is ready may still be under way, and bring them back.
-    await eventually(
-      async () => {
-        await rig().emptyQueue()
-        return (await schedulesOf(jobs)).length === 0
-      },
-      { what: 'the queue stays empty' },
-    )
-    expect(await schedulesOf(jobs)).toEqual([])
-    const before = polled.length
-    await jobs.keepSchedules()
-    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
-    await eventually(() => polled.length === before + 1, { what: 'it was polled again' })
-  })
-
-  it('lets a changed interval take effect at once', async () => {
-    const slow = await rig().open({ roles: schedulerOnly, accounts: async () => [1] })
-    await slow.close()
-    const { jobs, polled } = await openPolling(() => [1], { catalog: catalogOf(200) })
-    await eventually(() => polled.length >= 4, { what: 'the new interval runs' })
-    expect(await schedulesOf(jobs)).toEqual(ofAccounts(1))
-  })
-
   it('keeps an overdue schedule while its job waits, and repairs it when the job was lost', async () => {
     const catalog = catalogOf(200)
     const jobs = await rig().open({ roles: schedulerOnly, catalog, accounts: async () => [1] })
@@ -142,15 +125,6 @@ describeJobs('schedules', (rig) => {
     await rig().losePolls()
     await jobs.keepSchedules()
     expect(await nextRun()).toBeGreaterThan(before)
-  })
-
-  it('polls a new account, and no removed one', async () => {
-    let ids = [1]
-    const { jobs, polled } = await openPolling(() => ids)
-    ids = [2]
-    await jobs.keepSchedules()
-    expect(await schedulesOf(jobs)).toEqual(ofAccounts(2))
-    await eventually(() => polled.includes(2), { what: 'the new account was polled' })
   })
 
   it('changes nothing when the accounts cannot be read', async () => {

@@ -9,7 +9,6 @@ describeJobs('jobs', (rig) => {
     return eventually(async () => (await queue?.getJobs([state]))?.[0], { what: `a job is ${state}` })
   }
 
-  const producing = { roles: { scheduler: false, worker: false } }
   /** Opens a daemon whose fetches and polls are listed, by their ids. */
   const openListing = async (options: RigInput = {}) => {
     const [done, polled]: [number[], number[]] = [[], []]
@@ -29,19 +28,6 @@ describeJobs('jobs', (rig) => {
     await jobs.enqueue('fetch-activity', [ride(1)])
     return { jobs, counted }
   }
-
-  it('runs none before its workers start', async () => {
-    const done: number[] = []
-    const first = await rig().open({ waits: true, fetch: async () => void done.push(1) })
-    await first.enqueue('fetch-activity', [ride(7)])
-    const second = await rig().open({ fetch: async () => void done.push(2) })
-    await eventually(() => done.length > 0, { what: 'the job ran' })
-    first.work()
-    await second.close()
-    await first.enqueue('fetch-activity', [ride(10)])
-    await eventually(() => done.at(-1) === 1, { what: 'the first one works' })
-    expect(done[0]).toBe(2)
-  })
 
   it('retries after a transient error, which costs an attempt, and succeeds', async () => {
     const passing = new TransientError('service_timeout', 'service: fetch: timed out')
@@ -139,8 +125,9 @@ describeJobs('jobs', (rig) => {
     expect(job.stacktrace?.join()).toContain('work.test.ts')
   })
 
-  it('holds an activity in the queue once, and accepts it again when done', async () => {
-    const producer = await rig().open(producing)
+  it('holds an activity in the queue once, accepts it again when done, and adds none beside a wrong one', async () => {
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    await expect(producer.enqueue('fetch-activity', [ride(4), ride(-1)])).rejects.toThrow()
     expect(await producer.enqueue('fetch-activity', [ride(1), ride(1), ride(2)])).toBe(2)
     expect(await producer.enqueue('fetch-activity', [ride(2), ride(3)])).toBe(1)
     expect((await producer.counts()).fetches.waiting).toBe(3)
@@ -153,11 +140,5 @@ describeJobs('jobs', (rig) => {
     })
     expect(await jobs.enqueue('fetch-activity', [ride(2)])).toBe(1)
     await eventually(() => done.length === 4, { what: 'it ran again' })
-  })
-
-  it('refuses the payload of another job before anything is added', async () => {
-    const jobs = await rig().open(producing)
-    await expect(jobs.enqueue('fetch-activity', [ride(1), ride(-1)])).rejects.toThrow()
-    expect((await jobs.counts()).fetches.waiting).toBe(0)
   })
 })

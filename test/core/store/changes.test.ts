@@ -18,7 +18,7 @@ import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { openAccount, openActivity } from './detail.ts'
-import { listed, openTestStore, rowsOf } from './open.ts'
+import { listed, rowsOf } from './open.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 8, minute))
 
@@ -142,15 +142,6 @@ describe('the change feed has', () => {
         what,
       ).toEqual(changes)
     }
-  })
-
-  it('a workout of the default list, which belongs to no account', async () => {
-    const { store, sql } = await openTestStore()
-    const ofAll = { owner: { baseUrl: 'http://127.0.0.1:9' }, entries: [WORKOUT], listedAt: at(0) }
-    await store.transaction((tx) => upsertWorkouts(tx, ofAll))
-    expect(await sql`select account_id, kind from training.changes`).toEqual([
-      { account_id: null, kind: 'workout.new' },
-    ])
   })
 })
 
@@ -317,22 +308,6 @@ describe('two transactions at the same time', () => {
     )
     expect((await read(1)).map(({ kind }) => kind)).toEqual(['foreign'])
   })
-
-  it('a listener is notified at the commit, once for each transaction', async () => {
-    const { store, accountId, openSession } = await open()
-    const listener = await openSession()
-    const heard: string[] = []
-    listener.on('notification', ({ channel, payload }) => heard.push(`${channel} ${payload}`))
-    await listener.query('listen musette_changes')
-    const entries = [listed('p1'), listed('p2')]
-    await store.transaction(async (tx) => {
-      await upsertListed(tx, { accountId, entries, listedAt: at(0) })
-      await listener.query('select')
-      expect(heard).toEqual([])
-    })
-    await eventually(() => heard.length > 0)
-    expect(heard).toEqual(['musette_changes '])
-  })
 })
 
 describe('a database that has moved', () => {
@@ -363,17 +338,4 @@ describe('a database that has moved', () => {
       expect(feed[1]?.detail).toEqual({ cause, up_to: before?.last, identity, line })
     },
   )
-
-  it('begins no line where the row says nothing yet, as after an upgrade', async () => {
-    const { accountId, url, sql } = await openAccount()
-    const [before] = await sql`select line, system_identifier from training.database`
-    await queryOnce(url, `insert into training.changes (account_id, kind) values (${accountId}, 'a')`)
-    const [after] = await sql`select line, system_identifier, timeline, database_oid from training.database`
-    expect(before).toEqual({ line: after?.line, system_identifier: null })
-    expect(after).toMatchObject({
-      system_identifier: expect.any(String),
-      timeline: 1,
-      database_oid: expect.any(String),
-    })
-  })
 })

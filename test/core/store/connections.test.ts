@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeQueuePool, migrateQueueTables } from '../../../src/core/jobs/backend.ts'
 import { openChangeListener } from '../../../src/core/store/feed/change-listener.ts'
 import { withMigrationLock } from '../../../src/core/store/migrate.ts'
-import { withExclusiveWork } from '../../../src/core/store/store.ts'
 import { errorCode } from '../../../src/kit/errors.ts'
 import { endPool, makePool, PostgresClient, withClient } from '../../../src/kit/postgres-client.ts'
 import { readSettings } from '../../kit/config.ts'
@@ -30,16 +29,6 @@ test('every connection of ours is without JIT and without foreign schemas in its
   const queue = makeQueuePool(url)
   onTestFinished(() => queue.end())
   expect((await queue.query(SETTINGS)).rows).toEqual([{ jit: 'off', path: 'pg_catalog, bullmq' }])
-})
-
-test('long work under a lock leaves no state on its connection', async () => {
-  const { store } = await openTestStore()
-  const countListeners = () => store.read(async ({ client }) => client.listenerCount('error'))
-  const before = await countListeners()
-  await withExclusiveWork(store, 'export', async () => undefined)
-  const failing = withExclusiveWork(store, 'export', () => Promise.reject(new Error('it fails')))
-  await expect(failing).rejects.toThrow('it fails')
-  expect(await countListeners()).toBe(before)
 })
 
 test('server timeouts end no work of ours and no connection that waits for changes', async () => {

@@ -6,9 +6,8 @@ import { normalizeMeasures } from '../../../src/core/normalize/measures.ts'
 import { type Changes, updateActivities } from '../../../src/core/store/activities/activity-changes.ts'
 import { packDocument } from '../../../src/core/store/activities/raw-documents.ts'
 import { recordAbsent, upsertListed } from '../../../src/core/store/activities/upsert-listed.ts'
-import { findActivity, recordRefetch } from '../../../src/core/store/activities/wanted.ts'
 import { type AnsweredDetail, writeActivities } from '../../../src/core/store/activities/write-activities.ts'
-import type { Store, Tx } from '../../../src/core/store/store.ts'
+import type { Tx } from '../../../src/core/store/store.ts'
 import { makeExtra, makeSamples } from '../../kit/samples.ts'
 import { detailInput, detailRow, openAccount, openActivity, rawDocumentOf, recordDetail } from './detail.ts'
 import { listed, makeActivity, openTestStore, rowsOf } from './open.ts'
@@ -57,16 +56,6 @@ test('an answer to an earlier request never overwrites one to a later request', 
   expect(await sql`SELECT 1 FROM training.activity_revisions`).toEqual([])
 })
 
-test('a change listed during the fetch keeps the activity wanted', async () => {
-  const { store, activityId, record, list } = await openActivity(at(0))
-  await list([listed('p1')], at(6))
-  await record(at(5))
-  expect(await store.read((tx) => findActivity(tx, activityId))).toMatchObject({
-    detailState: 'wanted',
-    sampleCount: 3,
-  })
-})
-
 test('a revision has the changes since the last fetch; the first fetch makes none', async () => {
   const { sql, record } = await openActivity(at(0))
   for (const second of [1, 2])
@@ -92,20 +81,8 @@ const HR: Changes = { 'samples.hr': [1, 2] }
 type Write = (tx: Tx, ids: { accountId: number; activityId: number }) => Promise<unknown>
 
 const WRITES: [string, Write, Record<string, unknown> | undefined, Date?][] = [
-  ['a list', (tx, ids) => list(tx, ids, 7), { name: ['Ride p1', 'Tour'] }, at(7)],
-  [
-    'a list that was requested before the last one',
-    (tx, ids) => list(tx, ids, 3),
-    { name: ['Ride p1', 'Tour'] },
-    at(3),
-  ],
+  ['a list', (tx, ids) => list(tx, ids), { name: ['Ride p1', 'Tour'] }, at(7)],
   ['an answer', (tx, ids) => answer(tx, ids, { row: XSS }), { xss: [80, 90] }, at(8)],
-  [
-    'a repair',
-    (tx, ids) => answer(tx, ids, { row: XSS, contentChanges: HR }),
-    { xss: [80, 90], ...HR },
-    at(8),
-  ],
   ['a repair of samples alone', (tx, ids) => answer(tx, ids, { contentChanges: HR }), HR, at(8)],
   ['an answer that changes nothing', (tx, ids) => answer(tx, ids, {}), undefined],
   [
@@ -121,7 +98,6 @@ const WRITES: [string, Write, Record<string, unknown> | undefined, Date?][] = [
     (tx, { activityId }) => updateActivities(tx, [{ activityId, elapsedS: 3, straySamples: 1 }]),
     undefined,
   ],
-  ['a refetch', (tx, ids) => recordRefetch(tx, { ...ids, wantedAt: at(8), paths: ['p1'] }), undefined],
   [
     'a list that lacks it, and one that has it again',
     async (tx, ids) => {
@@ -144,41 +120,30 @@ test('the revision of a write has what the service says otherwise, observed at i
   }
 })
 
-function list(tx: Tx, { accountId }: Parameters<Write>[1], second: number) {
-  return upsertListed(tx, { accountId, entries: [listed('p1', { name: 'Tour' })], listedAt: at(second) })
+function list(tx: Tx, { accountId }: Parameters<Write>[1]) {
+  return upsertListed(tx, { accountId, entries: [listed('p1', { name: 'Tour' })], listedAt: at(7) })
 }
 
 function answer(tx: Tx, { activityId }: Parameters<Write>[1], change: Partial<AnsweredDetail>) {
   return recordDetail(tx, detailInput(activityId, at(8), change))
 }
 
-test.each(['detail', 'list'])(
-  'a revision has a start from the %s in one format, to the microsecond, and none for the same start',
-  async (by) => {
-    const { store, sql, accountId, activityId } = await openActivity(at(0))
-    const record = (second: number, fraction: string) => {
-      const start = { startedAt: new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`), timezone: 'UTC' }
-      const told = { ...start, startedAtLocal: `2024-05-01 06:00:00.${fraction}` }
-      return store.transaction(async (tx) => {
-        const row = detailRow(by === 'detail' ? told : {})
-        const entries = by === 'list' ? [listed('p1', told)] : []
-        await upsertListed(tx, { accountId, entries, listedAt: at(second) })
-        await recordDetail(tx, detailInput(activityId, at(second), { row }))
-      })
-    }
-    await record(1, '123400')
-    await record(2, '123400')
-    await record(3, '123456')
-    expect(await sql`SELECT changes FROM training.activity_revisions`).toEqual([
-      {
-        changes: {
-          started_at: ['2024-05-01T06:00:00.1234+00:00', '2024-05-01T06:00:00.123456+00:00'],
-          started_at_local: ['2024-05-01T06:00:00.1234', '2024-05-01T06:00:00.123456'],
-        },
+test('a revision has a start in one format, to the microsecond, and none for the same start', async () => {
+  const { sql, record } = await openActivity(at(0))
+  for (const [second, fraction] of ['123400', '123400', '123456'].entries()) {
+    const startedAt = new Date(`2024-05-01T06:00:00.${fraction.slice(0, 3)}Z`)
+    const told = { startedAt, timezone: 'UTC', startedAtLocal: `2024-05-01 06:00:00.${fraction}` }
+    await record(at(second + 1), { row: detailRow(told) })
+  }
+  expect(await sql`SELECT changes FROM training.activity_revisions`).toEqual([
+    {
+      changes: {
+        started_at: ['2024-05-01T06:00:00.1234+00:00', '2024-05-01T06:00:00.123456+00:00'],
+        started_at_local: ['2024-05-01T06:00:00.1234', '2024-05-01T06:00:00.123456'],
       },
-    ])
-  },
-)
+    },
+  ])
+})
 
 test('an answer without samples keeps those that are stored, new samples without a kept answer remove the old answer', async () => {
   const { store, sql, activityId, record } = await openActivity(at(0))
@@ -216,93 +181,44 @@ test('a gzipped answer is kept unchanged', async () => {
   expect(await rawDocumentOf(store, activityId)).toEqual(document)
 })
 
-test('details recorded together equal details recorded separately', async () => {
-  const packed = (text: string) => packDocument(Buffer.from(text))
-  const zones = { powerZ1S: 1, powerZ2S: 2, powerZ3S: 3, powerZ4S: 4, powerZ5S: 5, powerZ6S: 6, powerZ7S: 7 }
-  const intensity = { ...zones, ftp: 250.5, aboveFtpS: 8, nearMpaS: null, sampleSpacingS: 1 }
-  const unknown = normalizeIntensity(
-    makeSamples(1, () => Number.NaN),
-    null,
-  )
-  const first: AnsweredDetail[] = [
-    detailInput(1, at(1), { rawDocument: await packed('old one') }),
-    detailInput(2, at(9)),
-    detailInput(3, at(1), {
-      sampleExtras: [makeExtra('gone', [1])],
-      powerCurve: { source: 'power', points: [{ durationS: 7, watts: 70 }] },
-    }),
-  ]
-  const then: AnsweredDetail[] = [
-    detailInput(4, at(5), {
-      row: detailRow({
-        xss: 1e300,
-        focus: 'Puncheur\0\ud800',
-        startedAt: at(2),
-        startedAtLocal: '2024-06-01 14:00:02.5',
-      }),
-      samples: makeSamples(5, (field, index) => (field === 'lat' || field === 'hr' ? index / 7 : Number.NaN)),
-      powerCurve: {
-        source: 'p_raw',
-        points: [
-          { durationS: 1, watts: 300.25 },
-          { durationS: 5, watts: 100 / 3 },
-        ],
-      },
-      intensity: { ...intensity, hrPeak: 180, hrAtLeastS: [9, 8, 7] },
-      measures: normalizeMeasures(makeSamples(90), 200),
-      rawDocument: await packed('four'),
-    }),
-    detailInput(1, at(5), {
-      samples: makeSamples(2_000),
-      sampleExtras: [makeExtra('new', ['x\0', null, { y: 1 }])],
-      intensity: unknown,
-      measures: normalizeMeasures(makeSamples(40), null),
-      rawDocument: await packed('new one'),
-    }),
-    detailInput(2, at(5), { row: detailRow({ xss: 2 }), samples: makeSamples(1) }),
-    detailInput(3, at(5), { row: detailRow({ xss: 3 }), samples: makeSamples(4) }),
-    detailInput(5, at(5), { samples: makeSamples(0), detailState: 'awaiting_samples', nextFetchAt: at(60) }),
-  ]
-  const outcomes = ['written', 'written', 'older', 'written', 'written']
-  const [together, alone] = [await openFive(), await openFive()]
-  for (const store of [together, alone]) {
-    for (const input of first) await store.transaction((tx) => recordDetail(tx, input))
-  }
-  const ends = await together.transaction((tx) => writeActivities(tx, then))
-  expect(ends.map(({ result }) => result)).toEqual(outcomes)
-  expect(ends[2]).toEqual({ result: 'older', written: 0, replaced: 0 })
-  const each: unknown[] = []
-  for (const input of then) each.push(await alone.transaction((tx) => recordDetail(tx, input)))
-  expect(each).toEqual(outcomes)
-  const content = await contentOf(together)
-  expect(content).toEqual(await contentOf(alone))
-  expect(content.map((rows) => rows.length)).toEqual([5, 2_012, 1, 2, 2, 2, 2, 2])
-})
-
-async function openFive(): Promise<Store> {
-  const { store, list } = await openAccount()
+test('of details recorded together an older one is left out and each other has its rows; with an unknown one, none has', async () => {
+  const { store, sql, list } = await openAccount()
+  const ids = [1, 2, 3]
   await list(
-    [1, 2, 3, 4, 5].map((id) => listed(`p${id}`)),
+    ids.map((id) => listed(`p${id}`)),
     at(0),
   )
-  return store
-}
-
-async function contentOf(store: Store): Promise<Record<string, unknown>[][]> {
-  const content: Record<string, unknown>[][] = []
-  for (const query of [
-    "to_jsonb(a) - '{first_seen_at,updated_at}'::text[] AS row FROM training.activities a ORDER BY activity_id",
-    '* FROM training.samples ORDER BY activity_id, t',
-    '* FROM training.sample_extras ORDER BY activity_id, field',
-    '* FROM training.power_curves ORDER BY activity_id, duration_s',
-    '* FROM training.activity_intensity ORDER BY activity_id',
-    '* FROM training.ride_measures ORDER BY activity_id',
-    '* FROM training.raw_documents ORDER BY activity_id',
-    'activity_id, observed_at, changes FROM training.activity_revisions ORDER BY activity_id',
-  ])
-    content.push(await rowsOf(store, `SELECT ${query}`))
-  return content
-}
+  await store.transaction((tx) => recordDetail(tx, detailInput(2, at(9))))
+  const inputs = await Promise.all(
+    ids.map(async (id) =>
+      detailInput(id, at(5), {
+        row: detailRow({ xss: id }),
+        samples: makeSamples(id),
+        sampleExtras: [makeExtra('mm', [id])],
+        powerCurve: { source: 'p_raw', points: [{ durationS: 1, watts: id }] },
+        intensity: normalizeIntensity(makeSamples(id), 200 + id),
+        measures: normalizeMeasures(makeSamples(id), 200),
+        rawDocument: await packDocument(Buffer.from('answer'.repeat(id))),
+      }),
+    ),
+  )
+  const write = (details: readonly AnsweredDetail[]) =>
+    store.transaction((tx) => writeActivities(tx, details))
+  await expect(write([...inputs, detailInput(99, at(5))])).rejects.toMatchObject({ code: 'activity_busy' })
+  const ends = await write(inputs)
+  expect(ends).toMatchObject([{ result: 'written' }, { result: 'older', written: 0 }, { result: 'written' }])
+  const rows = await sql`SELECT xss, x."values" AS mm, watts, ftp, m.activity_id AS measured, sha256,
+      (SELECT count(*)::int FROM training.samples s WHERE s.activity_id = a.activity_id) AS samples
+    FROM training.activities a LEFT JOIN training.sample_extras x USING (activity_id)
+    LEFT JOIN training.power_curves USING (activity_id) LEFT JOIN training.activity_intensity USING (activity_id)
+    LEFT JOIN training.ride_measures m USING (activity_id) LEFT JOIN training.raw_documents USING (activity_id)
+    ORDER BY activity_id`
+  const of = (id: number) => {
+    const { sha256 } = inputs[id - 1]?.rawDocument ?? {}
+    return { xss: id, mm: [id], watts: id, ftp: 200 + id, measured: id, sha256, samples: id }
+  }
+  expect(rows).toMatchObject([of(1), { xss: 80, mm: null, watts: null, measured: null, samples: 3 }, of(3)])
+})
 
 test('each value of a field without a column has the time of its sample, in any order of rows', async () => {
   const { store, sql, record } = await openActivity(at(0))
@@ -333,13 +249,4 @@ test('an unknown field is recorded again while its activity has no samples', asy
   expect(await sql`SELECT field, "values" FROM training.sample_extras`).toEqual([
     { field: 'odd', values: [1] },
   ])
-})
-
-test('no detail of several is recorded when the activity of one is unknown', async () => {
-  const { store, sql, activityId } = await openActivity(at(0))
-  const inputs = [detailInput(activityId, at(1)), detailInput(99, at(1))]
-  await expect(store.transaction((tx) => writeActivities(tx, inputs))).rejects.toMatchObject({
-    code: 'activity_busy',
-  })
-  expect(await sql`SELECT 1 FROM training.samples`).toEqual([])
 })

@@ -1,5 +1,4 @@
 import { inspect } from 'node:util'
-import { eq } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
@@ -77,39 +76,11 @@ test('a transaction with an ignored failed query is not committed', async () => 
 })
 
 test('a deadlock is reported as a busy database', async () => {
-  const { store } = await openTestStore()
-  await store.transaction((tx) =>
-    tx.db.insert(accounts).values([
-      { name: 'a', baseUrl: 'x' },
-      { name: 'b', baseUrl: 'x' },
-    ]),
-  )
-  const both = makeBarrier()
-  const lockBoth = (first: string, second: string) =>
-    store.transaction(async (tx) => {
-      await tx.db.update(accounts).set({ lastError: 'x' }).where(eq(accounts.name, first))
-      await both.arrive()
-      await tx.db.update(accounts).set({ lastError: 'x' }).where(eq(accounts.name, second))
-    })
-  const ends = await Promise.allSettled([lockBoth('a', 'b'), lockBoth('b', 'a')])
-  const failed = ends.filter((end) => end.status === 'rejected').map((end) => end.reason)
-  expect(failed).toEqual([expect.objectContaining({ name: 'TransientError', code: 'database_busy' })])
-  expect(sqlstateOf(failed[0])).toBe('40P01')
+  const { sql } = await openTestStore()
+  const error = await errorOf(sql`do $$ begin raise exception using errcode = '40P01'; end $$`)
+  expect(error).toMatchObject({ name: 'TransientError', code: 'database_busy' })
+  expect(sqlstateOf(error)).toBe('40P01')
 })
-
-function makeBarrier() {
-  let waiting: (() => void) | undefined
-  return {
-    arrive: () =>
-      new Promise<void>((resolve) => {
-        if (!waiting) waiting = resolve
-        else {
-          waiting()
-          resolve()
-        }
-      }),
-  }
-}
 
 test('a database that takes no writes now is an outage, not a defect', async () => {
   const { store, url } = await openTestStore()

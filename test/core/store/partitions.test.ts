@@ -109,28 +109,22 @@ test('a transaction that began before sees each row once, and is not waited for'
 })
 
 test('a deletion that waits for a step finds the rows at their new place', async () => {
-  const { store, sql, url } = await openMirror()
-  const deleted = await store.transaction(async ({ client }) => {
-    await client.query("SELECT musette.move_to_partitions('training.samples', 'activity_id', 4, 0)")
-    const waiting = sql`DELETE FROM training.samples WHERE activity_id = 7 RETURNING 1 AS one`
-    await eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length > 0)
-    return { waiting }
-  })
-  expect(await deleted.waiting).toHaveLength(300)
-  expect(await sql`SELECT FROM training.samples WHERE activity_id = 7`).toEqual([])
-})
-
-test('a deletion that waits for a new partition finds the rows there', async () => {
   const { store, sql, url, finish } = await openMirror()
+  const deleteDuring = async (activityId: number, step: string) => {
+    const { waiting } = await store.transaction(async ({ client }) => {
+      await client.query(`SELECT ${step}`)
+      const waiting = sql`DELETE FROM training.samples WHERE activity_id = ${activityId} RETURNING 1 AS one`
+      await eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length > 0)
+      return { waiting }
+    })
+    return (await waiting).length
+  }
+  const moved = await deleteDuring(7, "musette.move_to_partitions('training.samples', 'activity_id', 4, 0)")
+  expect(moved).toBe(300)
+  expect(await sql`SELECT FROM training.samples WHERE activity_id = 7`).toEqual([])
   await finish()
   await sql`INSERT INTO training.samples (activity_id) VALUES (29)`
-  const deleted = await store.transaction(async ({ client }) => {
-    await client.query("SELECT musette.add_partition('training.samples', 'activity_id', 4, 7)")
-    const waiting = sql`DELETE FROM training.samples WHERE activity_id = 29 RETURNING 1 AS one`
-    await eventually(async () => (await queryOnce(url, WAITING_FOR_LOCK)).length > 0)
-    return { waiting }
-  })
-  expect(await deleted.waiting).toHaveLength(1)
+  expect(await deleteDuring(29, "musette.add_partition('training.samples', 'activity_id', 4, 7)")).toBe(1)
 })
 
 test('activities that are rewritten, deleted and added meanwhile are what was written last', async () => {
@@ -177,41 +171,35 @@ test('rows that come before their partition are in the table, and are moved when
   expect(await sql`SELECT to_regclass('musette.samples_8') IS NOT NULL AS ahead`).toEqual([{ ahead: true }])
 })
 
-const OBSTACLES: ReadonlyArray<readonly [made: string, dropped: string, named: string]> = [
-  ['create publication p for table training.samples', 'drop publication p', 'publication p'],
-  ['create publication p for tables in schema training', 'drop publication p', 'publication p'],
+/** What others make, and its name in a command that drops it and in the log. */
+const OBSTACLES = [
+  ['create publication p for table training.samples', 'publication p'],
+  ['create publication p for tables in schema training', 'publication p'],
   [
     'create trigger mine before update on training.samples for each row execute function suppress_redundant_updates_trigger()',
-    'drop trigger mine on training.samples',
     'trigger mine',
   ],
-  [
-    'create rule mine as on update to training.samples do instead nothing',
-    'drop rule mine on training.samples',
-    'rule mine',
-  ],
-  ['create statistics mine on power, hr from training.samples', 'drop statistics mine', 'statistics mine'],
-  ['create policy mine on training.samples', 'drop policy mine on training.samples', 'policy mine'],
-  ['create table public.mine () inherits (training.samples)', 'drop table public.mine', 'table public.mine'],
+  ['create rule mine as on update to training.samples do instead nothing', 'rule mine'],
+  ['create statistics mine on power, hr from training.samples', 'statistics mine'],
+  ['create policy mine on training.samples', 'policy mine'],
+  ['create table public.mine () inherits (training.samples)', 'table public.mine'],
   [
     'create materialized view public.mine as select power from training.samples',
-    'drop materialized view public.mine',
     'materialized view public.mine',
   ],
   [
     "create function public.mine(training.samples) returns real language sql as 'select 1'",
-    'drop function public.mine',
     'function public.mine(training.samples)',
   ],
-]
+] as const
 
 test('a table on which others have made what cannot be brought over stays one table, and the log names it', async () => {
   const { store, sql, keep, finish, log } = await openMirror()
-  for (const [made, dropped, named] of OBSTACLES) {
+  for (const [made, named] of OBSTACLES) {
     await store.execute(made)
     expect(await keep(), named).toBe(false)
     expect(log.lines.at(-1)?.msg).toContain(`because of ${named}, which others have made`)
-    await store.execute(dropped)
+    await store.execute(`drop ${named}${/^(trigger|rule|policy)/.test(named) ? ' on training.samples' : ''}`)
   }
   expect(await sql`SELECT FROM pg_inherits WHERE inhparent = 'training.samples'::regclass`).toEqual([])
   await store.execute('create view public.mine as select activity_id, power from training.samples')

@@ -100,7 +100,6 @@ describe('requests that processes reserve', () => {
 
   it.each([
     [5, 1],
-    [60, 6],
     [69, 6],
     [600, 10],
   ])('of %i a minute are %i at once: a tenth, and 1 to 10', async (requestsPerMinute, burst) => {
@@ -159,7 +158,6 @@ describe('the concurrency', () => {
     ['one alone has it all', [9], [4]],
     ['two have a half each', [4, 4], [2, 2]],
     ['what one does not need another has', [1, 9], [1, 3]],
-    ['nobody has more than it wants', [1, 1, 1], [1, 1, 1]],
     ['four have one each', [4, 4, 4, 4], [1, 1, 1, 1]],
   ])('is shared: %s', async (_what, demands, expected) => {
     const processes = demands.map(() => openProcess())
@@ -246,30 +244,6 @@ describe('pacers of several processes', () => {
     await expect.poll(() => levels().at(-1), { timeout: 10_000 }).toBe('info')
     expect(levels().filter((level) => level === 'warn').length).toBeLessThanOrEqual(1)
     await here.call()
-  })
-
-  it('ask the database nothing while all that they may have under way is under way', async () => {
-    await sql(`select setval('musette.spent_until', 1)`)
-    const { reserve, pause } = openProcess()
-    let [asked, started] = [0, 0]
-    const never = () => new Promise<void>(() => {})
-    const count = (wanted: Wanted) => {
-      asked++
-      return reserve(wanted)
-    }
-    const work = () => {
-      started++
-      return never()
-    }
-    const limits = { concurrency: 2, requestsPerMinute: 6_000 }
-    const shared = { pause, reserve: count }
-    const pacer = makePacer({ now: () => new Date(), sleep: never, shared }, limits)
-    onTestFinished(() => pacer.close(new Error('the test is over')))
-    for (let calls = 0; calls < 3; calls++)
-      pacer.run({ queue: '1', origin: 'x' }, work).catch(() => undefined)
-    await expect.poll(() => started).toBe(2)
-    for (let queries = 0; queries < 10; queries++) await sql('select')
-    expect(asked).toBeLessThanOrEqual(4)
   })
 
   it('give their share back when they close', async () => {

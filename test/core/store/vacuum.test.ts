@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { makeSamplesVacuum, type SamplesVacuum } from '../../../src/core/store/samples/vacuum.ts'
 import type { Store } from '../../../src/core/store/store.ts'
-import { eventually } from '../../kit/eventually.ts'
 import { makeSamples } from '../../kit/samples.ts'
 import { openActivity, replaceSamples } from './detail.ts'
-import { listed, makeActivity, openTestStore, quiet, rowsOf } from './open.ts'
+import { listed, quiet, rowsOf } from './open.ts'
 
 const RIDES = 60
 const SAMPLES = 2_000
@@ -108,24 +107,4 @@ test('the planner knows that the samples of an activity lie together, also after
   expect(await rowsOf(store, statistics)).toEqual([
     { correlation: 1, n_distinct: expect.closeTo(-1 / SAMPLES, 6) },
   ])
-})
-
-test('tables that have changed much are analyzed without autovacuum', async () => {
-  const { store } = await openTestStore()
-  await makeActivity(store, new Date())
-  await store.execute('ALTER TABLE training.sync_runs SET (autovacuum_enabled = false)')
-  const vacuum = makeSamplesVacuum({ store, log: quiet })
-  await vacuum.afterWrite([{ written: 1, replaced: 0 }])
-  await store.execute(
-    `INSERT INTO training.sync_runs (resource, kind) SELECT 'activities', 'poll' FROM generate_series(1, 2000)`,
-  )
-  const known = () =>
-    numberOf(store, `SELECT reltuples FROM pg_class WHERE oid = 'training.sync_runs'::regclass`)
-  await eventually(() =>
-    numberOf(store, `SELECT n_mod_since_analyze FROM pg_stat_user_tables WHERE relname = 'sync_runs'`).then(
-      (n) => n >= 2000,
-    ),
-  )
-  await vacuum.whenIdle()
-  expect(await known()).toBe(2000)
 })

@@ -56,7 +56,6 @@ describe('a key on paper', () => {
         .join(' '),
       /their order differs/,
     ],
-    ['that is empty', '', /here are 0/],
     ['that is a letter', 'Dear friend', /here are 0/],
   ])('%s is refused', (_, text, sentence) => {
     expect(() => parsePaperKeys(text)).toThrow(sentence)

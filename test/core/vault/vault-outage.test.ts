@@ -107,16 +107,6 @@ test('a read fails with the outage without a database and a spool file; a pair w
   expect(await vault.read(accountId)).toMatchObject({ refreshToken: 'refresh-5' })
 })
 
-test('a damaged spool file is named, and the tokens in the table stay', async () => {
-  const { store, accountId, spoolDir, vault } = await openVault()
-  const file = join(spoolDir, spoolName(accountId, IDENTITY.identity))
-  await writeFile(file, '{"accountId":')
-  await expect(vault.read(accountId)).rejects.toMatchObject({ code: 'spool_damaged' })
-  expect(await rowsOf(store, 'SELECT 1 AS one FROM musette.credentials')).toEqual([{ one: 1 }])
-  await vault.saveLogin(ACCOUNT, { clientId: 'c', clientSecret: 's', pair: pairAt(20) })
-  expect(await vault.read(accountId)).toMatchObject({ accessToken: 'access-20', username: undefined })
-})
-
 test('a spooled pair is used only by its own database', async () => {
   const { store, accountId, spoolDir, secretKey, vault } = await openSpooled()
   const other = makeTokenVault(

@@ -121,14 +121,4 @@ describe('a view', () => {
       expect(after.filter((row) => row.activity_id === newest)).toEqual([])
     },
   )
-
-  it('can be read by musette_reader, with its rows', async () => {
-    for (const view of [...VIEWS, 'activity_intensity']) {
-      const { rowCount } = await scene.store.read(async ({ client }) => {
-        await client.query('set local role musette_reader')
-        return client.query(`select * from training.${view}`)
-      })
-      expect(rowCount, view).toBeGreaterThan(0)
-    }
-  })
 })

@@ -50,36 +50,21 @@ it('an activity of a device with a wrong clock is one day, and not a day without
   ).toEqual([{ first: '1970-01-01', others: '0' }])
 })
 
-describe('today', () => {
-  it('is the day at home if set, with summer time, whatever the newest ride', async () => {
+it.each([
+  ['+05:45', '+05:45', '<+05:45>-05:45', '05:45:00'],
+  ['EDT', '-04:00', '<-04:00>+04:00', '-04:00:00'],
+  ['Mars/Olympus', '+09:30', '<+09:30>-09:30', '09:30:00'],
+  ['+00:00', '+00:00', 'UTC', '00:00:00'],
+])(
+  'today keeps the offset of the newest ride where Postgres reads its zone %s otherwise',
+  async (zone, offset, timezone, utcOffset) => {
     const scene = await openScene()
-    const account = await scene.account('east')
-    await scene.ride(account, '2024-01-01T00:00:00Z', { zone: 'Pacific/Kiritimati' })
-    await scene.sql`update training.accounts set timezone = 'Europe/Berlin', timezone_set_by = 'account'`
-    expect(
-      await scene.query(
-        `select timezone, timezone_source, utc_offset = now() at time zone 'Europe/Berlin' - now() at time zone 'UTC' as holds
-         from training.today`,
-      ),
-    ).toEqual([{ timezone: 'Europe/Berlin', timezone_source: 'setting', holds: true }])
-  })
-
-  it.each([
-    ['+05:45', '+05:45', '<+05:45>-05:45', '05:45:00'],
-    ['EDT', '-04:00', '<-04:00>+04:00', '-04:00:00'],
-    ['Mars/Olympus', '+09:30', '<+09:30>-09:30', '09:30:00'],
-    ['+00:00', '+00:00', 'UTC', '00:00:00'],
-  ])(
-    'keeps the offset of the newest ride where Postgres reads its zone %s otherwise',
-    async (zone, offset, timezone, utcOffset) => {
-      const scene = await openScene()
-      const account = await scene.account()
-      const ride = await scene.ride(account, '2024-01-01T00:00:00Z')
-      await scene.sql`update training.activities set timezone = ${zone}, timezone_source = 'file',
-         started_at_local = started_at at time zone 'UTC' + ${offset}::interval where activity_id = ${ride}`
-      expect(await scene.sql`select timezone, timezone_source, utc_offset::text from training.today`).toEqual(
-        [{ timezone, timezone_source: 'file', utc_offset: utcOffset }],
-      )
-    },
-  )
-})
+    const account = await scene.account()
+    const ride = await scene.ride(account, '2024-01-01T00:00:00Z')
+    await scene.sql`update training.activities set timezone = ${zone}, timezone_source = 'file',
+       started_at_local = started_at at time zone 'UTC' + ${offset}::interval where activity_id = ${ride}`
+    expect(await scene.sql`select timezone, timezone_source, utc_offset::text from training.today`).toEqual([
+      { timezone, timezone_source: 'file', utc_offset: utcOffset },
+    ])
+  },
+)

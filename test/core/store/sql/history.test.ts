@@ -98,3 +98,46 @@ it('recalculations name the first activity of a stretch that changed, and count 
     { activities: 5, first_ride: '2026-05-03', first_activity_id: rides[2], unchanged: 1 },
   ])
 })
+
+it('mirror_health has what an account lacks, and when what succeeded last', async () => {
+  const scene = await openScene()
+  const accountId = await scene.account()
+  await scene.account('other')
+  await scene.sql`update training.accounts set needs_login = true, last_error = 'refused' where account_id = ${accountId}`
+  const monthsAgo = (months: number) => {
+    const today = new Date()
+    return new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months, 1)).toISOString()
+  }
+  await scene.ride(accountId, monthsAgo(3))
+  await scene.ride(accountId, monthsAgo(0), { detail_state: 'wanted', fetch_error: 'no answer' })
+  await scene.ride(accountId, monthsAgo(9), { detail_state: 'failed', absent_since: new Date() })
+  await scene.query(
+    `insert into training.uploads (account_id, content_id, file_name, size_bytes, state, reason, seen_at)
+     select $1, state, 'f', 1, state, state || ' by rule', now() from unnest('{seen,mirrored}'::text[]) state`,
+    [accountId],
+  )
+  await scene.query(
+    `insert into training.sync_runs (account_id, resource, kind, outcome, started_at, finished_at, listed, failed, error)
+     select $1, 'activities', kind, outcome, now() + n * interval '1 s', now() + n * interval '2 s', n, n, 'error ' || n
+     from (values (1, 'poll', 'done'), (2, 'poll', 'failed'), (3, 'reconcile', 'partial'), (4, 'reconcile', 'failed'),
+       (5, 'reconcile', 'running')) run (n, kind, outcome)`,
+    [accountId],
+  )
+  const rows =
+    await scene.sql`select item, count, at is not null as has_time, detail from training.mirror_health
+    where account_id = ${accountId} order by item, month`
+  expect(rows.map((row) => Object.values(row).join(' | '))).toEqual([
+    'activities awaiting samples | 0 | false | ',
+    'activities failed | 0 | false | ',
+    'activities mirrored | 1 | false | ',
+    'activities wanted | 1 | true | no answer',
+    'last good poll |  | true | ',
+    'last reconcile | 3 | true | error 4',
+    'last run of activities poll | 2 | true | failed: error 2',
+    'last run of activities reconcile | 5 | true | running: error 5',
+    'month without activities | 0 | false | ',
+    'month without activities | 0 | false | ',
+    'needs login | 1 | false | refused',
+    'uploads on their way | 1 | true | seen by rule',
+  ])
+})

@@ -45,13 +45,14 @@ let rides = 0
 async function makeRide(store: Store, accountId: number, startedAt: string, ride: Ride): Promise<number> {
   const { zone = 'UTC', ...columns } = ride
   rides++
-  const row = { path: `ride${rides}`, name: `Ride ${rides}`, activity_type: 'Cycling', ...columns }
+  const named = { path: `ride${rides}`, name: `Ride ${rides}`, activity_type: 'Cycling' }
+  const row = { ...named, detail_state: 'mirrored', ...columns }
   const names = Object.keys(row)
   const [made] = await query(
     store,
-    `insert into training.activities (account_id, started_at, timezone, started_at_local, detail_state, listed_at, wanted_at,
+    `insert into training.activities (account_id, started_at, timezone, started_at_local, listed_at, wanted_at,
        ${names.map((name) => `"${name}"`).join(', ')})
-     values ($1, $2, $3, $2::timestamptz at time zone $3, 'mirrored', now(), now(),
+     values ($1, $2, $3, $2::timestamptz at time zone $3, now(), now(),
        ${names.map((_, index) => `$${index + 4}`).join(', ')}) returning activity_id`,
     [accountId, startedAt, zone, ...Object.values(row)],
   )
