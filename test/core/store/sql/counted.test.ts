@@ -72,12 +72,12 @@ const second = fc.record({
   power: value(600),
   raw: value(600),
   mpa: value(1_200),
-  hr: value(260),
+  hr: fc.constantFrom(UNKNOWN, 0, 3, 5.7, 7, 250, 250.999999999, 251, 255),
 })
-// A heart rate that is held for ten seconds may be a peak.
+// A heart rate that is held for ten seconds is a peak.
 const held = fc
-  .tuple(second, fc.constantFrom(1, 1, 1, 12))
-  .map(([one, times]) => new Array<typeof one>(times).fill(one))
+  .tuple(second, fc.constantFrom(1, 1, 1, 9, 10))
+  .map(([first, times]) => [first, ...new Array<typeof first>(times - 1).fill({ ...first, gap: 1 })])
 const rides = fc.array(
   fc.record({
     ftp: fc.option(fc.constantFrom(0, 200, 251.3, 333.333)),
