@@ -1,7 +1,7 @@
 import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
-/** A TCP proxy before Postgres that can be cut (it refuses connections) or made silent (it passes no more requests). */
+/** A TCP proxy before a server that can be cut (it refuses connections) or made silent (it passes no more requests). */
 export type Line = Awaited<ReturnType<typeof openLine>>
 
 /** Opens a good line to the database of `url`, which passes the answers on in pieces of at most `most` bytes. */
