@@ -10,11 +10,9 @@ import { loadStates } from '../../../src/program/frame/findings/facts.ts'
 import { makeIdentity } from '../../kit/identity.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { findOrdinaryUser } from '../../kit/ordinary-user.ts'
-import { queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { openCliRig } from '../cli/rig.ts'
 import { doctor, type Found, openSignedIn, SECRET, type, typeVerb } from './rig.ts'
 
 /** The checks of features that know how often it is polled. */
@@ -59,21 +57,6 @@ describe('what is broken', () => {
     await rig.rows('update training.accounts set needs_login = false')
   })
 
-  it('is an empty database, or one of a newer version', async () => {
-    const empty = await openCliRig({ activities: 1, migrated: false })
-    onTestFinished(() => empty.close())
-    const { code, of } = await doctor(empty)
-    expect(code).toBe(3)
-    expect(of('database').map(({ found }) => found)).toContain('it is empty; the first login sets it up')
-    expect(of('login')[0]).toMatchObject({ state: 'problem', run: 'musette login' })
-    const newer = `insert into musette.migrations (hash, created_at) values ('later', 9999999999999)`
-    await empty.musette(['migrate'])
-    await queryOnce(empty.databaseUrl, newer)
-    const found = await doctor(empty)
-    expect(found.code).toBe(2)
-    expect(found.of('database')[0]?.found).toContain('newer musette; install that version')
-  })
-
   it('is a folder of another database, as status also says, with the command to type', async () => {
     const states = await loadStates(FEATURES)
     const folders = [
@@ -102,8 +85,6 @@ describe('what is broken', () => {
     const { stdout } = await rig.musette(['status'], { env })
     for (const setting of Object.keys(env))
       expect(stdout).toMatch(new RegExp(`^  ${setting}: .*; run: `, 'm'))
-    const [database] = await rig.rows('select identity, line from training.database')
-    expect(JSON.parse((await rig.musette(['status', '--json'])).stdout)).toMatchObject({ ...database })
     for (const { run } of problems) await type('rm ${', run)
     const left = (await doctor(rig, env)).of('shared folders').filter(({ state }) => state !== 'ok')
     expect(left.map(({ found }) => found)).toEqual(warnings.map(({ found }) => found))
