@@ -2,8 +2,6 @@ import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { listen } from './listen.ts'
 
-export type HttpProxy = Awaited<ReturnType<typeof openHttpProxy>>
-
 /** Opens an HTTP proxy that tunnels (CONNECT) to `target`, whatever host is named; without the right password it answers 407. */
 export async function openHttpProxy(target: string) {
   const tunnels: string[] = []
