@@ -32,6 +32,7 @@ const of = (name: string) => compose.services[name] as z.output<typeof service>
 
 describe('the compose file', () => {
   it('runs all our programs without capabilities, on a read-only root, under an init', () => {
+    expect(readTop('Dockerfile')).toMatch(/^USER 1000:1000$/m)
     expect(ours.map(([name]) => name).sort()).toEqual(['musette', 'worker'])
     for (const [name, service] of ours) expect(service, name).toMatchObject({ init: true, read_only: true })
     for (const [name, service] of services) {

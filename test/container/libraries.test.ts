@@ -26,6 +26,9 @@ describe('every library', () => {
     const locked = [...readLocked()]
     const others = locked.filter(([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''))
     expect(others).toEqual([])
+    // The image gets them by the lock file, and none of them runs a script there.
+    expect(readTop('Dockerfile')).toMatch(/npm ci --ignore-scripts/)
+    expect(readTop('Dockerfile')).not.toMatch(/npm (i|install|update)\b/)
   })
 })
 
