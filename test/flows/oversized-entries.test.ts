@@ -34,11 +34,4 @@ describe('an oversized value', () => {
     expect(drift).toContainEqual({ field: `activities[].${LONG}`.slice(0, 199).concat('…'), example: '1' })
     expect(drift).toContainEqual({ field: '(further fields)', example: 'at least 500 more' })
   })
-
-  it('of an activity fails that activity with the reason', async () => {
-    await rig.answer('^/oauth/activity/', `{"success":true,"summary":{"x":${DEEP}},"session_data":[]}`)
-    expect(await rig.sync()).toMatchObject({ fetched: 0, failed: 1 })
-    const failed = { detail_state: 'failed', fetch_error: expect.stringContaining('deeper than 100 levels') }
-    expect(await rig.rows('select detail_state, fetch_error from training.activities')).toEqual([failed])
-  })
 })

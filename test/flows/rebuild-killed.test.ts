@@ -74,4 +74,14 @@ describe('a rebuild', () => {
     expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
     expect(await readTables(rig.databaseUrl)).toEqual(whole)
   })
+
+  it('begins again after that of another version, and names what has no stored answer', async () => {
+    await rig.rows(`insert into musette.rebuilds
+      select account_id, '0.0.0', now(), 1000000, '{}' from training.accounts`)
+    await rig.rows('delete from training.raw_documents where activity_id = 3')
+    const end = await rig.musette(['rebuild', '--json'])
+    expect(JSON.parse(end.stdout)).toMatchObject({ rebuilt: ACTIVITIES - 1, without_document: 1 })
+
+    expect(end.stderr).toContain('1 without a stored answer left as they are')
+  })
 })

@@ -156,47 +156,37 @@ describe('what is broken on the disk', () => {
     const prefix = await findOrdinaryUser()
     const folder = await openTempDir('doctor')
     onTestFinished(() => folder.close())
+    await chmod(folder.path, 0o755)
     const isRoot = prefix[0] === 'setpriv'
     // Of the folders of features one is read-only, one is root's, which only root can give to another user, and one is missing.
-    const states = (await loadStates(FEATURES)).flatMap(({ check, folder }) =>
+    const [chmodWay, chownWay, mkdirWay] = ['chmod u+rwX', 'sudo chown', 'sudo mkdir'] as const
+    const ofFeatures = (await loadStates(FEATURES)).flatMap(({ check, folder }) =>
       folder ? [{ check, variable: folder.variable }] : [],
     )
-    const ways = ['chmod u+rwX', 'sudo chown', 'sudo mkdir'] as const
-    const folders = states.map((one, n) => ({
-      ...one,
-      way: ways[n % 3] ?? 'sudo mkdir',
-      dir: join(folder.path, `no ${n}`),
-    }))
-    await chmod(folder.path, 0o755)
-    const [data, drop] = [join(folder.path, 'data'), join(folder.path, 'drop')]
-    const readOnly = [data, drop, ...folders.flatMap(({ way, dir }) => (way === 'chmod u+rwX' ? [dir] : []))]
-    for (const dir of readOnly) {
-      await mkdir(dir)
-      if (isRoot) await chown(dir, 65_534, 65_534)
-      await chmod(dir, 0o555)
+    const places = [
+      { check: 'data directory', variable: 'MUSETTE_DATA_DIR', way: chmodWay },
+      { check: 'drop folder', variable: 'MUSETTE_DROP_DIR', way: chmodWay },
+      ...ofFeatures.map((one, n) => ({ ...one, way: [chmodWay, chownWay, mkdirWay][n % 3] ?? mkdirWay })),
+    ].map((one, n) => ({ ...one, dir: join(folder.path, `no ${n}`) }))
+    for (const { way, dir } of places) {
+      if (way !== mkdirWay) await mkdir(dir)
+      if (way === chmodWay && isRoot) await chown(dir, 65_534, 65_534)
+      if (way === chmodWay) await chmod(dir, 0o555)
     }
-    for (const { way, dir } of folders) if (way === 'sudo chown') await mkdir(dir)
-    const env = {
-      ...rig.env,
-      MUSETTE_DATA_DIR: data,
-      MUSETTE_DROP_DIR: drop,
-      ...Object.fromEntries(folders.map(({ variable, dir }) => [variable, dir])),
-    }
-    const main = distPath('main.js')
+    const env = { ...rig.env, ...Object.fromEntries(places.map(({ variable, dir }) => [variable, dir])) }
     const lookAgain = async () => {
-      const { stdout } = await runNode([main, 'doctor', '--json'], { cwd: '/', env, prefix })
+      const { stdout } = await runNode([distPath('main.js'), 'doctor', '--json'], { cwd: '/', env, prefix })
       const { findings } = JSON.parse(stdout) as { findings: Found[] }
       return (check: string) => findings.find((one) => one.check === check)
     }
     const found = await lookAgain()
+    const settings = join(places[0]?.dir ?? '', 'musette.env')
     expect(found('drop folder')?.run).toBe(
-      `(umask 077; printf '\\n%s\\n' MUSETTE_AFTER_UPLOAD=keep >> ${join(data, 'musette.env')})`,
+      `(umask 077; printf '\\n%s\\n' MUSETTE_AFTER_UPLOAD=keep >> ${quoteShell(settings)})`,
     )
-    const tried = [{ check: 'data directory', way: ways[0], dir: data }, ...folders].filter(
-      ({ way }) => isRoot || way === ways[0],
-    )
+    const tried = places.filter(({ check, way }) => check !== 'drop folder' && (isRoot || way === chmodWay))
     for (const { check, way, dir } of tried) {
-      if (way === ways[0])
+      if (way === chmodWay)
         expect(found(check)).toMatchObject({ state: 'problem', run: `chmod u+rwX ${quoteShell(dir)}` })
       else expect(found(check)?.found).toContain('cannot be used by this user')
       await type(way, found(check)?.run, { prefix })

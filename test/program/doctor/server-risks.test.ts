@@ -44,10 +44,6 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('what a server needs from its adm
     return finding
   }
 
-  it('is nothing at first', async () => {
-    expect(await find(cluster.url)).toEqual([])
-  })
-
   it('is a slot that keeps the log, which the command drops', async () => {
     await cluster.query(`select pg_create_physical_replication_slot('left_behind', true)`)
     for (let each = 0; each < 8; each++)

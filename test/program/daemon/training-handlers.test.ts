@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { makeTrainingHandlers } from '../../../src/program/daemon/handlers.ts'
+import { openScene } from '../../core/mirror/training-scene.ts'
+import { openForAll } from '../../kit/open-for.ts'
+
+const scene = openForAll(openScene)
+
+it('the jobs of an account say what they did, and do nothing for one that is gone or whose login has ended', async () => {
+  const context = { signal: new AbortController().signal, log: scene.log.log }
+  const poll = (accountId = scene.account.accountId) =>
+    makeTrainingHandlers(scene.app)['poll-training-info']({ accountId }, context)
+  expect(await poll()).toEqual({ counts: { changed: 1, fetched: 2, failed: 0 } })
+  expect(await poll()).toBeUndefined()
+  expect(await poll(4_711)).toBeUndefined()
+  await scene.steer('POST', 'tokens/revoke')
+  await expect(poll()).rejects.toThrow('run: musette login')
+  expect(await poll()).toBeUndefined()
+})
