@@ -133,32 +133,58 @@ function listThreads() {
 }
 
 /**
- * Puts what every start loads into one file, what every verb reads its settings with into another, and the states of features, which are
- * loaded together, into a third: a file that is loaded by import() imports what is loaded by then. Otherwise esbuild makes a file of each
- * part that another choice of these files shares.
+ * Makes few files of what is loaded together, because finding and reading a file takes longer than what is in most of them: one of what
+ * every start loads, and one of each group. import() of a part of a group loads all of it, and so does a file that is loaded later and
+ * needs some of it. Otherwise esbuild makes a file of each part that another choice of these files shares.
  */
 function joinStart(builder) {
-  const sources = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('.ts'))
+  const LATE = /\bimport\('(\..+?)'\)/g
   const listImports = (path, pattern) =>
     [...readFileSync(path, 'utf8').matchAll(pattern)].map(([, to]) => join(dirname(path), to))
   const reach = (entries) => {
-    const reached = new Set(entries.map((path) => `${root}${path}`))
+    const reached = new Set(entries)
     for (const path of reached)
       for (const to of listImports(path, /^(?:import|export|\}) (?!type ).*from '(\..+)'$/gm)) reached.add(to)
     return reached
   }
-  const start = reach(['src/main.ts'])
-  const inThreads = reach(Object.values(listThreads()))
-  const late = new Set(sources.flatMap((path) => listImports(`${root}src/${path}`, /\bimport\('(\..+?)'\)/g)))
-  const settings = [...late].filter((path) => /\/(?:settings|config\/config|src\/log)\.ts$/.test(path))
-  const states = [...late].filter((path) => path.endsWith('/state.ts'))
-  const first = [`${root}src/program/cli/cli.ts`, ...settings]
+  const sources = readdirSync(`${root}src`, { recursive: true }).filter((path) => path.endsWith('.ts'))
+  // A thread begins with a file of its own, and needs no verbs.
+  const early = reach(['src/main.ts', ...Object.values(listThreads())].map((path) => root + path))
+  const late = [...new Set(sources.flatMap((path) => listImports(`${root}src/${path}`, LATE)))].filter(
+    (path) => !early.has(path),
+  )
+  const groups = [
+    { name: 'settings', of: /\/(?:settings|config\/config|src\/log)\.ts$/, isFor: /^/ },
+    {
+      name: 'mirror',
+      of: /\/(?:state|local-app|findings\/[^/]+)\.ts$/,
+      isFor: /\/core\/store\/store\.ts$/,
+    },
+    { name: 'embedded', of: /\/(?:embedded\/embedded|store\/migrate)\.ts$/, isFor: /$^/ },
+  ].map((group) => ({ ...group, parts: late.filter((path) => group.of.test(path)) }))
+  const groupOf = (path) => groups.find(({ parts }) => parts.includes(path))
+  const importGroups = (paths, own) => {
+    const needed = [...reach(paths)]
+    const others = groups.filter((group) => group !== own && needed.some((path) => group.isFor.test(path)))
+    const all = [`${root}src/program/cli/cli.ts`, ...others.map(({ name }) => `group:${name}`)]
+    return all.map((path) => `import '${path}';`).join('')
+  }
+  builder.onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice(6), namespace: 'group' }))
+  builder.onLoad({ filter: /^/, namespace: 'group' }, ({ path: name }) => {
+    const group = groups.find((each) => each.name === name)
+    const parts = group.parts.map((path, index) => `export * as part${index} from '${path}';`).join('')
+    return { contents: importGroups(group.parts, group) + parts, resolveDir: root }
+  })
   builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
-    // A thread begins with a file of its own, and needs no verbs.
-    if (!late.has(path) || start.has(path) || inThreads.has(path)) return undefined
-    const loaded = states.includes(path) ? [...first, ...states] : first
-    const imports = loaded.map((each) => `import '${each}';`).join('')
-    return { contents: imports + readFileSync(path, 'utf8'), loader: 'ts' }
+    const text = readFileSync(path, 'utf8').replace(LATE, (whole, to) => {
+      const part = join(dirname(path), to)
+      const group = groupOf(part)
+      return group
+        ? `import('group:${group.name}').then((all) => all.part${group.parts.indexOf(part)})`
+        : whole
+    })
+    const isAlone = late.includes(path) && !groupOf(path)
+    return { contents: isAlone ? importGroups([path]) + text : text, loader: 'ts' }
   })
 }
 
