@@ -10,7 +10,13 @@ import { makeReleaseStack } from '../../kit/release-stack.ts'
 import { SECOND, sleep } from '../../kit/time.ts'
 import type { Config } from '../config/config.ts'
 import { finishRotation } from './key-rotation.ts'
-import { type Database, openDatabase, type Preparation, prepareDatabase } from './open-database.ts'
+import {
+  assertDatabase,
+  type Database,
+  openUnmigrated,
+  type Preparation,
+  prepareDatabase,
+} from './open-database.ts'
 
 /** The parts of an App on this machine, for verbs that make no request to the service; `close` stops them in reverse order. */
 export type LocalApp = Awaited<ReturnType<typeof openLocalApp>>
@@ -31,7 +37,8 @@ export async function openLocalApp(
 ) {
   const release = makeReleaseStack((step, error) => log.error({ error, step }, 'could not stop a part'))
   try {
-    const database = await openDatabase(config, log, signal, preparation)
+    if (preparation === 'check') await assertDatabase(config)
+    const database = await openUnmigrated(config, log, signal)
     release.defer('database', () => database.close())
     const store = openStore(
       { log },
@@ -42,7 +49,10 @@ export async function openLocalApp(
     )
     release.defer('store', () => store.close())
     release.defer('passes of others', () => untilOthersPassed({ store, log }, database, signal))
-    await prepareDatabase({ store, config, log, signal }, { connectionString: database.url, preparation })
+    await prepareDatabase(
+      { store, config, log, signal },
+      { connectionString: database.url, preparation: config.databaseUrl ? preparation : 'migrate' },
+    )
     const { identity } = await store.read(findIdentity)
     const vault = makeTokenVault({ store, log }, { ...keysOf(config), spoolDir: config.dataDir, identity })
     await finishRotation({ store, log }, config)

@@ -27,16 +27,16 @@ export type Database = {
 
 /**
  * Opens the database: returns the URL of the user's own database without a check, or starts the embedded one and migrates it to this
- * version; `check` and `read` create none, and `read` does not change one of a newer version. `close` releases the embedded one. Throws the
+ * version; `read` accepts one of a newer version, and changes nothing in it. `close` releases the embedded one. Throws the
  * errors of the start and of the migration, and ConfigError `no_data` when there is none to open.
  */
 export async function openDatabase(
   config: Config,
   log: Logger,
   signal = new AbortController().signal,
-  preparation: Preparation | 'read' = 'check',
+  preparation: 'check' | 'read' = 'check',
 ): Promise<Database> {
-  if (preparation === 'check' || preparation === 'read') await assertDatabase(config)
+  await assertDatabase(config)
   const database = await openUnmigrated(config, log, signal)
   if (config.databaseUrl) return database
   try {

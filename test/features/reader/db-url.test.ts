@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { holdDatabase } from '../../../src/features/reader/shared-database.ts'
-import { openDatabase } from '../../../src/program/app/open-database.ts'
+import { openLocalApp } from '../../../src/program/app/local-app.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -22,7 +22,7 @@ const first = openForAll(() => openTempDir('db-url-first'))
 const folder = openForEach(() => openTempDir('db-url'))
 beforeAll(async () => {
   const config = readConfig({ MUSETTE_DATA_DIR: first.path })
-  await (await openDatabase(config, log, undefined, 'set-up')).close()
+  await (await openLocalApp(config, log, undefined, 'set-up')).close()
 })
 beforeEach(() => run('cp', ['-a', `${first.path}/.`, folder.path]))
 afterEach(async () => {
@@ -86,16 +86,16 @@ describe('the process that holds the database', () => {
     holdDatabase({ config: config(), log, report }, { signal, idleMs, lookEveryMs: 20 })
 
   it('stays while another program than musette is connected, and ends when none is', async () => {
-    const daemon = await openDatabase(config(), log)
+    const daemon = await openLocalApp(config(), log)
     let gone = false
-    const asking = queryOnce(daemon.url, 'select pg_sleep(1)')
+    const asking = queryOnce(daemon.databaseUrl, 'select pg_sleep(1)')
     const held = hold(100).then(() => {
       gone = true
     })
     await asking
     expect(gone).toBe(false)
     await held
-    expect(await queryOnce(daemon.url, ONE)).toEqual([{ one: 1 }])
+    expect(await queryOnce(daemon.databaseUrl, ONE)).toEqual([{ one: 1 }])
     await daemon.close()
     expect(await listProcessesNaming(folder.path)).toEqual([])
   })
