@@ -1,5 +1,6 @@
 import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findIdentity } from '../../../src/core/store/database-facts.ts'
@@ -8,6 +9,7 @@ import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { rebuildAccount } from '../../../src/program/app/rebuild-account.ts'
 import { openRig } from '../../core/mirror/rig.ts'
 import { queryDuckDb } from '../../kit/duckdb.ts'
+import { eventually } from '../../kit/eventually.ts'
 import { makeOther } from '../../kit/identity.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -15,6 +17,7 @@ import { canMount, fillDisk, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 
+const DIE = fileURLToPath(new URL('die-while-exporting.mjs', import.meta.url))
 const START = '2026-05-04T08:00:00Z'
 const ORIGINALS = 'originals/account=default/year=2026'
 
@@ -26,15 +29,16 @@ describe('an export with FIT files and answers', () => {
     dir = join(folder.path, 'history')
     for (const seed of [1, 2])
       await writeFile(join(folder.path, `${seed}.fit`), makeRide({ start: START, seed }))
-    expect(await musette('upload', '1.fit', '2.fit')).toMatchObject({ code: 0 })
+    expect(await musette(['upload', '1.fit', '2.fit'])).toMatchObject({ code: 0 })
     await rig.sql`update training.uploads set file_name = '../odd: name?.FIT' where file_name = '2.fit'`
     await rig.sync()
   })
 
-  const musette = (...args: string[]) =>
+  const musette = (args: readonly string[], env: Record<string, string> = {}) =>
     runVerb(args, {
       cwd: folder.path,
       env: {
+        ...env,
         DATABASE_URL: rig.databaseUrl,
         MUSETTE_BASE_URL: rig.sandboxUrl,
         MUSETTE_DATA_DIR: rig.dataDir,
@@ -63,7 +67,7 @@ describe('an export with FIT files and answers', () => {
   }
 
   it('holds the FIT files by date and name, and the answers, unchanged', async () => {
-    const done = await musette('export', '--all', '--to', dir, '--originals', '--raw')
+    const done = await musette(['export', '--all', '--to', dir, '--originals', '--raw'])
     expect(done).toMatchObject({ code: 0 })
     const names = (await readdir(join(dir, ORIGINALS))).sort()
     expect(names).toEqual(['2026-05-04T080000Z_1.fit', '2026-05-04T080000Z_odd%3A name%3F.fit'])
@@ -83,7 +87,7 @@ describe('an export with FIT files and answers', () => {
   it('stays so in scheduled exports, which write only new content', async () => {
     expect(await onSchedule()).toMatchObject({ written: 0, removed: 0 })
     await writeFile(join(folder.path, '1.fit'), makeRide({ start: START, seed: 3 }))
-    expect(await musette('upload', '1.fit')).toMatchObject({ code: 0 })
+    expect(await musette(['upload', '1.fit'])).toMatchObject({ code: 0 })
     await onSchedule()
     const names = await readdir(join(dir, ORIGINALS))
     expect(names.filter((name) => /^2026-05-04T080000Z_1(?:_[0-9a-f]{12})?\.fit$/.test(name))).toHaveLength(2)
@@ -112,7 +116,7 @@ describe('an export with FIT files and answers', () => {
   })
 
   it('is compared without writing, and each differing file is named with the reason', async () => {
-    const checking = () => musette('export', '--all', '--to', dir, '--check')
+    const checking = () => musette(['export', '--all', '--to', dir, '--check'])
     const whole = expect.stringMatching(/: \d+ files, each as it was written/)
     expect(await checking()).toMatchObject({ code: 0, stdout: whole })
     const ride = await findRide()
@@ -228,26 +232,49 @@ describe('an export with FIT files and answers', () => {
     expect(sum).toEqual({ n: (await files())[path]?.rows })
   })
 
-  it.runIf(canMount())(
-    'says that the disk is full, stays whole, and is completed when there is room',
-    async () => {
-      const disk = await openSmallDisk(64)
-      await run(disk)
-      const namesIn = async () =>
-        (await queryDuckDb(`select distinct name from '${disk}/activities/**/*.parquet'`)).map(
-          ({ name }) => name,
-        )
-      const before = await namesIn()
-      await rig.rows(`update training.activities set name = 'more'`)
+  describe('of a folder of its own', () => {
+    const namesIn = async (to: string) => {
+      const query = `select distinct name from '${to}/activities/**/*.parquet' order by 1`
+      return (await queryDuckDb(query)).map(({ name }) => name)
+    }
+    const samplesIn = (to: string) =>
+      queryDuckDb(`select count(*)::int as n from '${to}/samples/**/*.parquet'`)
+    /** Exports it with this name of each activity; then all files are to be written anew, with another name. */
+    const begin = async (to: string) => {
+      await rig.rows(`update training.activities set name = 'old'`)
+      await run(to)
+      await rig.rows(`update training.activities set name = 'new'`)
       await rig.rows('update musette.content_versions set version = gen_random_uuid()')
-      const filler = await fillDisk(disk, 200_000)
-      await expect(run(disk)).rejects.toMatchObject({ code: 'export_disk_full' })
-      expect((await namesIn()).sort()).toEqual(before.sort())
+    }
+
+    it.each([
+      ['while files are written', 'open', /^old$/],
+      ['while they are put in their places', 'rename', /^(old|new)$/],
+    ])('is whole when it is killed %s, and the next one completes it', async (_, moment, left) => {
+      const to = join(folder.path, moment)
+      await begin(to)
+      const samples = await samplesIn(to)
+      const env = { NODE_OPTIONS: `--import=${DIE}`, DIE_AT: moment }
+      expect(await musette(['export', '--all', '--to', to], env)).toMatchObject({ signal: 'SIGKILL' })
+      expect((await namesIn(to)).filter((name) => !left.test(String(name)))).toEqual([])
+      expect(await samplesIn(to)).toEqual(samples)
+      // Postgres keeps the lock of a killed process until it notices that the process is gone.
+      await eventually(() => run(to))
+      expect([await namesIn(to), await samplesIn(to)]).toEqual([['new'], samples])
+      expect(await readdir(to)).not.toContain('.musette-staging')
+    })
+
+    it.runIf(canMount())('is whole on a full disk, and completed when there is room', async () => {
+      const to = await openSmallDisk(64)
+      await begin(to)
+      const filler = await fillDisk(to, 200_000)
+      await expect(run(to)).rejects.toMatchObject({ code: 'export_disk_full' })
+      expect(await namesIn(to)).toEqual(['old'])
       const newest = `select outcome, error_code from training.sync_runs where resource = 'export' order by run_id desc limit 1`
       expect(await rig.rows(newest)).toEqual([{ outcome: 'failed', error_code: 'export_disk_full' }])
       await rm(filler)
-      await run(disk)
-      expect(await namesIn()).toEqual(['more'])
-    },
-  )
+      await run(to)
+      expect(await namesIn(to)).toEqual(['new'])
+    })
+  })
 })
