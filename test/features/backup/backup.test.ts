@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { closeAfter } from '../../../src/kit/release-stack.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -9,7 +10,7 @@ import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { openSignedIn } from '../../program/doctor/rig.ts'
+import { openSignedIn, typeVerb } from '../../program/doctor/rig.ts'
 import { contentOf } from './rig.ts'
 
 const rig = openForAll(openSignedIn)
@@ -36,12 +37,14 @@ it('is restored on a bare machine by one command, row for row; both commands men
   const restored = await rig.musette(['restore', file], { env: bare })
   expect(restored.code, restored.stderr).toBe(0)
   expect(restored.stderr).toMatch(
-    /of the login of "default" is not here; put it in place with musette key import FILE/,
+    /the key [0-9a-f]{8} of the login of "default" is not here; .*musette login\n/,
   )
   const server = await openEmbeddedPostgres({ log: makeSilentLog() }, { dataDir })
   const found = await closeAfter(server, ({ url }) => contentOf(url))
   expect(found).toEqual(await contentOf(rig.databaseUrl))
-  await writeFile(join(dataDir, 'secret.key'), key, { mode: 0o600 })
+  const paper = join(rig.dataDir, 'paper.txt')
+  await writeFile(paper, formatPaperKey(Buffer.from(key, 'base64')).join('\n'))
+  await typeVerb('musette key import', restored.stderr, { env: bare, fill: { FILE: paper } })
   const again = await rig.musette(['sync'], { env: bare })
   expect(again.stderr).toContain('nothing new; 2 activities here')
 }, 120_000)

@@ -1,32 +1,31 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
-import { openStore, type Store, type Tx } from '../../../src/core/store/store.ts'
+import { openStore, type Tx } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 const log = makeSilentLog()
-let database: TestDatabase
-let store: Store
+const database = openForAll(openTestDatabase)
+const store = openForAll(async () =>
+  openStore({ log }, { connectionString: database.url, maxConnections: 1 }),
+)
 let other: string
 let reader: string
 beforeAll(async () => {
-  database = await openTestDatabase()
-  store = openStore({ log }, { connectionString: database.url, maxConnections: 1 })
   const place = new URL(database.url).pathname.slice(6)
   ;[other, reader] = [`other_${place}`, `reader_${place}`]
   await queryOnce(database.url, `create role ${other}`)
 })
 afterAll(async () => {
-  await store?.close()
   for (const role of [other, reader]) {
     const made = await queryOnce(database.url, `select from pg_roles where rolname = '${role}'`)
     if (made.length > 0) await queryOnce(database.url, `drop owned by ${role}; drop role ${role}`)
   }
-  await database?.close()
 })
 
 const findParts = (tx: Tx) => findForeignParts(tx, tablesInOrder())

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { formatPaperKey } from '../../../src/core/vault/paper-key.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
@@ -100,58 +100,35 @@ it.runIf(canMount())(
   180_000,
 )
 
-describe('on a terminal', () => {
-  const onTerminal = (args: string[], env: Record<string, string> = {}) =>
+it('on a terminal a restore shows its progress in rows, and asks for the key of its logins, typed from paper', async () => {
+  const onTerminal = (args: string[], more: Record<string, string> = {}) =>
     startOnTerminal([distPath('main.js'), ...args], {
       cwd: rig.dataDir,
-      env: { ...rig.env, ...env },
+      env: { ...rig.env, ...more },
       columns: 200,
     })
-  let file: string
-  beforeAll(async () => {
-    file = join(rig.dataDir, 'terminal.tar')
-    const { code, screen } = await onTerminal(['backup', file]).finished
-    expect(code, screen).toBe(0)
-    expect(screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
-  })
-
-  it.each([
-    ['is typed from paper', true],
-    ['is not at hand', false],
-  ])(
-    'a restore shows its progress in rows, asks for the key of its logins, and goes on when it %s',
-    async (_, isTyped) => {
-      const target = await openTestDatabase({ migrated: false })
-      onTestFinished(() => target.close())
-      const dataDir = join(rig.dataDir, `bare-${isTyped}`)
-      const env = { ...rig.env, DATABASE_URL: target.url, MUSETTE_DATA_DIR: dataDir }
-      const running = onTerminal(['restore', file], env)
-      const shows = (text: string) => eventually(async () => running.screen().includes(text))
-      await shows('The 17 groups of the key')
-      const key = Buffer.from(await readFile(join(rig.dataDir, 'secret.key'), 'utf8'), 'base64')
-      const paper = formatPaperKey(key)
-      if (isTyped) {
-        const typed = paper.map((line) => line.slice(4)).join(' ')
-        const last = Number(typed.slice(-1))
-        running.press(`${typed.slice(0, -1)}${(last + 1) % 10}\r`)
-        await shows('group 17 has a typing error')
-        running.press(`\x7f${last}\r`)
-      } else running.press('\r')
-      const { code, screen } = await running.finished
-      expect(code, screen).toBe(0)
-      expect(screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
-      if (isTyped) expect(screen).toContain(`is in ${dataDir}/secret.key`)
-      else {
-        expect(screen).toMatch(
-          /the key [0-9a-f]{8} of the login of "default" is not here; put it in place with musette key import FILE, or run: musette login/,
-        )
-        expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 2 })
-        const written = join(rig.dataDir, 'paper.txt')
-        await writeFile(written, paper.join('\n'))
-        await typeVerb('musette key import', screen, { env, fill: { FILE: written } })
-      }
-      expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
-    },
-    180_000,
-  )
-})
+  const file = join(rig.dataDir, 'terminal.tar')
+  const made = await onTerminal(['backup', file]).finished
+  expect(made.code, made.screen).toBe(0)
+  expect(made.screen).toMatch(/backing up rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+  const target = await openTestDatabase({ migrated: false })
+  onTestFinished(() => target.close())
+  const dataDir = join(rig.dataDir, 'bare')
+  const env = { DATABASE_URL: target.url, MUSETTE_DATA_DIR: dataDir }
+  const running = onTerminal(['restore', file], env)
+  const shows = (text: string) => eventually(async () => running.screen().includes(text))
+  await shows('The 17 groups of the key')
+  const key = Buffer.from(await readFile(join(rig.dataDir, 'secret.key'), 'utf8'), 'base64')
+  const typed = formatPaperKey(key)
+    .map((line) => line.slice(4))
+    .join(' ')
+  const last = Number(typed.slice(-1))
+  running.press(`${typed.slice(0, -1)}${(last + 1) % 10}\r`)
+  await shows('group 17 has a typing error')
+  running.press(`\x7f${last}\r`)
+  const { code, screen } = await running.finished
+  expect(code, screen).toBe(0)
+  expect(screen).toMatch(/restoring rows: ([1-9][\d,]*) of \1,[^\n]*\n.*tables with/)
+  expect(screen).toContain(`is in ${dataDir}/secret.key`)
+  expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 0 })
+}, 180_000)

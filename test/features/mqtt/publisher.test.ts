@@ -205,10 +205,6 @@ describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
   })
 
   it('becomes offline by its will when it is killed', async () => {
-    const doomed = await openBroker(options, {
-      will: { topic: 'musette/test/availability', payload: 'offline' },
-    })
-    await doomed.publish('musette/test/availability', 'online', { retain: true })
     // As a process that is killed: the connection ends without a goodbye.
     const other = await openBroker(options, {
       clientId: 'twin',
@@ -218,7 +214,6 @@ describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
     await eventually(() => newest('musette/test/will') === 'gone', OFTEN)
     await eventually(() => other.lost.aborted, OFTEN)
     await twin.close()
-    await doomed.close()
   })
 
   it('polls by the button only when commands are on, and never by a retained command', async () => {

@@ -7,7 +7,6 @@ import {
 } from '../../../src/features/webhooks/message-request.ts'
 import type { Answer } from '../../../src/kit/http/send-request.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { findFreePort } from '../../kit/listen.ts'
 import { openReceiver, type Receiver } from '../../kit/receiver.ts'
 import { readTable } from '../../kit/table.ts'
 import { makeWebhook, openTestReceiver, SECRET } from './receiver.ts'
@@ -117,22 +116,6 @@ describe('an answer', () => {
     // What is on its way in the buffers of both ends.
     expect(written).toBeLessThan(20_000_000)
     await eventually(() => !isOpen)
-  })
-
-  it('that does not come is named by its code, without the address', async () => {
-    const closed = await send(`http://127.0.0.1:${await findFreePort()}/hidden`)
-    expect(closed).toMatchObject({ status: undefined, failure: 'no connection (ECONNREFUSED)' })
-    // A port that no browser connects to has no code.
-    expect((await send('http://127.0.0.1:1/hidden')).failure).toBe(
-      'no connection (the address cannot be used)',
-    )
-  })
-
-  it('is aborted when the daemon stops', async () => {
-    const stop = new AbortController()
-    const receiver = await openTestReceiver(() => stop.abort(new Error('stop')))
-    const sending = sendMessage(makeWebhook(receiver.url), MESSAGE, { signal: stop.signal })
-    await expect(sending).rejects.toThrow('stop')
   })
 
   it('that never comes is a failure after ten seconds', async () => {
