@@ -74,15 +74,10 @@ describe('the login of an analyst', () => {
     const client = await openSession(reader.url)
     for (const statement of [
       'DELETE FROM activities',
-      "UPDATE accounts SET name = 'x'",
-      "INSERT INTO drift (endpoint, field, kind) VALUES ('a', 'b', 'c')",
-      'TRUNCATE samples',
-      'DROP TABLE samples',
       'CREATE TABLE training.mine (x int)',
       'CREATE SCHEMA mine',
       'CREATE ROLE mine',
       `ALTER ROLE ${name} SUPERUSER`,
-      'SET ROLE musette',
     ])
       await expect(client.query(statement), statement).rejects.toEqual(FORBIDDEN)
     // Before Postgres 15 every login could; then the login is made all the same, and the schema is told.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { openBinaries, resolveBinaryPackage } from '../../../src/embedded/binaries.ts'
 import { makeGuardedReader } from '../../../src/features/mcp/guarded-reader.ts'
@@ -9,7 +9,8 @@ import { openQueries } from '../../../src/features/sql/raw-query.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { sample } from '../../kit/sampling.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { dropAssistantLogins } from '../mcp/guarded/rig.ts'
@@ -23,7 +24,7 @@ const TABLE = readCommands()
 const NO_TAGS =
   /AND CHAIN$|TO SAVEPOINT$|CONCURRENTLY$|OPTION$|^SET (NULL|WITHOUT|ACCESS|LOGGED|UNLOGGED|LOCAL|TRANSACTION)|SET TABLESPACE$|^DROP COLUMN$|OR REPLACE/
 
-let database: TestDatabase
+const database = openForAll(openTestDatabase)
 const readers = ['wide', 'held'].map((name) => `${name}_${randomBytes(4).toString('hex')}`)
 const runs: Record<string, (statement: string) => Promise<unknown>> = {}
 const close: Array<() => Promise<unknown>> = []
@@ -49,7 +50,6 @@ async function openSession(name: string, account?: string) {
 }
 
 beforeAll(async () => {
-  database = await openTestDatabase()
   const accounts = `insert into training.accounts (name, base_url, needs_login)
     select name, 'http://127.0.0.1:9', false from unnest(array['mine', 'other']) name`
   await queryOnce(database.url, accounts)
@@ -76,7 +76,6 @@ afterAll(async () => {
   for (const each of close) await each()
   await dropAssistantLogins(database.url)
   for (const name of readers) await queryOnce(database.url, `drop owned by ${name}; drop role ${name}`)
-  await database.close()
 })
 
 /** `ok`, the SQLSTATE of Postgres's refusal, or the code of ours. */
@@ -113,18 +112,15 @@ describe('each command of Postgres', () => {
 
   it('is in the table, which has every command that the server knows', async () => {
     const folder = await openTempDir('binaries')
-    try {
-      const { postgres } = await openBinaries(resolveBinaryPackage(), folder.path)
-      const texts = new Set(
-        (await readFile(postgres)).toString('latin1').match(/(?<=\0)[A-Z]{2,}(?: [A-Z]+)*(?=\0)/g),
-      )
-      const tags = new Set([...WITHOUT_STATEMENT, ...TABLE.map(({ tag }) => tag)])
-      const verbs = /^(ALTER|CLOSE|COMMIT|COPY|CREATE|DISCARD|DROP|GRANT|PREPARE|REVOKE|ROLLBACK|SELECT|SET) /
-      const named = [...texts].filter((text) => verbs.test(text) && !NO_TAGS.test(text))
-      expect(named.filter((text) => !tags.has(text))).toEqual([])
-      expect(named.length).toBeGreaterThan(100)
-    } finally {
-      await folder.close()
-    }
+    onTestFinished(() => folder.close())
+    const { postgres } = await openBinaries(resolveBinaryPackage(), folder.path)
+    const texts = new Set(
+      (await readFile(postgres)).toString('latin1').match(/(?<=\0)[A-Z]{2,}(?: [A-Z]+)*(?=\0)/g),
+    )
+    const tags = new Set([...WITHOUT_STATEMENT, ...TABLE.map(({ tag }) => tag)])
+    const verbs = /^(ALTER|CLOSE|COMMIT|COPY|CREATE|DISCARD|DROP|GRANT|PREPARE|REVOKE|ROLLBACK|SELECT|SET) /
+    const named = [...texts].filter((text) => verbs.test(text) && !NO_TAGS.test(text))
+    expect(named.filter((text) => !tags.has(text))).toEqual([])
+    expect(named.length).toBeGreaterThan(100)
   })
 })
