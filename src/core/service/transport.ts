@@ -210,7 +210,7 @@ type Input = { encoding: string | undefined; length: number | undefined; maxByte
  * when it ends early. `length` is the Content-Length. A large body is read when `large` allows it; with a `hold` it waits until no other is
  * held, and is held until the release.
  */
-export async function readBody(
+async function readBody(
   body: Readable,
   { large, hold, ...input }: Input & { large: LargeAnswers; hold: Hold | undefined },
 ): Promise<Body> {
@@ -280,7 +280,7 @@ async function collect(
   return { bytes: whole.subarray(0, size), ended: false }
 }
 
-export function isKnownEncoding(encoding: string | undefined): boolean {
+function isKnownEncoding(encoding: string | undefined): boolean {
   return isGzip(encoding) || /^(identity)?$/i.test(encoding?.trim() ?? '')
 }
 

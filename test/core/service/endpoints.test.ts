@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import type { ServiceObserver } from '../../../src/core/service/service.ts'
 import { readTable } from '../../kit/table.ts'
-import { ACCOUNT, BASE_URL, errorOf, openTestService, type Reply } from './open-test-service.ts'
+import {
+  ACCOUNT,
+  BASE_URL,
+  CLIENT,
+  errorOf,
+  openTestService,
+  PASSWORD,
+  type Reply,
+} from './open-test-service.ts'
 
 /** Opens an account whose every request is answered alike, or by these replies first. */
 function openAccount(reply: Reply, baseUrl = BASE_URL, before: Reply[] = []) {
@@ -49,37 +58,10 @@ describe('what is sent', () => {
   })
 })
 
-describe('how an answer is judged', () => {
-  const fetched = (reply: Reply, path = 'ab12') =>
-    openAccount(reply).account.fetchActivity(path, { samples: false })
-
-  // errors.test.ts tries every status and every content.
-  it.each(
-    readTable(`
-      404 | | RejectedError rejected
-      500 | | TransientError server_error
-      200 | {"success":false} | RejectedError success_false
-      200 | {"summary":{}} | UnexpectedResponseError bad_shape
-      200 | <html>login</html> | UnexpectedResponseError not_json
-      200 | {"success":true,"na | UnexpectedResponseError cut_json`),
-  )('%s with %s is %s of that activity', async (status, body, expected) => {
-    const { name, code, message } = await errorOf(fetched({ status: Number(status), body }))
-    expect([`${name} ${code}`, message]).toEqual([expected, expect.stringMatching(/^activity ab12: /)])
-  })
-
-  it('reads JSON with any content type and with a byte order mark', async () => {
-    const headers = { 'content-type': 'text/html; charset=UTF-8' }
-    expect((await fetched({ body: '\uFEFF {"success":true,"name":"Ride"}', headers })).value.name).toBe(
-      'Ride',
-    )
-  })
-
-  it('names an object by its first characters when it has more than 80', async () => {
-    const messageOf = async (path: string) =>
-      (await errorOf(fetched({ status: 404, body: '' }, path))).message
-    expect(await messageOf('x'.repeat(80))).toMatch(/^activity x{80}: /)
-    expect(await messageOf('x'.repeat(81))).toMatch(/^activity x{79}…: /)
-  })
+it('an answer is read as JSON with any content type and with a byte order mark', async () => {
+  const headers = { 'content-type': 'text/html; charset=UTF-8' }
+  const { account } = openAccount({ body: '\uFEFF {"success":true,"name":"Ride"}', headers })
+  expect((await account.fetchActivity('ab12', { samples: false })).value.name).toBe('Ride')
 })
 
 describe('a 429', () => {
@@ -88,7 +70,6 @@ describe('a 429', () => {
       in seconds | 17 | | 17000
       as a date by our clock | Wed, 01 May 2024 12:00:45 GMT | | 45000
       as a date by the clock of the service | Wed, 01 May 2024 12:00:45 GMT | Wed, 01 May 2024 12:00:05 GMT | 40000
-      without a time | | | 60000
       with nonsense | soon | | 60000
       with zero | 0 | | 1000
       with a year | 31536000 | | 86400000`),
@@ -114,4 +95,36 @@ describe('a 429', () => {
       expect(slept.reduce((sum, one) => sum + one, 0)).toBe(ms)
     },
   )
+})
+
+it('an observer is told every request by the pattern of its endpoint, and no object', async () => {
+  const seen: string[] = []
+  const observer: ServiceObserver = {
+    onAnswer: ({ endpoint, status }) => void seen.push(`${endpoint} ${status}`),
+    onPause: () => undefined,
+  }
+  const { account, service } = openTestService(() => ({ status: 404 }), { observer })
+  for (const call of [
+    () => account.listActivities({ from: new Date(0), to: new Date() }),
+    () => account.fetchActivity('my-ride', { samples: true }),
+    () => account.fetchTrainingInfo({ format: 'erg' }),
+    () => account.downloadWorkout('/oauth/workout-download/7.erg'),
+    () => account.listWorkouts(),
+    () => account.fetchWorkout('my-workout'),
+    () => service.listDefaultWorkouts(BASE_URL),
+    () => account.uploadFit({ fileName: 'secret ride.fit', bytes: Buffer.from('x') }),
+    () => service.requestLogin(CLIENT, PASSWORD),
+  ])
+    await errorOf(call())
+  expect(seen).toEqual([
+    'GET /oauth/activity 404',
+    'GET /oauth/activity/<id> 404',
+    'GET /oauth/training_info 404',
+    'GET /oauth/workout-download/<workout_id>.<ext> 404',
+    'GET /oauth/workouts 404',
+    'GET /oauth/workout/<path> 404',
+    'GET /oauth/workout 404',
+    'POST /oauth/upload 404',
+    'POST /oauth/token 404',
+  ])
 })

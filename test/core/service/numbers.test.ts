@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { scanSamples } from '../../../src/core/service/wire/scan-samples.ts'
 import { whole } from '../../kit/sampling.ts'
 
@@ -34,18 +34,6 @@ test.each(Object.entries(KINDS))('numbers equal those of JSON.parse to the bit: 
     const at = expected.findIndex((value, index) => !Object.is(value, read[index]))
     throw new Error(`${texts[at]} became ${read[at]}`)
   }
-})
-
-test('doubles with all their digits are read without JSON.parse', () => {
-  const random = makeRandom(SEED)
-  const numbers = Array.from({ length: 20_000 }, () => doubleOf(random) * 10 ** (random() % 5))
-  const plain = numbers.filter((number) => !String(number).includes('e'))
-  const body = Buffer.from(`[${plain.map((number) => `{"mpa":${number}}`).join(',')}]`)
-  const parse = vi.spyOn(JSON, 'parse')
-  const read = scanSamples(body, 0)?.data.fields.get('mpa')?.numbers.subarray(0, plain.length)
-  expect(parse).not.toHaveBeenCalled()
-  parse.mockRestore()
-  expect(read).toEqual(Float64Array.from(plain))
 })
 
 function bytesOf(numbers: Float64Array): Buffer {

@@ -74,23 +74,6 @@ describe('the pacer', () => {
     expect(starts.length).toBe(Math.min(10, Math.ceil((10 * 60_000) / everyMs)))
   })
 
-  it('reports by how much a pause extends the running one', async () => {
-    const told: number[] = []
-    const options = { requestsPerMinute: 60, longestPauseMs: 45_000 }
-    const { agenda, pacer, ask } = openPacer(options, (ms) => void told.push(ms))
-    pacer.pause(ORIGIN, 30_000)
-    agenda.jump(10_000)
-    for (const ms of [0, 20_000, 25_000]) pacer.pause(ORIGIN, ms)
-    expect(told).toEqual([30_000, 5_000])
-    agenda.jump(24_999)
-    expect(pacer.pausedMs(ORIGIN)).toBe(1)
-    agenda.jump(1)
-    expect(pacer.pausedMs(ORIGIN)).toBe(0)
-    pacer.pause(ORIGIN, 45_001)
-    const { message } = await errorOf(ask())
-    expect(message).toBe('the service asked to wait, and 46 s of that are left')
-  })
-
   it('never exceeds the concurrency, nor the rate in any sixty seconds', async () => {
     const plan = fc.record({
       concurrency: fc.integer({ min: 1, max: 5 }),
@@ -149,18 +132,6 @@ describe('the pacer', () => {
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
   })
 
-  it('pauses every call to a paused origin, and no other', async () => {
-    const { agenda, pacer, begin, callsOf } = openPacer({ concurrency: 4 })
-    pacer.pause(ORIGIN, 30_000)
-    pacer.pause(ORIGIN, 1_000)
-    const [here, alsoHere, there] = [callsOf('1'), callsOf('2'), callsOf('3', 'https://other.test')]
-    for (const { ask } of [here, alsoHere, there]) void ask()
-    await agenda.runUntil(begin + 29_999)
-    expect([here.starts, alsoHere.starts, there.starts]).toEqual([[], [], [begin]])
-    await agenda.runUntil(begin + 31_000)
-    expect([here.starts, alsoHere.starts]).toEqual([[begin + 30_000], [begin + 30_000]])
-  })
-
   it('rejects calls to an origin with a long pause, and runs others instead', async () => {
     const { agenda, pacer, begin, callsOf } = openPacer({ longestPauseMs: 5_000 })
     const [here, there] = [callsOf('1'), callsOf('2', 'https://other.test')]
@@ -205,13 +176,6 @@ describe('the pacer', () => {
     expect(agenda.waiting()).toBe(0)
     await agenda.runUntil(agenda.time() + 120_000)
     expect(starts).toEqual([])
-  })
-
-  it('starts the next call after a failed one', async () => {
-    const { pacer, ask, starts } = openPacer()
-    const failed = errorOf(pacer.run({ queue: '1', origin: ORIGIN }, () => Promise.reject(new Error('no'))))
-    await Promise.all([failed, ask()])
-    expect(starts).toHaveLength(1)
   })
 
   it('rejects waiting and later calls once it is closed', async () => {

@@ -121,12 +121,3 @@ describe('an upload', () => {
     },
   )
 })
-
-it.each([
-  [200, { success: false, error: 'the activity holds no records' }],
-  [422, { message: 'the activity holds no records' }],
-])('an upload refused with status %i quotes the words of the service', async (status, body) => {
-  // errors.test.ts tries which words are quoted.
-  const { message } = await errorOf((await upload({}, { status, body })).uploading)
-  expect(message).toContain(': "the activity holds no records"')
-})

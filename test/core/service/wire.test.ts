@@ -5,26 +5,7 @@ import { parseUpload, parseUploadedPath } from '../../../src/core/service/wire/w
 import { parseWorkout } from '../../../src/core/service/wire/wire-workouts.ts'
 import { unwrap } from '../../kit/parsed.ts'
 
-const PUBLISHED_ENTRY = {
-  name: '2267051020',
-  start_date: { date: '2017-11-02 13:54:15.000000', timezone_type: 3, timezone: 'UTC' },
-  description: null,
-  path: 'q1w2e3',
-  activity_type: 'Cycling',
-}
-
 describe('the activity list', () => {
-  it('reads a published entry', () => {
-    const list = unwrap(parseActivityList({ success: true, activities: [PUBLISHED_ENTRY] }))
-    const { start_date, activity_type: activityType, ...entry } = PUBLISHED_ENTRY
-    const { timezone_type: timezoneType, ...start } = start_date
-    expect(list).toEqual({
-      entries: [{ ...entry, ...start, activityType, timezoneType }],
-      bad: [],
-      drift: [],
-    })
-  })
-
   it('reads the other items when some are bad, and reports which and why', () => {
     const bad = [null, { name: 'no path' }, { path: '' }, { path: 2 ** 60 }, 'x']
     const activities = [{ path: 1234 }, ...bad, { path: 'ok' }]
@@ -59,39 +40,7 @@ describe('the activity list', () => {
 })
 
 describe('an activity', () => {
-  it('reads numbers that arrive as text, and keeps every digit of numbers', () => {
-    const numbers = { xss: '88.125', distance: 41.23456789012346 }
-    const summary = { ...numbers, sig: { ftp: ' 250 ' }, duration: '', medal: null }
-    const wire = unwrap(parseActivity({ success: true, name: 77, summary }))
-    expect(wire.name).toBe('77')
-    expect(wire).toMatchObject({ xss: 88.125, distance: 41.23456789012346, sigFtp: 250, duration: null })
-    expect(wire.drift).toEqual([])
-  })
-
-  it('makes a field of a wrong type null, and reports it and unknown fields', () => {
-    const session = { avg_power: [1] }
-    const summary = { xss: 'lots', focus: { a: 1 }, session, progression: { xss: 3 }, sig: 'none' }
-    const wire = unwrap(parseActivity({ success: true, summary }))
-    expect(wire).toEqual({
-      ...{ xss: null, focus: null, avgPower: null },
-      ...{ summaryAsSent: summary, drift: wire.drift },
-    })
-    expect(wire.drift.map((drift) => `${drift.kind} ${drift.field}`).sort()).toEqual([
-      'type summary.focus',
-      'type summary.session.avg_power',
-      'type summary.sig',
-      'type summary.xss',
-      'unknown summary.progression.xss',
-    ])
-  })
-
-  it('passes the samples on unchanged, and leaves out other items', () => {
-    const samples = [{ power: '200', unix_time: 1 }, { odd: true }]
-    const { session_data: held } = unwrap(parseActivity({ success: true, session_data: samples }))
-    expect(held?.count).toBe(2)
-    expect([...(held?.fields.get('unix_time')?.numbers ?? [])]).toEqual([1, Number.NaN])
-    expect(held?.fields.get('power')?.others).toEqual(new Map([[0, '200']]))
-    expect(held?.fields.get('odd')?.others).toEqual(new Map([[1, true]]))
+  it('leaves out samples that are none', () => {
     const mixed = unwrap(parseActivity({ success: true, session_data: [null, { power: 1 }, 7] }))
     expect(mixed.session_data).toEqual(columnsOf([{ power: 1 }]))
     expect(mixed.drift).toEqual([{ field: 'session_data', kind: 'type', example: null }])
