@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ImportResult } from '../../../src/core/dropfolder/claim-file.ts'
@@ -15,22 +15,6 @@ describe('a file in the drop folder', () => {
     const rig = await openRig({ polling: true, scanEveryMs: 20 })
     await drop(rig.dir, 'polled.fit', makeRide())
     await eventually(() => listAll(rig.dir).includes(`done/${month}/polled.fit`))
-  })
-
-  it('is tried again when it is moved back, and the text has both reasons', async () => {
-    const answers = ['first reason', 'second reason'].map(
-      (text): ImportResult => ({ action: 'failed', text }),
-    )
-    const rig = await openRig({ importFile: async () => answers.shift() ?? { action: 'done' } })
-    await rig.drop('ride.fit')
-    await rename(join(rig.dir, 'failed/ride.fit'), join(rig.dir, 'ride.fit'))
-    await rig.folder.scan()
-    const text = await readFile(join(rig.dir, 'failed/ride.fit.txt'), 'utf8')
-    expect(text).toMatch(/first reason.*second reason/s)
-    await rename(join(rig.dir, 'failed/ride.fit'), join(rig.dir, 'ride.fit'))
-    await rig.folder.scan()
-    const files = listAll(rig.dir).filter((path) => !path.endsWith('/'))
-    expect(files).toEqual([`done/${month}/ride.fit`, 'failed/ride.fit.txt'])
   })
 
   it('never replaces another file of its name', async () => {
@@ -114,23 +98,6 @@ describe('many files', () => {
     await eventually(() => listAll(rig.dir).filter((path) => done.test(path)).length === MANY)
     expect(new Set(rig.imported.map((file) => file.name)).size).toBe(MANY)
     expect(rig.imported).toHaveLength(MANY)
-  })
-
-  it('are imported at most as many at once as allowed', async () => {
-    let now = 0
-    let most = 0
-    const rig = await openRig({
-      concurrency: 3,
-      importFile: async (_, open) => {
-        most = Math.max(most, ++now)
-        await readOpen(open)
-        now -= 1
-        return { action: 'keep' }
-      },
-    })
-    for (let i = 0; i < 20; i++) await drop(rig.dir, `ride-${i}.fit`, makeRide({ seed: 1 }))
-    await rig.folder.scan()
-    expect(most).toBe(3)
   })
 })
 

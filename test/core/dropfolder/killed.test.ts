@@ -31,17 +31,6 @@ describe('a move that a killed daemon left unfinished', () => {
     expect(rig.imported).toEqual([])
   })
 
-  it('is finished also for a name too long for a hidden one', async () => {
-    rig = await openRig({
-      before: async (dir) => {
-        await mkdir(join(dir, 'done/2026-01'), { recursive: true })
-        await writeFile(join(dir, 'done/2026-01/ride.fit'), ride)
-        await link(join(dir, 'done/2026-01/ride.fit'), join(dir, 'done/2026-01/.moving-0123456789abcdef'))
-      },
-    })
-    expect(listAll(rig.dir)).toEqual(['done/', 'done/2026-01/', 'done/2026-01/ride.fit'])
-  })
-
   it('of a file without its second name is undone, and the file imported', async () => {
     rig = await openRig({ before: (dir) => leaveUnfinished(dir, 'failed', true) })
     await rig.folder.scan()

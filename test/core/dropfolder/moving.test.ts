@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -35,25 +34,6 @@ const write = (name: string, text: string) => writeFile(join(home, name), text)
 const read = (name: string) => readFile(join(home, name), 'utf8')
 
 describe('moving a file', () => {
-  it('uses the month in UTC', async () => {
-    await write('ride.fit', 'ride')
-    expect(await moveDone(await found('ride.fit'), at)).toMatchObject({ outcome: 'moved' })
-    expect(await read('done/2026-03/ride.fit')).toBe('ride')
-  })
-
-  it('does not wait for pipes in place of a text, and says that the text is missing', async () => {
-    // As many as there are threads for files, and one more.
-    const names = ['a.fit', 'b.fit', 'c.fit', 'd.fit', 'e.fit']
-    await mkdir(join(home, 'failed'))
-    for (const name of names) {
-      await write(name, 'ride')
-      execFileSync('mkfifo', [join(home, 'failed', `${name}.txt`)])
-    }
-    const moved = await Promise.all(names.map(async (name) => moveFailed(await found(name), at, 'no')))
-    for (const each of moved) expect(each).toMatchObject({ outcome: 'moved', textError: { code: 'ENXIO' } })
-    expect(await read('failed/e.fit')).toBe('ride')
-  })
-
   it('leaves a file that was replaced', async () => {
     await write('ride.fit', 'ride')
     const before = await found('ride.fit')
@@ -77,17 +57,6 @@ describe('moving a file', () => {
       const left = listAll(home).filter((path) => path.endsWith(name))
       expect(left).toHaveLength(1)
       expect(left[0]?.includes('.moving-')).toBe(false)
-    }
-  })
-
-  it('is done by one of several processes, which writes the reason', async () => {
-    for (let round = 0; round < ROUNDS / 3; round++) {
-      const name = `ride-${round}.fit`
-      await write(name, 'ride')
-      const file = await found(name)
-      const ends = await Promise.all([1, 2, 3].map(() => moveFailed(file, at, 'why')))
-      expect(ends.map(({ outcome }) => outcome).sort()).toEqual(['gone', 'gone', 'moved'])
-      expect((await read(`failed/${name}.txt`)).match(/why/g)).toHaveLength(1)
     }
   })
 

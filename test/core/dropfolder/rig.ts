@@ -60,13 +60,12 @@ export async function openRig(
     accounts?: () => Promise<string[]>
     database?: DatabaseIdentity
     before?: (dir: string) => Promise<unknown>
-    dirBelow?: string
   } = {},
 ) {
-  const { importFile = judgeFile, accounts = async () => ['default'], before, dirBelow, ...given } = options
+  const { importFile = judgeFile, accounts = async () => ['default'], before, ...given } = options
   const { database = IDENTITY, readWriter = async () => undefined } = options
   const temp = await openTempDir('drop')
-  const dir = options.dir ?? (dirBelow ? join(temp.path, dirBelow) : temp.path)
+  const { path: dir } = temp
   await before?.(dir)
   const clock = { aheadMs: 60_000 }
   const imported: Array<DroppedFile & { after?: ImportResult['action'] }> = []

@@ -61,13 +61,4 @@ describe('the timer of the scans', () => {
     vi.advanceTimersByTime(1_000)
     expect(times).toHaveLength(24)
   })
-
-  it('does not scan when it is closed', async () => {
-    const { timer, times } = openTimer()
-    timer.scanSoon()
-    timer.close()
-    timer.scanIn(0)
-    vi.advanceTimersByTime(60_000)
-    expect(times).toEqual([])
-  })
 })

@@ -11,12 +11,6 @@ const ride = makeRide()
 let rig: Rig
 
 describe('the folder', () => {
-  it('is created when it is missing at the start', async () => {
-    rig = await openRig({ dirBelow: 'deep/down/drop' })
-    await rig.drop('ride.fit')
-    expect(rig.imported).toHaveLength(1)
-  })
-
   it('that vanishes is reported once, not created again, and noticed when it is back', async () => {
     rig = await openRig({ restMs: 20 })
     await rig.drop('one.fit')
@@ -42,12 +36,6 @@ describe('the folder', () => {
       await drop(rig.dir, name, ride)
       await eventually(() => rig.imported.length === i + 1 && !listAll(rig.dir).includes(name))
     }
-  })
-
-  it('that is a file is reported, and the daemon continues', async () => {
-    rig = await openRig({ dirBelow: 'drop', before: (dir) => writeFile(dir, 'no folder') })
-    await rig.folder.scan()
-    expect(rig.problem()).toContain('is not a folder')
   })
 
   it('in which nothing can be moved keeps its files: sent once, reported once, moved when it can be', async () => {

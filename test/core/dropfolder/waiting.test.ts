@@ -1,4 +1,4 @@
-import { open, rm, writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
@@ -55,16 +55,6 @@ describe('a file that is being written', () => {
     await eventually(() => isDone('fresh.fit'))
     expect([early, rig.imported.length]).toEqual([0, 1])
   })
-
-  it('is imported after two scans when the clock of the disk is ahead', async () => {
-    rig = await openRig({ polling: true, restMs: 2_000 })
-    rig.clock.aheadMs = -3_600_000
-    await writeFile(join(rig.dir, 'future.fit'), ride)
-    await rig.folder.scan()
-    expect(rig.imported).toEqual([])
-    await rig.scanAfter(2_001)
-    expect(isDone('future.fit')).toBe(true)
-  })
 })
 
 describe('a file that waits for a person', () => {
@@ -108,19 +98,6 @@ describe('a file that waits for a person', () => {
     ])
     expect(JSON.stringify(loud())).not.toContain('at ')
     expect(rig.report()).toMatchObject([{ code: 'unreadable_file' }])
-  })
-
-  it("and vanishes is nobody else's business", async () => {
-    rig = await openRig({
-      importFile: async (file, open) => {
-        await rm(join(rig.dir, file.name), { force: true })
-        await open()
-        return { action: 'done' }
-      },
-    })
-    await writeFile(join(rig.dir, 'ride.fit'), ride)
-    await rig.folder.scan()
-    expect(said()).toEqual([])
   })
 
   it('shares one log line with all others that wait', async () => {

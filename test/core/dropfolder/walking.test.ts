@@ -1,16 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs'
-import { mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { walkFolder } from '../../../src/core/dropfolder/walk-folder.ts'
 import { makeRide } from '../../kit/ride.ts'
-import { whole } from '../../kit/sampling.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { drop, openRig, type Rig, readOpen } from './rig.ts'
 
 const ride = makeRide()
-const OLD_FILES = whole ? 20_000 : 2_000
 let rig: Rig
 
 const importedPaths = () => rig.imported.map((file) => `${file.account}:${file.relativePath}`).sort()
@@ -46,13 +43,6 @@ describe('the scan', () => {
     await rename(join(rig.dir, 'a.fit.part'), join(rig.dir, 'a.fit'))
     await rig.folder.scan()
     expect(rig.imported.at(-1)?.name).toBe('a.fit')
-  })
-
-  it('does not go deeper than six folders below an account', async () => {
-    rig = await openRig({ afterUpload: 'keep', accounts: async () => ['anna'] })
-    await drop(rig.dir, 'anna/1/2/3/4/5/6/deep.fit', ride)
-    await rig.drop('anna/1/2/3/4/5/6/7/too-deep.fit')
-    expect(importedPaths()).toEqual(['anna:anna/1/2/3/4/5/6/deep.fit'])
   })
 
   it('keeps files of unknown accounts, says so once with the command, and imports them after the login', async () => {
@@ -129,12 +119,6 @@ describe('the scan', () => {
     expect(done.map(String)).toContain(`${'ü'.repeat(123)} (2).fit`)
   })
 
-  it('writes the text for a failed file with a name of 255 bytes too', async () => {
-    rig = await openRig({ importFile: async () => ({ action: 'failed', text: 'the reason' }) })
-    await rig.drop(`${'ü'.repeat(125)}x.fit`)
-    expect(await readFile(join(rig.dir, 'failed', `${'ü'.repeat(125)}x.txt`), 'utf8')).toContain('the reason')
-  })
-
   it('imports files in the order of their dates', async () => {
     rig = await openRig({
       concurrency: 1,
@@ -148,33 +132,5 @@ describe('the scan', () => {
     })
     await rig.folder.scan()
     expect(rig.imported.map((file) => file.name)).toEqual(['a.fit', 'b.fit', 'c.fit'])
-  })
-
-  it.runIf(whole)('lists 130,000 files in one folder', async () => {
-    const folder = await openTempDir('many')
-    try {
-      for (let i = 0; i < 130_000; i++) closeSync(openSync(join(folder.path, `${i}.fit`), 'w'))
-      const walked = await walkFolder(folder.path, { accounts: ['default'], isDroppable: () => true })
-      expect(walked.found).toHaveLength(130_000)
-    } finally {
-      await folder.close()
-    }
-  })
-
-  it('is not slowed down by thousands of old files', async () => {
-    rig = await openRig({
-      afterUpload: 'keep',
-      importFile: async () => ({ action: 'keep' }),
-      before: async (dir) => {
-        mkdirSync(join(dir, 'anna'))
-        for (let i = 0; i < OLD_FILES; i++) closeSync(openSync(join(dir, 'anna', `old-${i}.fit`), 'w'))
-      },
-      accounts: async () => ['anna'],
-    })
-    await rig.folder.scan()
-    await rig.folder.scan()
-    expect(rig.imported).toHaveLength(OLD_FILES)
-    await rig.drop('anna/new.fit')
-    expect(rig.imported.at(-1)?.name).toBe('new.fit')
   })
 })
