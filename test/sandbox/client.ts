@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 
 /** A clock that stands still until a test turns it. */
@@ -77,16 +76,4 @@ export type ListEntry = { path: string; name: string; description: string | null
 export async function listAll(client: TestClient, token: string, more = ''): Promise<ListEntry[]> {
   const path = `/oauth/activity?from=0&to=4102444800${more}`
   return (await client.get<{ activities: ListEntry[] }>(path, token)).body.activities
-}
-
-/** Writes bytes to a socket and returns what comes back until the other side closes. `steps` are written in order. */
-export function sendRaw(port: number, ...steps: Array<string | Uint8Array>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1')
-    const chunks: Buffer[] = []
-    socket.on('data', (chunk) => chunks.push(chunk))
-    socket.on('error', reject)
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')))
-    for (const step of steps) socket.write(step)
-  })
 }
