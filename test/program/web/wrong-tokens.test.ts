@@ -48,23 +48,4 @@ describe('wrong tokens of one address', () => {
     advance(-86_400_000)
     expect((await send(TOKEN)).status).toBe(404)
   })
-
-  it('in the form get a page that says so, and no session', async () => {
-    const login = () =>
-      ask(`${url()}/login`, {
-        method: 'POST',
-        headers: { origin: url(), 'content-type': 'application/x-www-form-urlencoded' },
-        body: 'token=guess',
-      })
-    const wrong = await login()
-    expect(wrong).toMatchObject({ status: 401, body: expect.stringContaining('This is not the token') })
-    await guess(5)
-    const refused = await login()
-    expect(refused).toMatchObject({
-      status: 429,
-      headers: { 'retry-after': '10' },
-      body: expect.stringContaining('Try again in 10 s.'),
-    })
-    for (const { headers } of [wrong, refused]) expect(headers['set-cookie']).toBeUndefined()
-  })
 })
