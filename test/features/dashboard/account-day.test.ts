@@ -6,11 +6,7 @@ import {
 } from '../../../src/features/dashboard/pages/activities/queries.ts'
 import { findFitness } from '../../../src/features/dashboard/pages/fitness/queries.ts'
 import { findRunsOfDay, findTodayOf } from '../../../src/features/dashboard/pages/today/account-day.ts'
-import {
-  describeProgress,
-  describeRecommended,
-  describeRuns,
-} from '../../../src/features/dashboard/pages/today/sentences.ts'
+import { describeRecommended, describeRuns } from '../../../src/features/dashboard/pages/today/sentences.ts'
 import { describeMissing, formatDay } from '../../../src/features/dashboard/shared/format.ts'
 import { makeAccount, openTestStore } from '../../core/store/open.ts'
 
@@ -107,18 +103,6 @@ test('during a backfill sums say how many activities they have, and no zone coun
   expect(describeMissing(page.total, page.to_fetch)).toBe('numbers of 1; 99 are still to be fetched')
   expect((await findFitness({ store }, {}))?.count).toEqual({ all: 100, to_fetch: 99 })
 })
-
-test.each([
-  [5_000, 0, null, null, '0 of 5,000 are here; the first ones are on their way'],
-  [4_000, 1_000, null, null, '1,000 of 5,000 are here; none was fetched in the last 5 minutes'],
-  [4_000, 1_000, 240, 1_000, '1,000 of 5,000 are here; 240 a minute, 16 min 40 s to go'],
-])(
-  'with %i wanted and %i mirrored, %s a minute and %s s to go: %s',
-  (wanted, mirrored, rate, left, sentence) => {
-    const counts = { activities: 5_000, wanted, mirrored, seconds_to_go: left, fetched_per_minute: rate }
-    expect(describeProgress(counts as Parameters<typeof describeProgress>[0])).toBe(sentence)
-  },
-)
 
 test.each([
   [[null, null, null, 77, 77, 77, 77], 'XSS; 308 XSS recommended for 4 days, on which 372 were done'],

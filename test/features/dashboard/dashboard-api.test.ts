@@ -87,13 +87,9 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
   it('answers 400 with the mistake to wrong parameters', async () => {
     for (const [path, sentence] of readTable(`
 /api/activities/abc | params/id must be integer
-/api/activities/99999999999 | params/id must be <= 2147483647
-/api/activities/list?offset=1'-- | querystring/offset must be integer
 /api/activities/1/compared | querystring must NOT have fewer than 1 properties
 /activities/1/download?format=xlsx | querystring/format must be equal to one of the allowed values
 /api/activities/list?day=2026-02-31 | querystring/day must match format "date"
-/api/activities/list?sort=path | querystring/sort must be equal to one of the allowed values
-/api/activities/calendar?year=0 | querystring/year must be >= 1
 /api/activities/list?search=%00 | "search" has the character NUL, or is not a finite number`)) {
       const answer = await get(path ?? '')
       expect([path, answer.status, await answer.json()]).toEqual([path, 400, { error: sentence }])
@@ -162,17 +158,6 @@ serves no other file | 404 | /assets/ | ../../../package.json ..%2f..%2fpackage.
     ] as const) {
       const found = await getJson(`/api/activities/list?search=${encodeURIComponent(search)}`)
       expect([search, found.total]).toEqual([search, total])
-    }
-  })
-
-  it('holds no secret and no address of the service', async () => {
-    const tokens = JSON.stringify(await rig.steer('GET', 'tokens')).match(/[A-Za-z0-9_-]{20,}/g) ?? []
-    expect(tokens.length).toBeGreaterThan(1)
-    const views = ['today', 'runs', 'activities/list', 'activities/calendar', 'fitness']
-    for (const view of [...views, `activities/${id}`, `activities/${id}/samples`, '../']) {
-      const path = `/api/${view}`
-      const text = await (await get(path)).text()
-      for (const secret of [...tokens, rig.sandboxUrl, rig.databaseUrl]) expect(text).not.toContain(secret)
     }
   })
 

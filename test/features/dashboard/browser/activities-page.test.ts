@@ -115,27 +115,4 @@ describeWithBrowser('the list of activities', () => {
     await page.getByText('As a table').click()
     expect(await page.getByRole('row', { name: /^Dec/ }).textContent()).toMatch(/^Dec\d+/)
   })
-
-  it('counts the activities that are no longer listed, and shows them marked', async () => {
-    const page = await scene.visit('/activities?search=copy')
-    await page.getByRole('button', { name: '1 more is no longer listed by the service: show' }).click()
-    await expect.poll(() => sums(page).textContent()).toContain(`${COPIES.toLocaleString('en')} activities`)
-    const row = page.getByRole('row', { name: /^Copy 10 / })
-    await row.getByText('no longer listed').waitFor()
-  })
-
-  it('moves from activity to activity by the arrow keys, and loses none when many come before the next frame', async () => {
-    const page = await scene.visit('/activities?search=copy')
-    await link(page, 'Copy 1').focus()
-    const focused = () => page.evaluate('document.activeElement.textContent')
-    for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowDown')
-    await expect.poll(focused).toMatch(/^Copy 4\d$/)
-    await page.evaluate('scrollTo(0, 0)')
-    await link(page, 'Copy 1').focus()
-    await page.evaluate(`(() => {
-      const down = () => new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true })
-      for (let step = 0; step < 80; step++) document.activeElement.dispatchEvent(down())
-    })()`)
-    await expect.poll(focused).toMatch(/^Copy 8\d$/)
-  })
 })
