@@ -62,16 +62,19 @@ describe('the athlete', () => {
     expect((await client.get(`/oauth/activity/${list[0]?.path}`, second)).status).toBe(404)
   })
 
-  it('has a list that is filtered by start, both ends included', async () => {
+  it('has a list that is filtered by start and by update, both ends included', async () => {
     const { body } = await client.steer('POST', 'activities', { started_at: '2020-02-02T10:00:00Z' })
     const start = Date.parse('2020-02-02T10:00:00Z') / 1_000
-    const paths = async (from: number, to: number) => {
-      const path = `/oauth/activity?from=${from}&to=${to}`
+    const paths = async (from: number, to: number, more = '') => {
+      const path = `/oauth/activity?from=${from}&to=${to}${more}`
       return (await client.get<{ activities: Array<{ path: string }> }>(path, token)).body.activities
     }
     expect(await paths(start, start)).toEqual([expect.objectContaining({ path: body.path })])
     expect(await paths(start + 1, start + 60)).toEqual([])
     expect(await paths(start - 60, start - 1)).toEqual([])
+    const updated = Math.floor(Date.parse(String(body.updated_at)) / 1_000)
+    expect(await paths(start, start, `&updated_from=${updated}`)).toHaveLength(1)
+    expect(await paths(start, start, `&updated_from=${updated + 1}`)).toEqual([])
   })
 
   it('has training info with every field of the document', async () => {

@@ -1,4 +1,4 @@
-import { open, writeFile } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
@@ -100,7 +100,7 @@ describe('a file that waits for a person', () => {
     expect(rig.report()).toMatchObject([{ code: 'unreadable_file' }])
   })
 
-  it('shares one log line with all others that wait', async () => {
+  it('shares one log line with all others that wait, and is forgotten once it is gone', async () => {
     rig = await openRig()
     for (let n = 0; n < 40; n++) await writeFile(join(rig.dir, `${n}.fit`), '')
     await rig.folder.scan()
@@ -109,5 +109,8 @@ describe('a file that waits for a person', () => {
     expect(said()).toHaveLength(11)
     expect(said().at(-1)).toEqual(['warn', '30 more files wait; run: musette status'])
     expect(rig.report()).toHaveLength(40)
+    for (let n = 1; n < 40; n++) await rm(join(rig.dir, `${n}.fit`))
+    await rig.folder.scan()
+    expect(rig.report()).toMatchObject([{ relativePath: '0.fit' }])
   })
 })
