@@ -7,7 +7,7 @@ const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
 /** A name that only the proxy knows. */
 const SERVICE = 'service.invalid'
 
-const rig = openForAll(() => openCliRig({ activities: 3, longestActivitySeconds: 300 }))
+const rig = openForAll(() => openCliRig({ activities: 3 }))
 const proxy = openForAll(() => openHttpProxy(rig.sandboxUrl))
 
 it('hosts of NO_PROXY and this machine are reached without it, and a proxy of another kind is refused by name', async () => {

@@ -93,7 +93,7 @@ describe('passes at the same time', () => {
 })
 
 it('musette sync beside a pass of its account says so with the command to type, and ends with 0', async () => {
-  const rig = await openCliRig({ activities: 1, longestActivitySeconds: 60 })
+  const rig = await openCliRig({ activities: 1 })
   onTestFinished(() => rig.close())
   await rig.signIn()
   const foreign = await openForeignPass(rig.databaseUrl, 1)

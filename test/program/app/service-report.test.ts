@@ -9,7 +9,7 @@ const PLACE = { lat: 47.1234567, lng: 8.7654321 }
 
 describe('the report of musette verify', () => {
   it('has endpoints, fields, kinds and sizes, and nothing of the rider', async () => {
-    const rig = await openCliRig({ activities: 2, longestActivitySeconds: 900 })
+    const rig = await openCliRig({ activities: 2 })
     onTestFinished(() => rig.close())
     await rig.signIn()
     await rig.steer('POST', 'activities', {
