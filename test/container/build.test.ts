@@ -3,10 +3,10 @@ import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { eventually } from '../kit/eventually.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { runNode, startNode } from '../kit/processes.ts'
 import { openOwnRedis } from '../kit/redis.ts'
@@ -17,8 +17,6 @@ import { buildImage, whatKeepsFromBuilding } from './build-image.ts'
 import { parseDockerfile, readTop } from './dockerfile.ts'
 
 const WITHIN_MS = 1_200_000
-const release = makeReleaseStack()
-afterAll(() => release.release(), WITHIN_MS)
 
 // A build takes minutes, and a run with WHOLE=1 makes one; image.test.ts runs the image's files in each run.
 it.runIf(whole)(
@@ -26,12 +24,9 @@ it.runIf(whole)(
   async () => {
     const missing = whatKeepsFromBuilding()
     if (missing !== undefined) throw new Error(`the image cannot be built here; ${missing}`)
-    const rig = await openCliRig({ activities: 3, migrated: false })
-    release.defer('rig', () => rig.close())
-    const redis = await openOwnRedis()
-    release.defer('redis', () => redis.close())
-    const folder = await openTempDir('built')
-    release.defer('folder', () => folder.close())
+    const rig = await openForTest(openCliRig({ activities: 3, migrated: false }))
+    const redis = await openForTest(openOwnRedis())
+    const folder = await openForTest(openTempDir('built'))
     const image = await buildImage(folder.path, parseDockerfile(readTop('Dockerfile'))[0]?.from ?? '')
     const [data, secrets] = [join(folder.path, 'data'), join(folder.path, 'secrets')]
     for (const path of [data, secrets]) await mkdir(path)
@@ -70,7 +65,7 @@ it.runIf(whole)(
     const login = await run(['login', '--username', 'rider', '--password-stdin'], { input: 'rider' })
     expect(login).toMatchObject({ code: 0 })
     const daemon = startNode([...Entrypoint, ...Cmd], options)
-    release.defer('daemon', () => daemon.kill('SIGKILL'))
+    onTestFinished(async () => void (await daemon.kill('SIGKILL')))
     const { port } = new URL(JSON.parse(await daemon.waitForLine(/"msg":"started"/, 60_000)).url)
     const waiting = `select from training.activities having count(*) filter (where detail_state = 'mirrored') = 3`
     await eventually(async () => (await queryOnce(rig.databaseUrl, waiting)).length > 0)

@@ -1,7 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openForTest } from '../kit/open-for.ts'
 import { runNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { readTop } from './dockerfile.ts'
@@ -49,8 +50,7 @@ it.each([
     /not to be asked.*405/,
   ],
 ])('the audit %s', async (_what, answer, code, says) => {
-  const folder = await openTempDir('audit')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('audit'))
   await writeFile(join(folder.path, 'answer'), JSON.stringify(answer))
   await writeFile(join(folder.path, 'npm'), `#!/bin/sh\ncat '${folder.path}/answer'\nexit 1\n`)
   await chmod(join(folder.path, 'npm'), 0o755)

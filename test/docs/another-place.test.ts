@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { readTop } from '../container/dockerfile.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const [, section = ''] = /^## Another place\n([\s\S]*?)^## /m.exec(readTop('docs/backup.md')) ?? []
@@ -22,8 +23,7 @@ it.each([
     ).toBeUndefined()
     return
   }
-  const folder = await openTempDir('another-place')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('another-place'))
   const at = (name: string) => join(folder.path, name)
   const [backups, away] = [at('backups'), `${remote}${at('away')}`]
   await mkdir(backups)

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/core/store/store.ts'
 import { exportAll } from '../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
 import { connect } from '../kit/connect.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { answerAll } from './cookbook/answer.ts'
@@ -66,8 +67,7 @@ describe('the cookbook', () => {
   })
 
   it('has no question that fails on the first day, when nothing is mirrored', async () => {
-    const empty = await openTestDatabase()
-    onTestFinished(() => empty.close())
+    const empty = await openForTest(openTestDatabase())
     const questions = recipes.map(({ sql }) => sql)
     expect(await answerAll(empty.url, questions)).toHaveLength(34)
   })

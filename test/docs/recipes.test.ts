@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeRequest } from '../../src/features/webhooks/message-request.ts'
 import { webhooksSettings } from '../../src/features/webhooks/settings.ts'
 import { readTop } from '../container/dockerfile.ts'
@@ -8,6 +8,7 @@ import { makeAccount, openTestStore, rowsOf } from '../core/store/open.ts'
 import { makeWebhook, SECRET } from '../features/webhooks/receiver.ts'
 import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const page = readTop('docs/recipes.md')
@@ -17,8 +18,7 @@ const blocksOf = (language: string) =>
 
 describe('docs/recipes.md', () => {
   it('has valid webhook files', async () => {
-    const folder = await openTempDir('recipes')
-    onTestFinished(() => folder.close())
+    const folder = await openForTest(openTempDir('recipes'))
     const path = join(folder.path, 'webhooks.json')
     const files = blocksOf('json')
     expect(files).toHaveLength(3)

@@ -8,6 +8,7 @@ import { openRig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { queryOnce } from '../kit/postgres.ts'
 import { type Cluster, HAS_CLUSTERS, openCluster } from '../kit/postgres-cluster.ts'
 import { openLine } from '../kit/postgres-line.ts'
@@ -65,21 +66,21 @@ describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () =
       onTestFinished(() => line?.close())
       const hosts = [old, next].map(({ port }) => `127.0.0.1:${port}`).join()
       const redis = queue === 'Redis' ? await openTestRedis() : undefined
-      const rig = await openRig({
-        activities: 2,
-        databaseUrl: line?.url ?? `postgres://postgres@${hosts}/${database}`,
-        env: {
-          MUSETTE_HTTP: '127.0.0.1:0',
-          // A poll that runs while the old server stops is tried again after ten seconds; with this interval few do.
-          MUSETTE_POLL_EVERY: '3s',
-          MUSETTE_LAG: '1s',
-          ...(redis && { REDIS_URL: redis.url }),
-        },
-      })
-      onTestFinished(() => rig.close())
+      const rig = await openForTest(
+        openRig({
+          activities: 2,
+          databaseUrl: line?.url ?? `postgres://postgres@${hosts}/${database}`,
+          env: {
+            MUSETTE_HTTP: '127.0.0.1:0',
+            // A poll that runs while the old server stops is tried again after ten seconds; with this interval few do.
+            MUSETTE_POLL_EVERY: '3s',
+            MUSETTE_LAG: '1s',
+            ...(redis && { REDIS_URL: redis.url }),
+          },
+        }),
+      )
       const input = { roles: ROLES, signal: new AbortController().signal }
-      const daemon = await openDaemon(rig.app.config, rig.app.log, input)
-      onTestFinished(() => daemon.close())
+      const daemon = await openForTest(openDaemon(rig.app.config, rig.app.log, input))
       const ready = async () => JSON.parse(await (await fetch(`${daemon.url}/readyz`)).text())
       const isEqual = (databaseUrl: string) => () => expectMirrored({ ...rig, databaseUrl }).then(() => true)
       await eventually(isEqual(urlOf(old)), SOON)

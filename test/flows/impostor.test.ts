@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { makeQueuePool, migrateQueueTables } from '../../src/core/jobs/backend.ts'
 import { inspectQueue } from '../../src/core/jobs/schedules.ts'
 import { migrate } from '../../src/core/store/migrate.ts'
@@ -9,34 +9,29 @@ import { openStore } from '../../src/core/store/store.ts'
 import { makeUrl } from '../../src/embedded/cluster.ts'
 import { readSharedUrl } from '../../src/embedded/embedded.ts'
 import { collectResults, openQueries } from '../../src/features/sql/raw-query.ts'
-import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { listen } from '../kit/listen.ts'
 import { makeTestLog } from '../kit/log.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
 const PASSWORD = 'c0ffee'.repeat(8)
 const TRICKS: Trick[] = ['cleartext', 'md5', 'accepts', 'ready', 'scram-unproved']
 const { log } = makeTestLog()
 
-const release = makeReleaseStack()
-afterEach(() => release.release())
-
 /** Every way in which musette connects to the embedded Postgres, by its URL. */
 const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
   'the store': async (url) => {
-    const store = openStore({ log }, { connectionString: url })
-    release.defer('store', () => store.close())
+    const store = await openForTest(openStore({ log }, { connectionString: url }))
     await store.transaction(({ client }) => client.query(`select 'sent'`))
   },
   migrations: (url) => migrate({ connectionString: url, log }),
   'SQL of a person': async (url) => {
-    const queries = await openQueries({ connectionString: url, write: false })
-    release.defer('queries', () => queries.close())
+    const queries = await openForTest(openQueries({ connectionString: url, write: false }))
     await collectResults(queries, `select 'sent'`)
   },
   'the queue': async (url) => {
     const pool = makeQueuePool(url)
-    release.defer('pool', () => pool.end())
+    onTestFinished(() => pool.end())
     await pool.query(`select 'sent'`)
   },
   'the tables of the queue': (url) => migrateQueueTables(url),
@@ -44,11 +39,7 @@ const CLIENTS: Record<string, (url: string) => Promise<unknown>> = {
     inspectQueue({ backend: { kind: 'postgres', url }, accounts: [], catalog: {} }),
 }
 
-async function openFake(trick: Trick) {
-  const fake = await openFakePostgres(trick)
-  release.defer('fake', () => fake.close())
-  return fake
-}
+const openFake = (trick: Trick) => openForTest(openFakePostgres(trick))
 
 const CASES = TRICKS.flatMap((trick) =>
   Object.entries(CLIENTS).map(([name, connect]) => ({ trick, name, connect })),
@@ -71,8 +62,7 @@ it.each(CASES)(
 
 it.each(TRICKS)('it is not taken for the embedded Postgres, by trick %s', async (trick) => {
   const fake = await openFake(trick)
-  const folder = await openTempDir('impostor')
-  release.defer('folder', () => folder.close())
+  const folder = await openForTest(openTempDir('impostor'))
   const access = JSON.stringify({ port: fake.port, password: PASSWORD })
   await writeFile(join(folder.path, 'postgres.json'), access)
   expect(await readSharedUrl(folder.path, { withPassword: true })).toBeUndefined()

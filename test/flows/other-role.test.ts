@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findDatabaseFacts } from '../../src/core/store/database-facts.ts'
 import { migrate } from '../../src/core/store/migrate.ts'
 import { readChanges } from '../../src/features/changes/change-feed.ts'
@@ -22,6 +22,7 @@ import { callTool, connectHttp, TOKEN } from '../features/mcp/rig.ts'
 import { connect } from '../kit/connect.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../kit/postgres.ts'
 import { makeRide } from '../kit/ride.ts'
 import { readWords } from '../kit/table.ts'
@@ -178,8 +179,7 @@ it('runs under no verb', async () => {
   const { creators_in_public } = await app.store.read((tx) => findDatabaseFacts(tx))
   expect(creators_in_public).toContain(PLANTED_BY)
   await exportAll(app, { dir: join(rig.dataDir, 'history'), kind: 'by_hand' })
-  const queries = await openQueries({ connectionString: app.databaseUrl, write: false })
-  onTestFinished(() => queries.close())
+  const queries = await openForTest(openQueries({ connectionString: app.databaseUrl, write: false }))
   const [result] = await collectResults(
     queries,
     `select to_jsonb(now()), round(1.25::float8, 1), array_agg(path) || 'x'::text from activities`,

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { parkUnreadableLogins } from '../../src/program/app/local-app.ts'
 import { signInWithPassword } from '../../src/program/app/sign-in.ts'
 import { openDaemon } from '../../src/program/daemon/daemon.ts'
 import { openRig } from '../core/mirror/rig.ts'
 import { eventually } from '../kit/eventually.ts'
 import { findSpoolName } from '../kit/identity.ts'
-import { openForEach } from '../kit/open-for.ts'
+import { openForEach, openForTest } from '../kit/open-for.ts'
 
 const env = { MUSETTE_HTTP: '127.0.0.1:0', MUSETTE_POLL_EVERY: '1s', MUSETTE_LAG: '1s' }
 const rig = openForEach(() => openRig({ activities: 2, env }))
@@ -17,8 +17,7 @@ const signIn = (name: string) =>
 
 async function start() {
   const input = { roles: ['scheduler', 'worker', 'web'] as const, signal: new AbortController().signal }
-  const daemon = await openDaemon(rig.app.config, rig.app.log, input)
-  onTestFinished(() => daemon.close())
+  const daemon = await openForTest(openDaemon(rig.app.config, rig.app.log, input))
   return daemon
 }
 

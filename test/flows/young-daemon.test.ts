@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { findConditions } from '../../src/features/webhooks/open-webhooks.ts'
 import { HOUR, MINUTE } from '../../src/kit/time.ts'
 import { CORE_SOURCES } from '../../src/program/frame/findings/core-sources.ts'
 import { isOpen, isSaid } from '../../src/program/frame/findings/finding.ts'
 import { openRig } from '../core/mirror/rig.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { poll, run } from '../kit/runs.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -21,10 +22,8 @@ const WELL = [
 ].join(';')
 
 it('a daemon that has just started says nothing of polls and backups, and of what is past for a day', async () => {
-  const folder = await openTempDir('backups')
-  onTestFinished(() => folder.close())
-  const rig = await openRig({ activities: 0, env: { MUSETTE_BACKUP_DIR: folder.path } })
-  onTestFinished(() => rig.close())
+  const folder = await openForTest(openTempDir('backups'))
+  const rig = await openForTest(openRig({ activities: 0, env: { MUSETTE_BACKUP_DIR: folder.path } }))
   const [row] = await rig.rows('select line from training.database')
   const backup = `musette-20260101T000000Z-${String(row?.line).slice(0, 8)}.tar`
   await writeFile(join(folder.path, backup), 'a backup')

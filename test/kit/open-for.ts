@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest'
 
 type Opened = { close(): unknown }
 
@@ -16,6 +16,13 @@ export function openForEach<T extends Opened>(open: () => Promise<T>): T {
   beforeEach(async () => fill(opened, await open()))
   afterEach(() => opened.close?.())
   return opened as T
+}
+
+/** Opens something in a test, and closes it after it; of several the last first. */
+export async function openForTest<T extends Opened>(opening: T | Promise<T>): Promise<T> {
+  const opened = await opening
+  onTestFinished(async () => void (await opened.close()))
+  return opened
 }
 
 /** Gives an object the members of another; what a getter returns may change later. */

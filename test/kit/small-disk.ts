@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { openForTest } from './open-for.ts'
 import { openTempDir } from './temp-dir.ts'
 
 /** Mounts a small disk in memory until the end of the test, and returns its folder. */
 export async function openSmallDisk(megabytes: number): Promise<string> {
-  const folder = await openTempDir('disk')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('disk'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder.path])
   onTestFinished(() => void execFileSync('umount', [folder.path]))
   return folder.path

@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parse } from 'acorn'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { readTop } from '../container/dockerfile.ts'
 import { readLocked } from '../container/layout.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { distPath, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 import { type } from '../program/doctor/rig.ts'
@@ -124,8 +125,7 @@ describe('the tarball of npm pack, installed into an empty prefix', () => {
 })
 
 it('npm pack is refused when a library differs from the lock file', async () => {
-  const folder = await openTempDir('pack')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('pack'))
   const place = (name: string) => join(folder.path, name)
   for (const name of ['config/package.mjs', 'package-lock.json', 'package.json'])
     await cp(join(root, name), place(name))
@@ -147,8 +147,7 @@ describe('the command on a Node that is too old', () => {
     ['20.19.0', true],
     ['100.0.0', true],
   ])('says which one it needs, and ends with 2: %s is new enough: %s', async (version, isEnough) => {
-    const folder = await openTempDir('old-node')
-    onTestFinished(() => folder.close())
+    const folder = await openForTest(openTempDir('old-node'))
     const pretend = join(folder.path, 'pretend.cjs')
     const versions = `{ ...process.versions, node: '${version}' }`
     await writeFile(pretend, `Object.defineProperty(process, 'versions', { value: ${versions} })`)

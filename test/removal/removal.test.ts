@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { FEATURES } from '../../src/features/index.ts'
+import { openForTest } from '../kit/open-for.ts'
 import { whole } from '../kit/sampling.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { copyWithout, listDangling } from './remove-feature.ts'
@@ -24,8 +25,7 @@ it.each(whole ? [...NAMES.map((name) => [name]), NAMES] : [[chosen]])(
   'without the feature %s the program is built, nothing of it is left over, and the tables of the program fit',
   { timeout: 600_000 },
   async (...features) => {
-    const folder = await openTempDir('removal')
-    onTestFinished(() => folder.close())
+    const folder = await openForTest(openTempDir('removal'))
     const copy = folder.path
     const removed = copyWithout(features, copy)
     expect(removed.filter((path) => KEPT.test(path))).toEqual([])

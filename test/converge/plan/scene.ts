@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { DAY, MINUTE } from '../../../src/kit/time.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openTogether } from '../../kit/open-together.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { makeHandClock } from '../world/clock.ts'
 import type { RunDatabase } from '../world/database.ts'
@@ -17,14 +17,11 @@ export type Scene = Awaited<ReturnType<typeof openScene>>
 
 /** Opens a run on an emptied database: a service with a rider who has done nothing, and an account signed in to it. */
 export async function openScene(database: RunDatabase, options: { lagMin: number }) {
-  const release = makeReleaseStack()
-  try {
+  return openTogether(async (keep) => {
     await database.reset()
     const clock = makeHandClock(new Date())
-    const service = await openTestService(clock)
-    release.defer('service', () => service.close())
-    const spool = await openTempDir('converge')
-    release.defer('spool', () => spool.close())
+    const service = await keep(openTestService(clock))
+    const spool = await keep(openTempDir('converge'))
     const ground: Ground = {
       databaseUrl: database.url,
       terminate: database.terminate,
@@ -47,8 +44,7 @@ export async function openScene(database: RunDatabase, options: { lagMin: number
       workers[index] = undefined
       await running?.close()
     }
-    release.defer('first worker', () => drop(0))
-    release.defer('second worker', () => drop(1))
+    await keep({ close: () => Promise.all([drop(0), drop(1)]) })
     const openPatient = () => openProcess(ground, { impatient: false })
     const patient = await openPatient()
     const account = await patient.signIn().finally(() => patient.close())
@@ -69,10 +65,6 @@ export async function openScene(database: RunDatabase, options: { lagMin: number
       skew: { highestMs: 0 },
       /** how far the service's clock may be set back before the mirror has to see it, in ms */
       lagMs: ground.lagMs,
-      close: () => release.release(),
     })
-  } catch (error) {
-    await release.release()
-    throw error
-  }
+  })
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { findRedisBinary } from '../../kit/binaries.ts'
+import { openTogether } from '../../kit/open-together.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
 import { openCliRig } from '../../program/cli/rig.ts'
@@ -16,22 +16,18 @@ type More = { input?: string; env?: Record<string, string> }
 
 /** Opens an installation every one of whose secrets is marked, on a service that can turn hostile; nobody is signed in. */
 export async function openLeakRig() {
-  const release = makeReleaseStack()
-  try {
+  return openTogether(async (keep) => {
     const role = `marked_${randomBytes(4).toString('hex')}`
     const server = inject('postgresUrl')
     await queryOnce(server, `create role ${role} superuser login password '${SECRETS.databasePassword}'`)
-    release.defer('role', () => queryOnce(server, `drop role ${role}`))
-    const rig = await openCliRig({ activities: 2 })
-    release.defer('rig', () => rig.close())
+    await keep({ close: () => queryOnce(server, `drop role ${role}`) })
+    const rig = await keep(openCliRig({ activities: 2 }))
     await rig.steer('PATCH', 'settings', { sample_delay_ms: 0 })
     await rig.steer('POST', 'riders', { username: 'marked', password: SECRETS.password, activities: 3 })
-    const hostile = await openHostile(rig.sandboxUrl)
-    release.defer('hostile', () => hostile.close())
+    const hostile = await keep(openHostile(rig.sandboxUrl))
     const login = { username: role, password: SECRETS.databasePassword }
     const databaseUrl = Object.assign(new URL(rig.databaseUrl), login).href
-    const redis = findRedisBinary() ? await openOwnRedis() : undefined
-    if (redis) release.defer('redis', () => redis.close())
+    const redis = findRedisBinary() ? await keep(openOwnRedis()) : undefined
     const env = {
       // A service that answers no list could not say whether it has a ride.
       MUSETTE_KNOWN_RIDES: 'send',
@@ -64,12 +60,8 @@ export async function openLeakRig() {
         const { access, refresh } = await rig.steer<Tokens>('GET', 'tokens')
         return [...access, ...refresh]
       },
-      close: () => release.release(),
     }
-  } catch (error) {
-    await release.release()
-    throw error
-  }
+  })
 }
 
 async function withPassword(url: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { openTogether } from '../../kit/open-together.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import type { Running } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
@@ -11,15 +11,11 @@ export type Fleet = Awaited<ReturnType<typeof openFleet>>
 
 /** Starts two daemons with all roles but the web server, signed in as the rider, and waits until each has started. */
 export async function openFleet(queue: 'postgres' | 'redis') {
-  const release = makeReleaseStack()
-  try {
-    const rig = await openCliRig({ activities: 16, isSignedIn: true })
-    release.defer('rig', () => rig.close())
+  return openTogether(async (keep) => {
+    const rig = await keep(openCliRig({ activities: 16, isSignedIn: true }))
     await rig.steer('PATCH', 'settings', { sample_delay_ms: 0 })
-    const line = await openLine(rig.databaseUrl)
-    release.defer('line', () => line.close())
-    const redis = queue === 'redis' ? await openOwnRedis() : undefined
-    if (redis) release.defer('redis', () => redis.close())
+    const line = await keep(openLine(rig.databaseUrl))
+    const redis = queue === 'redis' ? await keep(openOwnRedis()) : undefined
     const env = {
       ...(redis && { REDIS_URL: redis.url }),
       DATABASE_URL: line.url,
@@ -32,7 +28,7 @@ export async function openFleet(queue: 'postgres' | 'redis') {
       MUSETTE_HTTP: 'off',
     }
     const members: Running[] = []
-    release.defer('members', () => Promise.all(members.map((member) => member.kill('SIGKILL'))))
+    await keep({ close: () => Promise.all(members.map((member) => member.kill('SIGKILL'))) })
     const start = async (place: number) => {
       const member = rig.start(['start'], { env })
       members[place] = member
@@ -73,10 +69,6 @@ export async function openFleet(queue: 'postgres' | 'redis') {
         const now = new Date()
         for (const name of await files('')) await utimes(join(dropDir, name), now, now).catch(() => undefined)
       },
-      close: () => release.release(),
     }
-  } catch (error) {
-    await release.release()
-    throw error
-  }
+  })
 }

@@ -13,6 +13,7 @@ import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { backUpToMemory, restoreInto } from '../../features/backup/rig.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openOtherPostgres } from '../../kit/other-postgres.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
@@ -55,8 +56,7 @@ describe('a mirror whose samples and records are cut into partitions', () => {
       }),
     'what others have made': () => rig.app.store.read((tx) => findForeignParts(tx, tablesInOrder())),
     'a backup, restored': async () => {
-      const target = await openTestDatabase()
-      onTestFinished(() => target.close())
+      const target = await openForTest(openTestDatabase())
       await restoreInto(target.url, await backUpToMemory(rig.databaseUrl), { compare: true })
       return queryOnce(target.url, SUMS)
     },
@@ -120,8 +120,7 @@ it(
       onTestFinished(() => server.close())
       await expectCut(server.url, bytes)
     }
-    const database = await openTestDatabase()
-    onTestFinished(() => database.close())
+    const database = await openForTest(openTestDatabase())
     await expectCut(database.url, bytes)
   },
   SLOW,

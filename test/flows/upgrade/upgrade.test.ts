@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { fitForms } from '../../../src/core/mirror/rebuild-activities.ts'
 import { updateRoutes } from '../../../src/core/mirror/routes.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
@@ -6,7 +6,7 @@ import { openRig, type Rig } from '../../core/mirror/rig.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openHold, openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { sample, whole } from '../../kit/sampling.ts'
 import { runVerb } from '../../kit/verbs.ts'
@@ -113,8 +113,7 @@ it('an empty database stays empty when migrate is terminated at any query, and t
 
 it('the next migrate does not wait for a long query of a killed one', async () => {
   const slow = 'SELECT pg_sleep(3600)'
-  const slowNext = await openNextVersion({ '9999_slow': [slow] })
-  onTestFinished(() => slowNext.close())
+  const slowNext = await openForTest(openNextVersion({ '9999_slow': [slow] }))
   const { url } = await openDatabase()
   const stop = { query: slow, how: 'killed' } as const
   expect(await slowNext.musette(['migrate'], { DATABASE_URL: url }, stop)).toMatchObject({
@@ -129,18 +128,19 @@ const MIGRATING = `select from pg_stat_activity
   where datname = current_database() and application_name = 'musette migrate'`
 
 async function openDatabase(options?: { migrated: boolean }): Promise<TestDatabase> {
-  const database = await openTestDatabase(options)
-  onTestFinished(() => database.close())
+  const database = await openForTest(openTestDatabase(options))
   return database
 }
 
 async function openOldDaemon(history: { activities: number; longestActivitySeconds: number }) {
-  const rig = await openRig({ ...history, env: { MUSETTE_HTTP: 'off', MUSETTE_POLL_EVERY: '1s' } })
-  onTestFinished(() => rig.close())
+  const rig = await openForTest(
+    openRig({ ...history, env: { MUSETTE_HTTP: 'off', MUSETTE_POLL_EVERY: '1s' } }),
+  )
   const { signal } = new AbortController()
   const roles = ['scheduler', 'worker'] as const
-  const daemon = await openDaemon(rig.app.config, rig.log.log, { roles, signal, watchEveryMs: 100 })
-  onTestFinished(() => daemon.close())
+  const daemon = await openForTest(
+    openDaemon(rig.app.config, rig.log.log, { roles, signal, watchEveryMs: 100 }),
+  )
   const env = {
     DATABASE_URL: rig.databaseUrl,
     MUSETTE_BASE_URL: rig.sandboxUrl,

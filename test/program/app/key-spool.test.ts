@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import '../../kit/provided.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openCliRig } from '../cli/rig.ts'
 
 // A rotation beside such a file: key-rotation.test.ts.
 it('the next sync stores spooled tokens and requests no others', async () => {
-  const rig = await openCliRig({ activities: 1 })
-  onTestFinished(() => rig.close())
+  const rig = await openForTest(openCliRig({ activities: 1 }))
   await rig.signIn()
   const server = inject('postgresUrl')
   const name = new URL(rig.databaseUrl).pathname.slice(1)

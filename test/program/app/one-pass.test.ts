@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Jobs } from '../../../src/core/jobs/jobs.ts'
 import { findPasses } from '../../../src/core/store/store.ts'
 import { openLocalApp } from '../../../src/program/app/local-app.ts'
@@ -10,7 +10,7 @@ import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from '../cli/rig.ts'
 
@@ -93,8 +93,7 @@ describe('passes at the same time', () => {
 })
 
 it('musette sync beside a pass of its account says so with the command to type, and ends with 0', async () => {
-  const rig = await openCliRig({ activities: 1 })
-  onTestFinished(() => rig.close())
+  const rig = await openForTest(openCliRig({ activities: 1 }))
   await rig.signIn()
   const foreign = await openForeignPass(rig.databaseUrl, 1)
   const { code, stdout, stderr } = await rig.musette(['sync', '--json'])
@@ -114,8 +113,7 @@ it('musette sync beside a pass of its account says so with the command to type, 
 })
 
 it('a command keeps its embedded Postgres until the pass of another command ends, unless it is stopped', async () => {
-  const folder = await openTempDir('embedded-pass')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('embedded-pass'))
   const config = readConfig({ MUSETTE_DATA_DIR: folder.path })
   for (const isStopped of [false, true]) {
     const stop = new AbortController()

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openForTest } from '../../kit/open-for.ts'
 import { openCliRig } from '../cli/rig.ts'
 
 /** Values that stand nowhere else. */
@@ -9,8 +10,7 @@ const PLACE = { lat: 47.1234567, lng: 8.7654321 }
 
 describe('the report of musette verify', () => {
   it('has endpoints, fields, kinds and sizes, and nothing of the rider', async () => {
-    const rig = await openCliRig({ activities: 2 })
-    onTestFinished(() => rig.close())
+    const rig = await openForTest(openCliRig({ activities: 2 }))
     await rig.signIn()
     await rig.steer('POST', 'activities', {
       ...{ path: 'zaphod0marked', name: MARK, seconds: 300 },

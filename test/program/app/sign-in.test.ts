@@ -7,7 +7,7 @@ import { openRig } from '../../core/mirror/rig.ts'
 import { readConfig } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { makeSilentLog } from '../../kit/log.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { steer } from '../../kit/steer.ts'
 
@@ -18,8 +18,7 @@ const LOGIN = { name: 'default', username: 'rider', password: 'rider', keepPassw
 const sync = (app = rig.app) => syncAccount(app, { name: 'default' })
 
 async function openOther() {
-  const other = await startSandbox({ activities: 3, seed: 9 })
-  onTestFinished(() => other.close())
+  const other = await openForTest(startSandbox({ activities: 3, seed: 9 }))
   return other.url
 }
 const requestsOf = async (url: string) =>
@@ -68,8 +67,7 @@ it('an account is mirrored from the beginning when another rider signs in on pur
 it('a login that fails half way leaves the previous one unchanged', async () => {
   const other = await openOther()
   const env = { DATABASE_URL: rig.databaseUrl, MUSETTE_DATA_DIR: rig.dataDir, MUSETTE_BASE_URL: other }
-  const app = await openApp(readConfig(env), makeSilentLog(), { features: [] })
-  onTestFinished(() => app.close())
+  const app = await openForTest(openApp(readConfig(env), makeSilentLog(), { features: [] }))
   const signIn = () => signInWithPassword(app, { ...LOGIN, sameRider: true })
   const addresses = () => rig.rows('select base_url from training.accounts')
   const before = await addresses()

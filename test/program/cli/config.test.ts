@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { KNOWN } from '../../kit/config.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
@@ -13,8 +14,7 @@ it('musette config shows every setting with its source and default, and no secre
     MUSETTE_POLL_EVERY: '5m',
     MUSETTE_POL_EVERY: '1m',
   }
-  const folder = await openTempDir('config')
-  onTestFinished(() => folder.close())
+  const folder = await openForTest(openTempDir('config'))
   const options = { cwd: folder.path, env, isWithoutData: true }
   const file = join(folder.path, 'my.env')
   await writeFile(file, 'MUSETTE_LAG=2h\n')

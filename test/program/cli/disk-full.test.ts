@@ -1,20 +1,17 @@
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { acquireLock } from '../../../src/embedded/lock.ts'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { canMount, openSmallDisk } from '../../kit/small-disk.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openCliRig } from './rig.ts'
 
-const release = makeReleaseStack()
-afterEach(() => release.release())
 const main = distPath('main.js')
 
 it('a sync that cannot write what it fetched ends with 5, the number and the reason', async () => {
-  const rig = await openCliRig({ activities: 12 })
-  release.defer('rig', () => rig.close())
+  const rig = await openForTest(openCliRig({ activities: 12 }))
   await rig.signIn()
   // Postgres says the same of a disk that is full for some rows and not for others.
   await rig.rows(`create function training.disk_full() returns trigger language plpgsql as $$ begin
@@ -33,11 +30,10 @@ it('a sync that cannot write what it fetched ends with 5, the number and the rea
 }, 180_000)
 
 it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
-  const folder = await openTempDir('waiting')
-  release.defer('folder', () => folder.close())
+  const folder = await openForTest(openTempDir('waiting'))
   // This process has the right to run the server, and never does.
   const lock = await acquireLock(folder.path)
-  release.defer('ownership', () => lock?.release())
+  onTestFinished(() => lock?.release())
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_LOG_LEVEL: 'debug' }
   const status = startNode([main, 'status'], { env })
   await status.waitForLine(/waiting for the embedded Postgres/)
@@ -46,8 +42,7 @@ it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
 })
 
 it('a process with a low limit of open files says so in one sentence, with the number it needs', async () => {
-  const folder = await openTempDir('few-files')
-  release.defer('folder', () => folder.close())
+  const folder = await openForTest(openTempDir('few-files'))
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
   const prefix = ['sh', '-c', 'ulimit -n 40; exec "$0" "$@"']
   expect(await startNode([main, 'start'], { env, prefix }).finished).toMatchObject({
@@ -69,8 +64,7 @@ describe.skipIf(!canMount())('on a disk that is full', () => {
 
   it('an answer whose last bytes do not fit does not count as whole', async () => {
     const disk = await openSmallDisk(1)
-    const database = await openTestDatabase()
-    release.defer('database', () => database.close())
+    const database = await openForTest(openTestDatabase())
     const { code, stderr } = await startNode([main, 'sql', '--csv', `select repeat('x', 3000000)`], {
       prefix: ['sh', '-c', `exec "$0" "$@" > ${disk}/answer.csv`],
       env: { DATABASE_URL: database.url },

@@ -1,24 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { migrateQueueTables } from '../../../src/core/jobs/backend.ts'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { contentOf } from '../../flows/upgrade/database-state.ts'
 import { openOlderDatabase, readMigrations } from '../../kit/later-migrations.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
 import { describeDatabase } from '../../surface/describe-database.ts'
 import { typeVerb } from '../doctor/rig.ts'
 
-const release = makeReleaseStack()
 const folder = openForAll(() => openTempDir('migrate-plan'))
-afterEach(() => release.release())
 
-async function use(opening: Promise<TestDatabase>): Promise<string> {
-  const database = await opening
-  release.defer('database', () => database.close())
-  return database.url
-}
+const use = async (opening: Promise<TestDatabase>) => (await openForTest(opening)).url
 
 const musette = (url: string, ...args: string[]) =>
   runVerb(args, { env: { DATABASE_URL: url, MUSETTE_DATA_DIR: folder.path } })

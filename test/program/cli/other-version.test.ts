@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openOlderDatabase } from '../../kit/later-migrations.ts'
+import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { runVerb } from '../../kit/verbs.ts'
@@ -8,14 +8,7 @@ import { runVerb } from '../../kit/verbs.ts'
 const NEWER = 'this database was made by a newer musette, 9.8.7; install that version'
 const OLDER = 'the database is older than this version of musette; run: musette migrate'
 
-const release = makeReleaseStack()
-let dataDir: string
-beforeAll(async () => {
-  const folder = await openTempDir('other-version')
-  release.defer('folder', () => folder.close())
-  dataDir = folder.path
-})
-afterAll(() => release.release())
+const folder = openForAll(() => openTempDir('other-version'))
 
 describe.each<[is: string, sentence: string, open: () => Promise<TestDatabase>, change: string]>([
   [
@@ -31,32 +24,27 @@ describe.each<[is: string, sentence: string, open: () => Promise<TestDatabase>, 
     `update musette.migrations set musette = '0.0.9'`,
   ],
 ])('a database of a version that is %s', (_is, sentence, open, change) => {
-  let url: string
-  beforeAll(async () => {
-    const database = await open()
-    release.defer('database', () => database.close())
-    url = database.url
-    await queryOnce(url, change)
-  })
-  const run = (args: readonly string[], as = url) =>
-    runVerb(args, { env: { DATABASE_URL: as, MUSETTE_DATA_DIR: dataDir } })
+  const database = openForAll(open)
+  beforeAll(async () => void (await queryOnce(database.url, change)))
+  const run = (args: readonly string[], as = database.url) =>
+    runVerb(args, { env: { DATABASE_URL: as, MUSETTE_DATA_DIR: folder.path } })
   const count = ['sql', '--csv', 'select count(*) from activities']
   const answer = { code: 0, stdout: 'count\n0\n' }
 
   it('answers SQL, with one line of warning', async () => {
     expect(await run(count)).toMatchObject({ ...answer, stderr: `WARNING:  ${sentence}\n` })
-    const printed = { code: 0, stdout: `${url}\n`, stderr: `musette: ${sentence}\n` }
+    const printed = { code: 0, stdout: `${database.url}\n`, stderr: `musette: ${sentence}\n` }
     expect(await run(['db-url'])).toMatchObject(printed)
   })
 
   it('gives a reading login, which cannot see the version, its rows without a warning', async () => {
     const role = `reads_${process.pid}`
-    await queryOnce(url, `create role ${role} login password 'reads' in role musette_reader`)
+    await queryOnce(database.url, `create role ${role} login password 'reads' in role musette_reader`)
     try {
-      const login = Object.assign(new URL(url), { username: role, password: 'reads' })
+      const login = Object.assign(new URL(database.url), { username: role, password: 'reads' })
       expect(await run(count, login.href)).toMatchObject({ ...answer, stderr: '' })
     } finally {
-      await queryOnce(url, `drop role ${role}`)
+      await queryOnce(database.url, `drop role ${role}`)
     }
   })
 })

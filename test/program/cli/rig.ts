@@ -1,5 +1,5 @@
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { openTogether } from '../../kit/open-together.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, startNode } from '../../kit/processes.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
@@ -13,16 +13,12 @@ type More = { env?: Record<string, string> }
 
 /** Opens a sandbox of short rides, a database and a data directory for the command line. */
 export async function openCliRig(options: { activities: number; migrated?: boolean; isSignedIn?: boolean }) {
-  const release = makeReleaseStack()
-  try {
+  return openTogether(async (keep) => {
     const main = distPath('main.js')
     const { activities, migrated = true } = options
-    const sandbox = await startSandbox({ activities, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS })
-    release.defer('sandbox', () => sandbox.close())
-    const database = await openTestDatabase({ migrated })
-    release.defer('database', () => database.close())
-    const folder = await openTempDir('cli')
-    release.defer('folder', () => folder.close())
+    const sandbox = await keep(startSandbox({ activities, longestActivitySeconds: LONGEST_ACTIVITY_SECONDS }))
+    const database = await keep(openTestDatabase({ migrated }))
+    const folder = await keep(openTempDir('cli'))
     const env: Record<string, string> = {
       MUSETTE_BASE_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -50,10 +46,6 @@ export async function openCliRig(options: { activities: number; migrated?: boole
       /** sends a request to the sandbox, below /_sandbox/ */
       steer: <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
         steer<T>(sandbox.url, method, path, body),
-      close: () => release.release(),
     }
-  } catch (error) {
-    await release.release()
-    throw error
-  }
+  })
 }

@@ -13,7 +13,7 @@ import { makeHandlers } from '../../../src/program/daemon/handlers.ts'
 import { makeReadiness } from '../../../src/program/daemon/probes.ts'
 import { openRig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { END_CONNECTIONS } from '../../kit/postgres.ts'
 
 const rig = openForAll(() =>
@@ -157,8 +157,7 @@ it('a daemon with an endless scan or a silent disk is not ready and says so', as
 // Last: it adds an account.
 it('an account that signs in is mirrored by the daemon at once', async () => {
   const signal = new AbortController().signal
-  const daemon = await openDaemon(rig.app.config, rig.log.log, { roles: ['scheduler', 'worker'], signal })
-  onTestFinished(() => daemon.close())
+  await openForTest(openDaemon(rig.app.config, rig.log.log, { roles: ['scheduler', 'worker'], signal }))
   const login = { name: 'second', username: 'second', password: 'second', keepPassword: false }
   const signIn = () => signInWithPassword(rig.app, login)
   const polls = async () => {

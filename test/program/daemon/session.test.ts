@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { openRig } from '../../core/mirror/rig.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { startNode } from '../../kit/processes.ts'
 
 const child = fileURLToPath(new URL('calling-process.ts', import.meta.url))
 
 it('20 callers in each of 3 processes refresh an expired token once', async () => {
-  const rig = await openRig({ activities: 1 })
-  onTestFinished(() => rig.close())
+  const rig = await openForTest(openRig({ activities: 1 }))
   const tokens = () => rig.steer<{ access: string[]; refresh: string[] }>('GET', 'tokens')
   await rig.steer('PATCH', 'settings', { reuse_revokes_grant: true })
   await rig.steer('POST', 'tokens/expire')

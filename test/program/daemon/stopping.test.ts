@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { expectMirrored } from '../../core/mirror/truth.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import type { Running } from '../../kit/processes.ts'
 import { openCliRig } from '../cli/rig.ts'
@@ -31,8 +31,7 @@ const ORPHANS = `select activity_id from training.samples
 // How a queue stops, and uploads: test/core/jobs/stopping.test.ts, test/core/upload/crash.test.ts.
 describe('a daemon that is stopped', () => {
   it('during a backfill leaves whole rides only; without its database it ends too, and the next one continues', async () => {
-    const line = await openLine(rig.databaseUrl)
-    onTestFinished(() => line.close())
+    const line = await openForTest(openLine(rig.databaseUrl))
     await rig.steer('PATCH', 'settings', { latency_ms: 60 })
     const first = await start({ MUSETTE_CONCURRENCY: '2' })
     process.kill(first.pid, 'SIGUSR2')

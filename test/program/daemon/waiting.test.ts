@@ -1,8 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import { ROLES } from '../../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../../src/program/daemon/wait-for-servers.ts'
@@ -12,7 +11,7 @@ import { eventually } from '../../kit/eventually.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
 import { findFreePort, listen } from '../../kit/listen.ts'
 import { makeSilentLog, makeTestLog } from '../../kit/log.ts'
-import { openForEach } from '../../kit/open-for.ts'
+import { openForEach, openForTest } from '../../kit/open-for.ts'
 import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { distPath, type Running, startNode } from '../../kit/processes.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
@@ -24,10 +23,6 @@ const SLOW = 180_000
 const SOON = { timeoutMs: 90_000, everyMs: 200 }
 
 const folder = openForEach(() => openTempDir('waiting'))
-const release = openForEach(async () => {
-  const stack = makeReleaseStack()
-  return { defer: stack.defer, close: stack.release }
-})
 
 const envOf = (env: Record<string, string>) => ({
   MUSETTE_DATA_DIR: folder.path,
@@ -37,21 +32,17 @@ const envOf = (env: Record<string, string>) => ({
 
 function start(env: Record<string, string>, args: readonly string[] = []): Running {
   const running = startNode([distPath('main.js'), 'start', ...args], { cwd: folder.path, env: envOf(env) })
-  release.defer('daemon', () => running.kill('SIGKILL'))
+  onTestFinished(async () => void (await running.kill('SIGKILL')))
   return running
 }
 
-async function openEmpty(): Promise<string> {
-  const database = await openTestDatabase({ migrated: false })
-  release.defer('database', () => database.close())
-  return database.url
-}
+const openEmpty = async () => (await openForTest(openTestDatabase({ migrated: false }))).url
 
 /** Opens a server that does this with each connection, and returns the URL of a database there. */
 async function openServer(receive: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => receive(socket.on('error', () => undefined)))
   const port = await listen(server)
-  release.defer('server', async () => void server.close())
+  onTestFinished(() => void server.close())
   return `postgres://rider@127.0.0.1:${port}/musette`
 }
 
@@ -64,8 +55,7 @@ describeWithRedis('a daemon that starts before its servers', () => {
       const before = await open()
       await before.close()
       const { url } = before
-      const redis = await openOwnRedis()
-      release.defer('redis', () => redis.close())
+      const redis = await openForTest(openOwnRedis())
       await redis.kill()
       const port = await findFreePort()
       const daemon = start({ DATABASE_URL: url, REDIS_URL: redis.url, MUSETTE_HTTP: `127.0.0.1:${port}` })
@@ -80,8 +70,7 @@ describeWithRedis('a daemon that starts before its servers', () => {
       expect(await page.text()).toContain('waits for the database and queue')
       await redis.start()
       await eventually(async () => Object.keys(await parts()).join() === 'database', SOON)
-      const postgres = await open()
-      release.defer('postgres', () => postgres.close())
+      const postgres = await openForTest(open())
       expect(postgres.url).toBe(url)
       await daemon.waitForLine(/"msg":"over: waiting for the database/)
       await daemon.waitForLine(/"msg":"set up the empty database"/)
@@ -128,8 +117,7 @@ describe('a daemon whose database', () => {
     if (statement) await queryOnce(url, statement)
     const env: Record<string, string> = { DATABASE_URL: Object.assign(new URL(url), readEnv(part)).href }
     if (what.includes('Redis')) {
-      const redis = await openOwnRedis()
-      release.defer('redis', () => redis.close())
+      const redis = await openForTest(openOwnRedis())
       env.REDIS_URL = redis.url.replace('redis://', 'redis://nobody:wrong-pass@')
     }
     const config = readConfig(envOf(env))

@@ -1,29 +1,23 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openDaemon } from '../../../src/program/daemon/daemon.ts'
-import { openRig, type Rig } from '../../core/mirror/rig.ts'
+import { openRig } from '../../core/mirror/rig.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
 
-const release = makeReleaseStack()
-let rig: Rig
-let dropDir: string
-async function start(): Promise<void> {
+const rig = openForAll(() => openRig({ activities: 0, env: { MUSETTE_HTTP: 'off' } }))
+const start = () => {
   const { signal } = new AbortController()
-  const roles = ['scheduler', 'worker', 'watcher'] as const
-  const daemon = await openDaemon(rig.app.config, rig.log.log, { roles, signal })
-  release.defer('daemon', () => daemon.close())
+  return openDaemon(rig.app.config, rig.log.log, { roles: ['scheduler', 'worker', 'watcher'], signal })
 }
+let dropDir: string
 beforeAll(async () => {
-  rig = await openRig({ activities: 0, env: { MUSETTE_HTTP: 'off' } })
-  release.defer('rig', () => rig.close())
   dropDir = join(rig.dataDir, 'drop')
   await mkdir(dropDir)
-  await start()
 })
-afterAll(() => release.release())
+openForAll(start)
 
 const stateOf = async (name: string) =>
   (
@@ -66,7 +60,7 @@ describe('the daemon', () => {
   })
 
   it('shares a folder with another daemon, and each file is sent once', async () => {
-    await start()
+    await openForTest(start())
     await rig.steer('POST', 'counts/reset')
     const names = Array.from({ length: 9 }, (_, day) => `ride-${day + 1}.fit`)
     for (const [day, name] of names.entries())

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FEATURES } from '../../../src/features/index.ts'
 import { claimFolder } from '../../../src/kit/folders/folder-owner.ts'
 import { quoteShell } from '../../../src/kit/text.ts'
 import { listChecks } from '../../../src/program/doctor/doctor.ts'
 import { loadStates } from '../../../src/program/frame/findings/facts.ts'
 import { makeIdentity } from '../../kit/identity.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { findOrdinaryUser } from '../../kit/ordinary-user.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
@@ -154,8 +154,7 @@ describe('what is broken on the disk', () => {
 
   it('is a folder that this user may not write', async () => {
     const prefix = await findOrdinaryUser()
-    const folder = await openTempDir('doctor')
-    onTestFinished(() => folder.close())
+    const folder = await openForTest(openTempDir('doctor'))
     await chmod(folder.path, 0o755)
     const isRoot = prefix[0] === 'setpriv'
     // Of the folders of features one is read-only, one is root's, which only root can give to another user, and one is missing.

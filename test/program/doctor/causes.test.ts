@@ -3,12 +3,13 @@ import { createServer } from 'node:http'
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
+import { describe, expect, inject, it } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { openHttpProxy } from '../../kit/http-proxy.ts'
 import { findFreePort, listen } from '../../kit/listen.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
+import { type Keep, openTogether } from '../../kit/open-together.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openOwnRedis } from '../../kit/redis.ts'
@@ -17,24 +18,10 @@ import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTlsFront } from '../../kit/tls-front.ts'
 import { look } from './rig.ts'
 
-const release = makeReleaseStack()
-afterAll(() => release.release())
-
 /** The servers of the situations, by the addresses of each. */
-type Places = Awaited<ReturnType<typeof openPlaces>>
-let at: Places
-beforeAll(async () => {
-  at = await openPlaces()
-})
+const at = openForAll(() => openTogether(openPlaces))
 
-/** Keeps what is opened until the end of the tests. */
-async function keep<T extends { close(): unknown }>(opening: Promise<T> | T): Promise<T> {
-  const opened = await opening
-  release.defer('a server', async () => void (await opened.close()))
-  return opened
-}
-
-async function openPlaces() {
+async function openPlaces(keep: Keep) {
   const folder = await keep(openTempDir('causes'))
   await makeCertificates(folder.path)
   const sandbox = await keep(startSandbox({ activities: 1, longestActivitySeconds: 60 }))
@@ -148,7 +135,8 @@ describe('an authority of NODE_EXTRA_CA_CERTS', () => {
     expect(right.stderr).not.toContain('IMPORTANT')
     const names = ['sentinel resolve-hostnames yes', 'sentinel announce-hostnames yes']
     const monitor = `sentinel monitor club localhost ${at.tlsRedis} 2`
-    const { port } = await keep(openTlsFront(at.dir, (await keep(openOwnRedis([...names, monitor]))).url))
+    const sentinel = await openForTest(openOwnRedis([...names, monitor]))
+    const { port } = await openForTest(openTlsFront(at.dir, sentinel.url))
     const group = await run('localhost', `rediss-sentinel://localhost:${port}#club`)
     expect(group.stdout).toContain('redis: Redis may throw jobs away')
     expect(group.stdout).toMatch(/^ok +queue: \d+ jobs wait/m)

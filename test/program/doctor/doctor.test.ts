@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listChecks } from '../../../src/program/doctor/doctor.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { findFreePort } from '../../kit/listen.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { distPath, listProcessesNaming, runNode } from '../../kit/processes.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { doctor, openSignedIn } from './rig.ts'
@@ -38,8 +38,7 @@ describe('the doctor of a mirror in order', () => {
   })
 
   it('leaves nothing on an unused machine, and starts the embedded Postgres once it is there', async () => {
-    const folder = await openTempDir('doctor')
-    onTestFinished(() => folder.close())
+    const folder = await openForTest(openTempDir('doctor'))
     const options = { cwd: folder.path, env: { MUSETTE_HTTP: '127.0.0.1:9' } }
     const musette = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}) =>
       runNode([distPath('main.js'), ...args], { ...options, ...more, env: { ...options.env, ...more.env } })

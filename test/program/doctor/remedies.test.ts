@@ -8,7 +8,7 @@ import { fitCommand } from '../../../src/program/app/remedy.ts'
 import { checkNode } from '../../../src/program/doctor/check-machine.ts'
 import { readSettings } from '../../kit/config.ts'
 import { listen } from '../../kit/listen.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { readEnv, readTable } from '../../kit/table.ts'
@@ -135,8 +135,7 @@ describe('a check that cannot be made', () => {
   })
 
   it('tries the address of a database that does not answer, without its password and without DATABASE_URL in the shell', async () => {
-    const line = await openLine(server())
-    onTestFinished(() => line.close())
+    const line = await openForTest(openLine(server()))
     line.become('cut')
     const url = new URL(line.url)
     url.password = 'hunter2'

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FEATURES } from '../../../src/features/index.ts'
 import { loadStates } from '../../../src/program/frame/findings/facts.ts'
-import { openForAll } from '../../kit/open-for.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openReceiver } from '../../kit/receiver.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -103,8 +103,7 @@ describe('what a verb says is to be typed', () => {
   })
 
   it('tries the receiver of messages that were given up', async () => {
-    const receiver = await openReceiver()
-    onTestFinished(() => receiver.close())
+    const receiver = await openForTest(openReceiver())
     const path = join(rig.dataDir, 'webhooks.json')
     const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
     const hooks = [{ name: 'phone', style: 'standard', url: receiver.url, secret }]
