@@ -83,6 +83,7 @@ export const activities = training.table(
     index('activities_to_fetch')
       .on(table.accountId, desc(table.startedAt))
       .where(sql`detail_state = 'wanted' or next_fetch_at is not null`),
+    index('activities_failed').on(table.accountId, desc(table.startedAt)).where(sql`detail_state = 'failed'`),
     check(
       'activities_detail_state',
       sql`detail_state in ('wanted', 'awaiting_samples', 'mirrored', 'failed')`,
