@@ -1,13 +1,11 @@
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 
 /** A clock that stands still until a test turns it. */
-export type TestClock = { now: () => Date; turn: (ms: number) => void }
-
-export function makeClock(start = '2026-03-12T09:00:00Z'): TestClock {
-  let at = new Date(start).getTime()
+function makeClock() {
+  let at = Date.parse('2026-03-12T09:00:00Z')
   return {
     now: () => new Date(at),
-    turn: (ms) => {
+    turn: (ms: number) => {
       at += ms
     },
   }
@@ -23,18 +21,10 @@ export function basic(pair: string): string {
 export type Body = Record<string, unknown>
 export type Answer<T = Body> = { status: number; headers: Headers; body: T }
 
-export type TestClient = {
-  sandbox: Sandbox
-  clock: TestClock
-  token: (form: Record<string, string>, authorization?: string) => Promise<Answer>
-  signIn: (username?: string) => Promise<string>
-  get: <T = Body>(path: string, token?: string) => Promise<Answer<T>>
-  steer: <T = Body>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
-  upload: (token: string, bytes: Uint8Array, input?: { fileName?: string; name?: string }) => Promise<Answer>
-}
+export type TestClient = Awaited<ReturnType<typeof openClient>>
 
 /** Starts a sandbox on a clock of its own and makes the calls a client makes. */
-export async function openClient(options: SandboxOptions = {}): Promise<TestClient> {
+export async function openClient(options: SandboxOptions = {}) {
   const clock = makeClock()
   const sandbox = await startSandbox({ activities: 20, now: clock.now, ...options })
   const call = async <T = Body>(path: string, init: RequestInit): Promise<Answer<T>> => {
@@ -42,7 +32,7 @@ export async function openClient(options: SandboxOptions = {}): Promise<TestClie
     const { status, headers } = response
     return { status, headers, body: JSON.parse((await response.text()) || '{}') as T }
   }
-  const token: TestClient['token'] = (form, authorization = PUBLIC) =>
+  const token = (form: Record<string, string>, authorization = PUBLIC) =>
     call('/oauth/token', { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
   return {
     sandbox,
@@ -52,10 +42,11 @@ export async function openClient(options: SandboxOptions = {}): Promise<TestClie
       const answer = await token({ grant_type: 'password', username, password: username })
       return String(answer.body.access_token)
     },
-    get: (path, bearer) => call(path, bearer ? { headers: { authorization: `Bearer ${bearer}` } } : {}),
-    steer: (method, path, body) =>
-      call(`/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }),
-    upload: (bearer, bytes, input = {}) => {
+    get: <T = Body>(path: string, bearer?: string) =>
+      call<T>(path, bearer ? { headers: { authorization: `Bearer ${bearer}` } } : {}),
+    steer: <T = Body>(method: string, path: string, body?: unknown) =>
+      call<T>(`/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }),
+    upload: (bearer: string, bytes: Uint8Array, input: { fileName?: string; name?: string } = {}) => {
       const form = new FormData()
       form.set('file', new Blob([new Uint8Array(bytes)]), input.fileName ?? 'ride.fit')
       if (input.name !== undefined) form.set('name', input.name)

@@ -2,14 +2,7 @@ import { pino } from 'pino'
 import { MockAgent } from 'undici'
 import { onTestFinished } from 'vitest'
 import type { Credentials } from '../../../src/core/service/credentials.ts'
-import {
-  type AccountService,
-  openService,
-  type Service,
-  type ServiceObserver,
-  type ServiceOptions,
-} from '../../../src/core/service/service.ts'
-import type { Clock } from '../../../src/kit/time.ts'
+import { openService, type ServiceObserver, type ServiceOptions } from '../../../src/core/service/service.ts'
 import { type MemoryVault, makeCredentials, makeMemoryVault } from './memory-vault.ts'
 import type { TestServer } from './servers.ts'
 
@@ -23,18 +16,6 @@ export type Reply = { status?: number; body?: unknown; headers?: Record<string, 
 /** Grants of a person. */
 export const PASSWORD = { type: 'password', username: 'u', password: 'p' } as const
 export const CODE = { type: 'authorization_code', code: 'c', redirectUri: 'http://127.0.0.1/cb' } as const
-
-export type TestService = {
-  service: Service
-  /** the endpoints of ACCOUNT */
-  account: AccountService
-  vault: MemoryVault
-  requests: SentRequest[]
-  /** every log line, as text */
-  lines: string[]
-  slept: number[]
-  clock: { now: Clock; advance: (ms: number) => void }
-}
 
 /** A clock that stands still until it is advanced; sleeping advances it. */
 export function makeTestClock(start = new Date('2024-05-01T12:00:00Z')) {
@@ -65,14 +46,14 @@ export function makeTestLog() {
   return { log, lines }
 }
 
-/** Opens the client against an answering function in place of the network. */
+/** Opens the client against an answering function in place of the network; `account` has the endpoints of ACCOUNT. */
 export function openTestService(
   answer: (requests: SentRequest) => Reply | Error,
   {
     observer,
     ...options
   }: Partial<ServiceOptions> & { vault?: MemoryVault; observer?: ServiceObserver } = {},
-): TestService {
+) {
   const clock = makeTestClock()
   const { log, lines } = makeTestLog()
   const requests: SentRequest[] = []

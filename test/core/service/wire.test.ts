@@ -15,18 +15,6 @@ describe('the activity list', () => {
     expect(list.bad[1]?.reason).toBe('path is missing or of the wrong type')
   })
 
-  it('reports unknown fields and wrong types once, with an example', () => {
-    const entry = { path: 'a', load: 7, start_date: { date: 5, zone: 'x' }, activity_type: { id: 1 } }
-    const list = unwrap(parseActivityList({ activities: [entry, { ...entry, path: 'b' }], next_page: 2 }))
-    expect(list.entries[0]).toEqual({ path: 'a', activityType: null, date: '5' })
-    expect(list.drift).toEqual([
-      { field: 'next_page', kind: 'unknown', example: 2 },
-      { field: 'activities[].load', kind: 'unknown', example: 7 },
-      { field: 'activities[].start_date.zone', kind: 'unknown', example: 'x' },
-      { field: 'activities[].activity_type', kind: 'type', example: '{"id":1}' },
-    ])
-  })
-
   it('reads a PHP array with gaps, and an empty object of PHP', () => {
     const activities = { '0': { path: 'a', start_date: [] }, '2': { path: 'b' } }
     const list = unwrap(parseActivityList({ activities }))

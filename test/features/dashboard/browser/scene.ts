@@ -2,25 +2,14 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { makeReleaseStack, type ReleaseStack } from '../../../../src/kit/release-stack.ts'
 import { syncAccount, syncTraining } from '../../../../src/program/app/sync-account.ts'
-import { openRig, type Rig } from '../../../core/mirror/rig.ts'
+import { openRig } from '../../../core/mirror/rig.ts'
 import { openBrowser } from '../../../kit/chromium.ts'
-import { type Line, openLine } from '../../../kit/postgres-line.ts'
-import { distPath, type Running, startNode } from '../../../kit/processes.ts'
+import { openLine } from '../../../kit/postgres-line.ts'
+import { distPath, startNode } from '../../../kit/processes.ts'
 
 const WIDE = { width: 1_200, height: 900 }
 
-export type Scene = Rig &
-  Omit<Visitor, 'close'> & {
-    /** the dashboard's address */
-    url: string
-    /** the daemon's own line to the database */
-    line: Line
-    daemon: Running
-    /** starts the daemon again at the same address */
-    restart(): Promise<void>
-    /** finds the key of the newest activity that fits the rule */
-    activityId(rule?: string): Promise<number>
-  }
+export type Scene = Awaited<ReturnType<typeof openScene>>
 
 /** A busy machine. */
 const STARTED_WITHIN_MS = 100_000
@@ -56,7 +45,7 @@ export function useScene(options: SceneOptions): Scene {
   })
 }
 
-async function openScene(options: SceneOptions, release: ReleaseStack): Promise<Scene> {
+async function openScene(options: SceneOptions, release: ReleaseStack) {
   const rig = await openRig({ activities: options.activities })
   release.defer('rig', () => rig.close())
   const line = await openLine(rig.databaseUrl)
@@ -80,13 +69,16 @@ async function openScene(options: SceneOptions, release: ReleaseStack): Promise<
     ...rig,
     ...visitor,
     url,
+    /** the daemon's own line to the database */
     line,
     get daemon() {
       return daemon
     },
+    /** starts the daemon again at the same address */
     async restart() {
       daemon = (await start(new URL(url).host)).process
     },
+    /** finds the key of the newest activity that fits the rule */
     async activityId(rule = 'true') {
       const text = `select activity_id from training.activities where ${rule} order by started_at desc limit 1`
       return Number((await rig.rows(text))[0]?.activity_id)
@@ -97,21 +89,13 @@ async function openScene(options: SceneOptions, release: ReleaseStack): Promise<
 /** How a page is opened; `pauses`: it keeps its pauses between two polls. */
 type Visit = BrowserContextOptions & { pauses?: true }
 
-type Visitor = {
-  /** opens a page of the dashboard in an empty profile, until the test ends, and waits for its contents */
-  visit(path: string, options?: Visit): Promise<Page>
-  /** returns and forgets the errors on the console, and the requests to other hosts */
-  takeComplaints(): string[]
-  close(): Promise<void>
-}
-
 /** Runs in a page before its scripts: ends its pauses as a network that is back does, so that no test waits for a poll. */
 const POLL_OFTEN = `setInterval(() => dispatchEvent(new Event('online')), 400)`
 
 /** The browser of all files of a worker, which ends with it. */
 let browser: Promise<Browser> | undefined
 
-function makeVisitor(url: string): Visitor {
+function makeVisitor(url: string) {
   let complaints: string[] = []
   const openPage = async ({ pauses, ...options }: Visit) => {
     browser ??= openBrowser()
@@ -140,7 +124,8 @@ function makeVisitor(url: string): Visitor {
     idle = page
   }
   return {
-    async visit(path, options) {
+    /** opens a page of the dashboard in an empty profile, until the test ends, and waits for its contents */
+    async visit(path: string, options?: Visit) {
       const page = options ? await openPage(options) : (idle ?? (await openPage({})))
       if (page === idle) idle = undefined
       // A page that stays open goes on polling.
@@ -149,6 +134,7 @@ function makeVisitor(url: string): Visitor {
       await page.locator('main h1').waitFor()
       return page
     },
+    /** returns and forgets the errors on the console, and the requests to other hosts */
     takeComplaints() {
       const taken = complaints
       complaints = []

@@ -157,37 +157,31 @@ describeWithBrowser('the page of today', () => {
     ])
   })
 
-  // Each browser stands where the date is another one than at the rider's at that moment.
-  it.each([
-    ['America/St_Johns', 'Pacific/Auckland', '2026-03-01T12:30Z', '2026-03-02 01:30', '2 Mar 2026'],
-    ['Pacific/Kiritimati', 'America/Los_Angeles', '2026-03-02T02:00Z', '2026-03-01 18:00', '1 Mar 2026'],
-  ])(
-    'and every other page show the rider’s day and time in a browser in %s',
-    async (timezoneId, zone, instant, local, day) => {
-      const page = await scene.visit('/', { timezoneId })
-      expect(await page.evaluate(`new Date('${instant}').getDate()`)).not.toBe(Number.parseInt(day, 10))
-      await scene.rows(
-        `with home as (update training.accounts set timezone = '${zone}')
-       update training.activities set started_at = '${instant}', started_at_local = '${local}', timezone = '${zone}', form = 5`,
-      )
-      const started = new RegExp(`${day},? ${local.slice(11)}`)
-      await page.goto(`${scene.url}/`)
-      await page.getByText(`Newest activity: ${day}`).waitFor()
-      await row(page, 'Edited later').filter({ hasText: started }).first().waitFor()
-      const form = page.getByRole('region', { name: 'Form' })
-      expect(await form.textContent()).toContain(`after the ride of ${day}`)
-      await page.goto(`${scene.url}/fitness`)
-      await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
-      expect(await page.getByRole('rowheader', { name: day }).count(), zone).toBeGreaterThan(0)
-      await page.goto(`${scene.url}/activities`)
-      await row(page, 'Edited later').filter({ hasText: started }).waitFor()
-      await page.getByRole('button', { name: `${day}: 1 activity` }).waitFor()
-      await page.getByRole('link', { name: 'Edited later' }).click()
-      await page.getByText(started).first().waitFor()
-      const stage = page.getByLabel(/^The activity over time/)
-      await stage.press('Home')
-      const readout = page.locator('.chart', { has: stage }).locator('.readout')
-      expect(await readout.textContent()).toContain(local.slice(11))
-    },
-  )
+  it('and every other page show the rider’s day and time, where the browser has another date', async () => {
+    const [day, local] = ['2 Mar 2026', '2026-03-02 01:30']
+    const page = await scene.visit('/', { timezoneId: 'America/St_Johns' })
+    await scene.rows(
+      `with home as (update training.accounts set timezone = 'Pacific/Auckland')
+       update training.activities set started_at = '2026-03-01T12:30Z', started_at_local = '${local}', timezone = 'Pacific/Auckland', form = 5`,
+    )
+    const started = new RegExp(`${day},? 01:30`)
+    await page.goto(`${scene.url}/`)
+    await page.getByText(`Newest activity: ${day}`).waitFor()
+    await row(page, 'Edited later').filter({ hasText: started }).first().waitFor()
+    expect(await page.getByRole('region', { name: 'Form' }).textContent()).toContain(
+      `after the ride of ${day}`,
+    )
+    await page.goto(`${scene.url}/fitness`)
+    await page.getByRole('region', { name: 'Signature' }).getByText('As a table').click()
+    expect(await page.getByRole('rowheader', { name: day }).count()).toBeGreaterThan(0)
+    await page.goto(`${scene.url}/activities`)
+    await row(page, 'Edited later').filter({ hasText: started }).waitFor()
+    await page.getByRole('button', { name: `${day}: 1 activity` }).waitFor()
+    await page.getByRole('link', { name: 'Edited later' }).click()
+    await page.getByText(started).first().waitFor()
+    const stage = page.getByLabel(/^The activity over time/)
+    await stage.press('Home')
+    const readout = page.locator('.chart', { has: stage }).locator('.readout')
+    expect(await readout.textContent()).toContain('01:30')
+  })
 })
