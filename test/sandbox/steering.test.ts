@@ -1,11 +1,54 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openClient, type TestClient } from './client.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listAll, openClient, type TestClient } from './client.ts'
 
 let client: TestClient
+let token: string
 beforeEach(async () => {
-  client = await openClient({ activities: 6 })
+  client = await openClient({ activities: 4 })
+  token = await client.signIn()
 })
 afterEach(() => client.sandbox.close())
+
+const plan = (fault: Record<string, unknown>) => client.steer('POST', 'faults', fault)
+
+async function ask(path = '/oauth/workouts', signal?: AbortSignal) {
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${client.sandbox.url}${path}`, { headers, ...(signal ? { signal } : {}) })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+describe('a planned failure', () => {
+  it.each(['reset', 'cut', 'stall', 'empty'])('of the kind %s spoils one answer', async (kind) => {
+    await plan({ kind })
+    const spoilt = await ask('/oauth/workouts', AbortSignal.timeout(150)).catch(() => ({ text: '' }))
+    expect(spoilt.text).toBe('')
+    expect((await ask()).text).not.toBe('')
+  })
+
+  it('of one activity damages its answer in each way, until it is repaired', async () => {
+    const path = (await listAll(client, token))[0]?.path
+    const answer = async (broken: string | null) => {
+      await client.steer('PATCH', `activities/${path}`, { broken })
+      const { status, text } = await ask(`/oauth/activity/${path}`)
+      return `${status} ${text.slice(0, 17)}`
+    }
+    const whole = await answer(null)
+    expect(whole).toBe('200 {"success":true,"')
+    expect(await answer('html')).toBe('200 <!doctype html><h')
+    expect(await answer('500')).toBe('500 {"success":false,')
+    expect(await answer('success-false')).toBe('200 {"success":false}')
+    expect(await answer('no-success')).toMatch(/^200 \{"name":/)
+    expect(await answer('cut')).toBe(whole)
+    await expect(client.get(`/oauth/activity/${path}`, token)).rejects.toThrow(SyntaxError)
+    expect(await answer(null)).toBe(whole)
+  })
+
+  it('is refused when it is misspelt', async () => {
+    expect((await plan({ kind: 'explode' })).status).toBe(400)
+    expect((await plan({ kind: 'reset', path: '(' })).status).toBe(400)
+    expect((await plan({ kind: 'reset', tmes: 2 })).body.error).toContain('tmes')
+  })
+})
 
 it('every route that steering describes exists', async () => {
   const { body } = await client.steer<{ routes: Array<{ method: string; path: string }> }>('GET', '')
@@ -15,14 +58,4 @@ it('every route that steering describes exists', async () => {
     const { status } = await fetch(url, { method, body: null })
     expect(path.includes(':path') ? [405] : [404, 405], path).not.toContain(status)
   }
-})
-
-it('steering moves the clock of the service, and delays each answer as set', async () => {
-  await client.steer('PATCH', 'settings', { clock_skew_ms: -3_600_000, latency_ms: 120 })
-  const started = performance.now()
-  const answer = await client.get('/oauth/workout')
-  expect(performance.now() - started).toBeGreaterThan(110)
-  expect(answer.headers.get('date')).toBe('Thu, 12 Mar 2026 08:00:00 GMT')
-  const added = await client.steer('POST', 'activities', {})
-  expect(added.body.updated_at).toBe('2026-03-12T08:00:00.000Z')
 })

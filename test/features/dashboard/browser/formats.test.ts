@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { cut } from '../../../../src/features/dashboard/pages/fitness/queries.ts'
 import {
   formatDay,
   formatNumber,
@@ -22,12 +21,6 @@ it.each([
     expect([formatNumber(value, '', digits), formatNumber(value, '', digits, 'exceptZero')]).toEqual(words)
   },
 )
-
-it('a number is rounded once, even if a page gets fewer digits than the database', () => {
-  for (const value of [10.46, 10.499, 10.4999, 249.45, 249.951, 0.349, -10.46, -0.0499, 10.5, 12])
-    for (const digits of [0, 1])
-      expect(formatNumber(cut(value), '', digits), String(value)).toBe(formatNumber(value, '', digits))
-})
 
 it('times are a stopwatch, a duration, a local time, and a day that comes from the daemon, never from an instant', () => {
   for (const day of ['2026-11-18', Date.UTC(2026, 10, 18) / 1_000]) expect(formatDay(day)).toBe('18 Nov 2026')

@@ -117,7 +117,7 @@ async function findAnsweredColumns(tx: Tx, accountId: number): Promise<LoadColum
  * Cuts a number to two decimals, because all digits would be most of the page's size. It does not round, because the page rounds again:
  * 10.46 would become 10.5, then 11.
  */
-export function cut(value: number | null | undefined): number | null {
+function cut(value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : Math.trunc(value * 100) / 100
 }
 
