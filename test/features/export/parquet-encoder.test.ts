@@ -96,14 +96,4 @@ describe('a Parquet file of a query', () => {
     const message = expect.stringMatching(/exit code 7.*run it again: musette export --all/)
     for (const _ of [1, 2]) await expect(encodeAll()).rejects.toMatchObject({ code: 'encoder_died', message })
   })
-
-  it('leaves the connection unchanged when its reader stops early', async () => {
-    const { store } = await openTestStore()
-    const answer = await store.read(async (tx) => {
-      const { rows } = await tx.client.query('select pg_backend_pid() as pid')
-      for await (const _ of findColumnPages(tx, QUERY, COLUMNS)) break
-      return [rows, (await tx.client.query('select pg_backend_pid() as pid')).rows]
-    })
-    expect(answer[1]).toEqual(answer[0])
-  })
 })

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { collectGarbage } from '../../../src/core/service/transport.ts'
@@ -16,7 +15,6 @@ import { findBinary } from '../../kit/binaries.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { withSettings } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { listen } from '../../kit/listen.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openHold } from '../../kit/postgres.ts'
 import { openLine } from '../../kit/postgres-line.ts'
@@ -48,17 +46,9 @@ describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
   )
   let options: BrokerOptions
   let id: string
-  /** a server that never says anything, and what comes of a connection to it, which is given up after 15 s */
-  let silent: { url: string; sockets: Socket[]; gaveUp: Promise<unknown> }
   const polled: number[] = []
   beforeAll(async () => {
     options = mqttSettings.of(rig.app.config) as BrokerOptions
-    const sockets: Socket[] = []
-    const server = createServer((socket) => void sockets.push(socket))
-    const url = `mqtt://rider@127.0.0.1:${await listen(server)}`
-    server.unref()
-    const gaveUp = openBroker({ ...options, url }).catch((error: unknown) => error)
-    silent = { url, sockets, gaveUp }
     await syncAccount(rig.app, { name: 'default', training: true })
   })
 
@@ -265,16 +255,4 @@ describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
       expect(without).toMatch(/cannot be used: TLS failed \([a-z0-9 ]+\)$/)
     },
   )
-
-  it('gives up on a silent broker, and delays nothing', async () => {
-    const { url, sockets, gaveUp } = silent
-    expect(await gaveUp).toMatchObject({ code: 'mqtt_unreachable' })
-    const before = sockets.length
-    const publisher = open({ url })
-    await eventually(() => sockets.length > before, OFTEN)
-    const startedAt = performance.now()
-    for (const socket of sockets) socket.destroy()
-    await publisher.close()
-    expect(performance.now() - startedAt).toBeLessThan(20_000)
-  })
 })
