@@ -4,6 +4,7 @@ import { pollActivities } from '../../../src/core/mirror/poll-activities.ts'
 import { fetchWanted } from '../../../src/core/mirror/sync-activities.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
+import { readWords } from '../../kit/table.ts'
 import { openRig, type Rig } from './rig.ts'
 import { expectMirrored, findListed } from './truth.ts'
 
@@ -41,6 +42,11 @@ describe('the mirror of the activities', () => {
     const counts = { listed: ACTIVITIES, fetched: ACTIVITIES, unchanged: 0, failed: 0, pending: 0 }
     expect(await rig.sync()).toMatchObject(counts)
     await expectMirrored(rig)
+    // A field whose column looked for it elsewhere would be among them.
+    const unknown = readWords('power_source progression.signature progression.xss session.total_elapsed_time')
+    expect(
+      await rig.sql`select field from training.drift where field not like ${'session_data.%'} order by 1`,
+    ).toEqual(unknown.map((name) => ({ field: `summary.${name}` })))
     expect(
       await rig.sql`select kind, outcome, listed, fetched, failed from training.sync_runs order by run_id`,
     ).toEqual([
