@@ -6,7 +6,7 @@ import { MESSAGES } from '../../../src/core/fit/profile-fields.ts'
 import * as names from '../../../src/core/fit/profile-names.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { sample } from '../../kit/sampling.ts'
-import { makeRichFit, makeTwoSensors } from './make-rich-fit.ts'
+import { makeRichFit } from './make-rich-fit.ts'
 import { readMessagesWithSdk } from './sdk-reader.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from './wrap.ts'
 
@@ -83,15 +83,6 @@ describe('what a FIT file says beside its records', () => {
     const undescribed = readContents(Buffer.concat([rich, wrap([...FILE_ID_ACTIVITY, ...record])]))
     expect(undescribed.described.map(({ values }) => values.length)).toEqual([24, 120, 0, 0, 1])
     expect(undescribed.described.at(-1)).toMatchObject({ fields: {}, values: [[1, 2]] })
-  })
-
-  it('keeps fields of one name from two sensors apart, and all texts of a field', () => {
-    const { laps, sessions } = readContents(makeTwoSensors())
-    const both = { pressure: 1.5, pressure_1_0: 2.5, note: ['left', 'right'] }
-    expect([laps, sessions].map((list) => list.map(({ developerFields }) => developerFields))).toEqual([
-      [both],
-      [both],
-    ])
   })
 
   it('ends with its last record, also after a clock that jumped ahead', () => {

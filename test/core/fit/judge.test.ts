@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Encoder, type FileIdMesg, Profile } from '@garmin/fitsdk'
 import { describe, expect, it } from 'vitest'
 import { judgeFit, makeFitJudge } from '../../../src/core/fit/judge.ts'
-import { FILE_TYPES, SPORTS } from '../../../src/core/fit/profile.ts'
 import { makeFitFile } from '../../../src/sandbox/fit-file.ts'
 import { sample } from '../../kit/sampling.ts'
 import { readTable, readWords } from '../../kit/table.ts'
@@ -208,20 +207,6 @@ describe('the judge', () => {
         /whole|refused|unready/,
       )
     }
-  })
-
-  it('names sports and types of files as @garmin/fitsdk does', () => {
-    const ours = (names: ReadonlyMap<number, string>) =>
-      [...names].map(([number, name]) => [
-        String(number),
-        name.replace(/ (\w)/g, (_, first) => first.toUpperCase()),
-      ])
-    expect(ours(SPORTS)).toEqual(Object.entries(Profile.types.sport ?? {}))
-    // The first and the last number that are left to makers of devices name no type.
-    const types = Object.entries(Profile.types.file ?? {}).filter(
-      ([, name]) => !/^mfgRange/.test(String(name)),
-    )
-    expect(ours(FILE_TYPES)).toEqual(types)
   })
 
   const folder = new URL('../../../../shared/fit/', import.meta.url)

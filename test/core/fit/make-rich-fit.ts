@@ -48,31 +48,6 @@ export function makeRichFit(input: { seconds?: number } = {}): Buffer {
   return close()
 }
 
-/** Makes a FIT activity of two apps whose fields have one name, with a field of two texts, and with means that are no whole numbers. */
-export function makeTwoSensors(): Buffer {
-  const described = [
-    describe(0, 0, { fieldName: 'pressure', units: 'bar', fitBaseTypeId: 0x88 }),
-    describe(1, 0, { fieldName: 'pressure', units: 'bar', fitBaseTypeId: 0x88 }),
-    describe(1, 1, { fieldName: 'note', units: '', fitBaseTypeId: 0x07 }),
-  ]
-  const { write, close } = openEncoder(described)
-  const { MesgNum } = Profile
-  write(MesgNum.FILE_ID, { type: 'activity', manufacturer: 'garmin', product: 3121, timeCreated: at(0) })
-  for (const app of [0, 1]) write(MesgNum.DEVELOPER_DATA_ID, makeApp(app))
-  for (const description of described) write(MesgNum.FIELD_DESCRIPTION, description)
-  write(MesgNum.RECORD, { timestamp: at(0), power: 190 })
-  const sum = {
-    ...{ timestamp: at(60), startTime: at(0), totalElapsedTime: 60, totalTimerTime: 60, sport: 'cycling' },
-    ...{ avgCadence: 90, avgFractionalCadence: 0.5, maxCadence: 120, maxFractionalCadence: 0.25 },
-    ...{ totalAscent: 12, totalFractionalAscent: 0.34, totalDescent: 5, totalFractionalDescent: 0.06 },
-    developerFields: { 0: 1.5, 1: 2.5, 2: ['left', 'right'] },
-  }
-  write(MesgNum.LAP, sum)
-  write(MesgNum.SESSION, { ...sum, messageIndex: 0, firstLapIndex: 0, numLaps: 1 })
-  write(MesgNum.ACTIVITY, { timestamp: at(60), totalTimerTime: 60, numSessions: 1, type: 'manual' })
-  return close()
-}
-
 /** Opens an encoder that knows the fields of apps by their places in this list. */
 export function openEncoder(
   described: ReadonlyArray<ReturnType<typeof describe>> = [],

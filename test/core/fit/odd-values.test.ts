@@ -95,6 +95,32 @@ describe('a value that a device writes in an odd way', () => {
       },
     ],
     [
+      'two fields of one name, and all texts of one',
+      [
+        ...[description(4, UINT8, 'bar'), description(5, UINT8, 'bar'), description(6, TEXT, 'note')],
+        ...[
+          record(0),
+          {
+            number: 19,
+            fields: [],
+            own: [
+              [4, [1]],
+              [5, [2]],
+              [6, text('left\0right', 11)],
+            ],
+          },
+        ],
+      ],
+      {
+        problem: null,
+        laps: [
+          expect.objectContaining({
+            fields: { developer_fields: { bar: 1, bar_0_5: 2, note: ['left', 'right'] } },
+          }),
+        ],
+      },
+    ],
+    [
       'a field that is described twice, each time for what follows',
       [
         ...[description(4, UINT16, 'first'), record(0, [], [[4, two(1)]])],

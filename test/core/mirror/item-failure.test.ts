@@ -1,12 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import {
-  fetchServiceState,
-  inHalves,
-  isItemFailure,
-  recordFailure,
-} from '../../../src/core/mirror/failures.ts'
+import { inHalves, isGone, isItemFailure, recordFailure } from '../../../src/core/mirror/failures.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
-import type { Account } from '../../../src/core/store/account-rows.ts'
 import type { WantedActivity } from '../../../src/core/store/activities/wanted.ts'
 import {
   ConfigError,
@@ -69,6 +63,16 @@ describe('the failure of an activity', () => {
     },
   )
 
+  it.each<[Partial<WantedActivity>, number, boolean]>([
+    [{ startedAt: requestedAt }, 404, true],
+    [{ fetchedAt: requestedAt }, 410, true],
+    [{ startedAt: requestedAt }, 403, false],
+    [{}, 404, false],
+  ])('of %j by a %i may be the end of it: %s', (activity, status, mayBeGone) => {
+    const known = { startedAt: null, fetchedAt: null, ...activity } as WantedActivity
+    expect(isGone(known, new RejectedError(`http_${status}`, 'no', { status }))).toBe(mayBeGone)
+  })
+
   it('that concerns every activity is not recorded on one', async () => {
     expect(await record({}, away)).toBeUndefined()
   })
@@ -87,48 +91,4 @@ it.each<[what: string, error: Error, bad: number[], sizes: string, results: stri
   }
   const ended = await inHalves([0, 1, 2, 3, 4], work, async (items) => items.map(() => '-'))
   expect([tried.join(' '), ended.join(' ')]).toEqual([sizes, results])
-})
-
-type Service = {
-  list?: Error
-  detail?: (path: string) => Error | undefined
-  known?: string
-  others?: string[]
-}
-const limited = new RateLimitedError('rate_limited', 'wait', 1)
-const refused = new RejectedError('not_found', 'no such activity', { status: 404 })
-const others = ['a', 'b']
-const notA = (path: string) => (path === 'a' ? away : undefined)
-
-// What is asked of the list is a window of no length; of activities only the summary.
-it.each<[string, Service, 'outage' | 'answers', string]>([
-  ['without a list', { list: away }, 'outage', '0'],
-  ['with a limited list', { list: limited }, 'outage', '0'],
-  ['with a list', {}, 'answers', '0'],
-  ['when a known activity arrives', { known: 'known', others }, 'answers', '0 known'],
-  ['when the known one does not', { known: 'known', others, detail: () => away }, 'outage', '0 known'],
-  ['when none of the others arrives', { others, detail: () => away }, 'outage', '0 a b'],
-  ['when the second of others arrives', { others, detail: notA }, 'answers', '0 a b'],
-  ['when an activity is refused', { others, detail: () => refused }, 'answers', '0 a'],
-])('the state of a service %s', async (_, of, state, expected) => {
-  const asked: unknown[] = []
-  const service = {
-    listActivities: async ({ from, to }: { from: Date; to: Date }) => {
-      asked.push(to.getTime() - from.getTime())
-      if (of.list) throw of.list
-    },
-    fetchActivity: async (path: string, options: unknown) => {
-      expect(options).toEqual({ samples: false })
-      asked.push(path)
-      const error = of.detail?.(path)
-      if (error) throw error
-    },
-  }
-  const deps = {
-    ...{ serviceOf: () => service, now: () => new Date() },
-    store: { read: async () => of.known },
-  } as unknown as MirrorDeps
-  const input = { account: {} as Account, ...(of.others && { others: of.others }) }
-  const found = await fetchServiceState(deps, input)
-  expect([found, asked.join(' ')]).toEqual([state, expected])
 })

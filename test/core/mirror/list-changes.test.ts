@@ -135,22 +135,6 @@ describe('the list of changes', () => {
 })
 
 describe('the whole history', () => {
-  it.each([
-    [0, 1],
-    [1, 1],
-    [2, 3],
-  ])(
-    'with %i activities is one list, and its halves where they can differ, and one for each year',
-    async (count, lists) => {
-      const { deps, queries } = serve({ activities: days(count) })
-      const listing = await listEverything(deps, { account, window: HISTORY })
-      expect(listing).toMatchObject({ cap: null, cut: [], requestedAt: NOW })
-      expect(listing.entries).toHaveLength(count)
-      expect(queries).toHaveLength(lists + 1)
-      expect(queries.every((one) => !('updatedFrom' in one))).toBe(true)
-    },
-  )
-
   it('is complete also when the service cuts it', async () => {
     const activities = [...days(9), { path: 'old', at: '2024-01-03T06:00:00.000Z' }]
     const window = { from: new Date('2023-01-01T00:00:00Z'), to: NOW }

@@ -46,7 +46,7 @@ describe('the workouts', () => {
     const definition = {
       ...{ success: true, name: 'Tempo \u0000at noon', description: null, coach: { id: '07' } },
       workout: [
-        { name: 'Work', power: '146.5', duration: '00:10:00', cadence: 95 },
+        { name: 'Work', power: '146.5', duration: '00:10:00', power_rest: 90, cadence: 95 },
         { name: 'Long', duration: '00:59:20', duration_rest: '01:30', interval_count: '2', index: '0' },
       ],
     }
@@ -57,7 +57,7 @@ describe('the workouts', () => {
     const name = 'Tempo at noon'
     expect(kept).toEqual({ name, description: null, raw: { ...definition, name } })
     expect(await sets(String(OWN[0]))).toMatchObject([
-      { name: 'Work', power: 146.5, duration: 600 },
+      { name: 'Work', power: 146.5, duration: 600, power_rest: 90 },
       { duration: 3_560, duration_rest: 90, interval_count: 2, index: 0, power: null },
     ])
     const [own] = await scene.rows(
@@ -80,17 +80,6 @@ describe('the workouts', () => {
     expect(row?.fetch_error).toContain('the answer lacks all of its sets that the service has sent before')
     await scene.heal()
     expect(await scene.pollWorkouts()).toMatchObject({ failed: 0 })
-  })
-
-  it('ask for both lists and for nothing else when nothing has changed, also without sets', async () => {
-    await scene.answer(`^/oauth/workout/${OWN[0]}$`, { success: true, name: 'Rest', workout: [] })
-    await scene.pollWorkouts()
-    expect(await sets(String(OWN[0]))).toEqual([])
-    const before = await listed()
-    await scene.requests()
-    expect(await scene.pollWorkouts()).toEqual({ changed: 0, fetched: 0, failed: 0 })
-    expect(await scene.requests()).toEqual({ 'GET /oauth/workout': 1, 'GET /oauth/workouts': 1 })
-    expect(await listed()).toEqual(before)
   })
 
   it('are resolved again, every one, when the signature has changed', async () => {
