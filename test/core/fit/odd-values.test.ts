@@ -26,6 +26,12 @@ function make(messages: readonly Made[]): Buffer {
 const record = (second: number, fields: Made['fields'] = [], own: Made['own'] = []): Made => {
   return { number: 20, fields: [[253, UINT32, littleEndian(T0 + second)], ...fields], own }
 }
+/** A lap of fields of apps, by their numbers. */
+const lap = (own: Record<number, number[]>): Made => {
+  const fields = Object.entries(own).map(([field, value]): [number, number[]] => [Number(field), value])
+  return { number: 19, fields: [], own: fields }
+}
+const ofApps = (fields: object) => expect.objectContaining({ fields: { developer_fields: fields } })
 const description = (field: number, type: number | undefined, name: string): Made => {
   const head = [[0], [field], ...(type === undefined ? [] : [[type]])]
   const fields = head.map((bytes, index): Field => [index, UINT8, bytes])
@@ -87,38 +93,16 @@ describe('a value that a device writes in an odd way', () => {
     ],
     [
       'a value of an app in a lap, before its description',
-      [record(0), { number: 19, fields: [], own: [[4, two(7)]] }, description(4, UINT16, 'score')],
-      {
-        ...NOTHING,
-        fields: [field('score', 4, [], [])],
-        laps: [expect.objectContaining({ fields: { developer_fields: { score: 7 } } })],
-      },
+      [record(0), lap({ 4: two(7) }), description(4, UINT16, 'score')],
+      { ...NOTHING, fields: [field('score', 4, [], [])], laps: [ofApps({ score: 7 })] },
     ],
     [
       'two fields of one name, and all texts of one',
       [
         ...[description(4, UINT8, 'bar'), description(5, UINT8, 'bar'), description(6, TEXT, 'note')],
-        ...[
-          record(0),
-          {
-            number: 19,
-            fields: [],
-            own: [
-              [4, [1]],
-              [5, [2]],
-              [6, text('left\0right', 11)],
-            ],
-          },
-        ],
+        ...[record(0), lap({ 4: [1], 5: [2], 6: text('left\0right', 11) })],
       ],
-      {
-        problem: null,
-        laps: [
-          expect.objectContaining({
-            fields: { developer_fields: { bar: 1, bar_0_5: 2, note: ['left', 'right'] } },
-          }),
-        ],
-      },
+      { problem: null, laps: [ofApps({ bar: 1, bar_0_5: 2, note: ['left', 'right'] })] },
     ],
     [
       'a field that is described twice, each time for what follows',

@@ -1,6 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { inHalves, isGone, isItemFailure, recordFailure } from '../../../src/core/mirror/failures.ts'
+import {
+  fetchServiceState,
+  inHalves,
+  isGone,
+  isItemFailure,
+  recordFailure,
+} from '../../../src/core/mirror/failures.ts'
 import type { MirrorDeps } from '../../../src/core/mirror/mirror.ts'
+import type { Account } from '../../../src/core/store/account-rows.ts'
 import type { WantedActivity } from '../../../src/core/store/activities/wanted.ts'
 import {
   ConfigError,
@@ -91,4 +98,16 @@ it.each<[what: string, error: Error, bad: number[], sizes: string, results: stri
   }
   const ended = await inHalves([0, 1, 2, 3, 4], work, async (items) => items.map(() => '-'))
   expect([tried.join(' '), ended.join(' ')]).toEqual([sizes, results])
+})
+
+// own-failures.test.ts and activities.test.ts have services whose activities fail, some or all.
+it.each([
+  ['a list', undefined, 'answers'],
+  ['no list', away, 'outage'],
+  ['a limited list', new RateLimitedError('rate_limited', 'wait', 1), 'outage'],
+])('a service with %s, of which no activity is known', async (_, error, state) => {
+  const service = { listActivities: () => (error ? Promise.reject(error) : Promise.resolve()) }
+  const store = { read: async () => undefined }
+  const deps = { serviceOf: () => service, store, now: () => new Date() } as unknown as MirrorDeps
+  expect(await fetchServiceState(deps, { account: {} as Account })).toBe(state)
 })

@@ -10,44 +10,14 @@ import { resyncAccount, syncAccount } from '../../../src/program/app/sync-accoun
 import type { FactsApp } from '../../../src/program/frame/findings/facts.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { readConfig } from '../../kit/config.ts'
-import { makeTestLog, type TestLog } from '../../kit/log.ts'
+import { makeTestLog } from '../../kit/log.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { makeSqlTag, openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { LONGEST_ACTIVITY_SECONDS } from '../../kit/ride.ts'
 import { steer } from '../../kit/steer.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 
-export type Rig = {
-  app: App & FactsApp
-  account: Account
-  log: TestLog
-  dataDir: string
-  sandboxUrl: string
-  databaseUrl: string
-  /** sends a request to the sandbox, below /_sandbox/ */
-  steer<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
-  rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** the rows of a query that is written as a template with its values */
-  sql(parts: TemplateStringsArray, ...values: unknown[]): Promise<Record<string, unknown>[]>
-  sync(options?: Omit<Parameters<typeof syncAccount>[1], 'name'>): ReturnType<typeof syncAccount>
-  resync(choice: ResyncChoice): ReturnType<typeof resyncAccount>
-  /** the paths of the mirrored activities, the newest first */
-  paths(): Promise<string[]>
-  /** adds an activity at the service */
-  add(activity: Record<string, unknown>): Promise<unknown>
-  /** changes one at the service */
-  edit(path: unknown, change: Record<string, unknown>): Promise<unknown>
-  /** lets each GET of such a path fail, until `heal` */
-  fault(path: string, fault: Record<string, unknown>): Promise<void>
-  /** answers each GET of such a path with this body and status 200, until `heal` */
-  answer(path: string, body: unknown): Promise<void>
-  heal(): Promise<void>
-  /** requests by route since the last call */
-  requests(): Promise<Record<string, number>>
-  /** empties the sandbox and the database, and signs in anew: the account is another one then */
-  renew(): Promise<void>
-  close(): Promise<void>
-}
+export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /** The service client waits seconds before it asks a failing server again; here nobody needs that rest. */
 const LONGEST_WAIT_MS = 50
@@ -62,7 +32,7 @@ export async function openRig(options: {
   longestActivitySeconds?: number
   env?: Record<string, string>
   databaseUrl?: string
-}): Promise<Rig> {
+}) {
   const release = makeReleaseStack()
   try {
     const { activities, longestActivitySeconds = LONGEST_ACTIVITY_SECONDS } = options
@@ -101,33 +71,45 @@ export async function openRig(options: {
     }
     const sql = makeSqlTag((text, values) => queryOnce(databaseUrl, text, values))
     return {
-      app,
-      get account() {
+      app: app as App & FactsApp,
+      get account(): Account {
         return account
       },
       log,
       dataDir: folder.path,
       sandboxUrl: sandbox.url,
       databaseUrl,
-      steer: (method, path, body) => steer(sandbox.url, method, path, body),
-      rows: (text, values) => queryOnce(databaseUrl, text, values),
+      /** sends a request to the sandbox, below /_sandbox/ */
+      steer: <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
+        steer<T>(sandbox.url, method, path, body),
+      rows: (text: string, values?: unknown[]) => queryOnce(databaseUrl, text, values),
+      /** the rows of a query that is written as a template with its values */
       sql,
-      sync: (options) => syncAccount(app, { name: 'default', ...options }),
-      resync: (choice) => resyncAccount(app, { name: 'default', choice }),
+      sync: (more?: Omit<Parameters<typeof syncAccount>[1], 'name'>) =>
+        syncAccount(app, { name: 'default', ...more }),
+      resync: (choice: ResyncChoice) => resyncAccount(app, { name: 'default', choice }),
+      /** the paths of the mirrored activities, the newest first */
       paths: async () =>
         (await sql`select path from training.activities order by started_at desc`).map(
           ({ path }) => `${path}`,
         ),
-      add: (activity) => steer(sandbox.url, 'POST', 'activities', activity),
-      edit: (path, change) => steer(sandbox.url, 'PATCH', `activities/${path}`, change),
+      /** adds an activity at the service */
+      add: (activity: object): Promise<unknown> => steer(sandbox.url, 'POST', 'activities', activity),
+      /** changes one at the service */
+      edit: (path: unknown, change: object): Promise<unknown> =>
+        steer(sandbox.url, 'PATCH', `activities/${path}`, change),
+      /** lets each GET of such a path fail, until `heal` */
       fault,
-      answer: (path, body) => fault(path, { kind: 'status', status: 200, body }),
+      /** answers each GET of such a path with this body and status 200, until `heal` */
+      answer: (path: string, body: unknown) => fault(path, { kind: 'status', status: 200, body }),
       heal: async () => void (await steer(sandbox.url, 'DELETE', 'faults')),
+      /** requests by route since the last call */
       async requests() {
         const { requests } = await steer<{ requests: Record<string, number> }>(sandbox.url, 'GET', 'counts')
         await steer(sandbox.url, 'POST', 'counts/reset')
         return requests
       },
+      /** empties the sandbox and the database, and signs in anew: the account is another one then */
       async renew() {
         await sandbox.close()
         sandbox = await startService(sandbox.port)

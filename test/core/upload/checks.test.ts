@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Upload } from '../../../src/core/store/uploads/uploads.ts'
-import { checkUpload } from '../../../src/core/upload/check-upload.ts'
+import { findUpload, type Upload } from '../../../src/core/store/uploads/uploads.ts'
+import { checkRefusal, checkUpload } from '../../../src/core/upload/check-upload.ts'
 import type { Listed, UploadDeps } from '../../../src/core/upload/upload-deps.ts'
+import { RejectedError } from '../../../src/kit/errors.ts'
 import { DAY, MINUTE, SECOND } from '../../../src/kit/time.ts'
 import { useUploadRig } from './rig.ts'
 
@@ -98,4 +99,24 @@ it('another activity with its start can replace an accepted one after 30 s', asy
     `update training.uploads set state = 'mirrored', mirrored_at = now(), checks = 1, next_try_at = null`,
   )
   expect(await check()).toBeUndefined()
+})
+
+const no = new RejectedError('success_false', 'no')
+const rejected = (status: number) => new RejectedError(`http_${status}`, 'no', { status })
+it.each<[string, RejectedError, number, isListed: boolean, object | undefined]>([
+  ['and lists nothing', no, 1, false, undefined],
+  ['and has its start', no, 1, true, { state: 'duplicate', activityPath: 'p' }],
+  ['with 409', rejected(409), 1, true, { state: 'duplicate' }],
+  ['with 410', rejected(410), 1, true, undefined],
+  ['the second time', no, 2, true, { state: 'accepted', activityPath: 'p' }],
+])('a file that the service refuses %s', async (_, error, attempts, isListed, expected) => {
+  if (isListed) listed = [{ path: 'p', name: null, startedAt: START }]
+  await make({ state: 'sending', attempts })
+  const key = { accountId: rig.account.accountId, contentId: 'c' }
+  const upload = await rig.app.store.read((tx) => findUpload(tx, key))
+  if (!upload) throw new Error('it is in the ledger')
+  const known = await checkRefusal(deps, { account: rig.account, signal }, { upload, error })
+  if (expected) expect(known).toMatchObject(expected)
+  else expect(known).toBeUndefined()
+  for (const asked of lists) expect(asked[2]).toBe(signal)
 })

@@ -174,10 +174,6 @@ describe('a file', () => {
       'elsewhere mirrored; duplicates refuse; import ride.fit > failed; is ride.fit duplicate 1 first; import ride.fit > failed; is ride.fit duplicate 1 first',
     ],
     [
-      'and refuses with 409, becomes a duplicate too',
-      'elsewhere mirrored; fault 409; import ride.fit > failed; is ride.fit duplicate 1 first',
-    ],
-    [
       'and answers with its path, becomes a duplicate of it',
       'elsewhere mirrored; duplicates same-path; import ride.fit > failed; is ride.fit duplicate 1 first',
     ],
