@@ -72,7 +72,7 @@ export function makeCoreCatalog({ mirror }: Pick<Config, 'mirror'>) {
       attempts: 20, // some four hours: the next scheduled poll is a day away
       schedule: { everyMs: DAY, per: 'account' },
     },
-    // The next sweep comes within seconds.
+    // Due work is looked for each 10 s, and begins the next one.
     sweep: {
       payload: nothing,
       attempts: 2,
