@@ -35,6 +35,7 @@ const REPLIES: Array<[string, Reply | Error]> = [
   ['a refusal', { status: 400, body: { error: 'invalid_grant', error_description: echo } }],
   ['broken JSON', { body: `{"success":true,"access_token":"${echo}` }],
   ['JSON that a parser would quote', { body: `{"success":true,"a":${SECRET}}` }],
+  ['an odd shape', { body: { success: true, activities: echo, workout: echo, access_token: ` ${echo}` } }],
   ['a redirect in a circle', { status: 302, headers: { location: `/again?token=${SECRET}` } }],
   ['a redirect to nowhere', { status: 302, headers: { location: `https://${SECRET} ` } }],
   ['a lost connection', Object.assign(new Error(`socket ${echo}`), { code: 'ECONNRESET', data: echo })],

@@ -41,11 +41,6 @@ describe('an answer', () => {
       send([`Content-Encoding: gzip`, `Content-Length: ${HALF.length}`], HALF),
       { code: 'cut_answer' },
     ],
-    [
-      'of unknown length whose end is missing is cut JSON',
-      send([], BODY.slice(0, 30)),
-      { name: 'UnexpectedResponseError', code: 'cut_json' },
-    ],
     ['whose headers never come times out', () => undefined, timeout, HASTY],
     [
       'whose body stalls times out',
@@ -62,11 +57,6 @@ describe('an answer', () => {
       },
       timeout,
       { timeouts: { ...SHORT, totalMs: 100 } },
-    ],
-    [
-      'that is only a closed connection was lost',
-      (socket) => void socket.destroy(),
-      { code: 'connection_lost' },
     ],
     [
       'whose Content-Length is above the limit is refused unread',
