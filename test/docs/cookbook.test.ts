@@ -116,22 +116,6 @@ function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string)
 const numberOf = (name: string) => 1 + COOKBOOK.findIndex((recipe) => recipe.name === name)
 
 describe('of a history with something amiss, the cookbook', () => {
-  it('shows no form for a week without rides', async () => {
-    const rows = await askAfter(
-      `update training.activities set absent_since = now() where started_at_local >= '2025-06-16' and started_at_local < '2025-06-30'`,
-      numberOf('cost_of_last_week'),
-    )
-    expect(
-      rows.map(({ week, activities, form_after: form }) => [day(week), activities, form === null]),
-    ).toEqual([
-      ['2025-06-23', 0, true],
-      ['2025-06-16', 0, true],
-      ['2025-06-09', 3, false],
-      ['2025-06-02', 3, false],
-      ['2025-05-26', expect.any(Number), false],
-    ])
-  })
-
   it('reads the steps of an unlisted workout from its file', async () => {
     const seconds = (rows: Record<string, unknown>[]) =>
       rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)

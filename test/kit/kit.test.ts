@@ -7,7 +7,6 @@ import { collectGarbage } from '../../src/core/service/transport.ts'
 import { connectReason, errorCode, errorLine } from '../../src/kit/errors.ts'
 import { readRoom } from '../../src/kit/files.ts'
 import { nameSourceLines, PROGRAM_FOLDER } from '../../src/kit/program-folder.ts'
-import { makeReleaseStack } from '../../src/kit/release-stack.ts'
 import { backoffMs, joinSignals } from '../../src/kit/time.ts'
 
 it.each([
@@ -16,20 +15,6 @@ it.each([
 ])('a growing pause is half to all of each step, in whole milliseconds, by a chance of %s', (chance, ms) => {
   const backoff = { firstMs: 1_000, maxMs: 60_000, factor: 3 }
   expect([1, 2, 3, 9].map((attempt) => backoffMs(backoff, attempt, () => chance))).toEqual(ms)
-})
-
-it('the release stack releases every step in reverse order, and throws the first error once', async () => {
-  const [order, heard]: [string[], string[]] = [[], []]
-  const stack = makeReleaseStack((step) => heard.push(step))
-  stack.defer('first', () => order.push('first'))
-  for (const step of ['second', 'third'])
-    stack.defer(step, async () => {
-      order.push(step)
-      throw new Error(`${step} broke`)
-    })
-  await expect(stack.release()).rejects.toThrow('third broke')
-  expect({ order, heard }).toEqual({ order: ['third', 'second', 'first'], heard: ['third', 'second'] })
-  await expect(stack.release()).resolves.toBeUndefined()
 })
 
 it('an error is one line without control characters, with the reason of OpenSSL and a code from any thrower', () => {

@@ -96,19 +96,7 @@ describe('no secret gets out of a verb', () => {
     })
   })
 
-  it('that is configured wrongly or reports everything', async () => {
-    const marked = SECRETS.wrongPassword
-    const env = {
-      DATABASE_URL: `mysql://${marked}`,
-      REDIS_URL: `:${marked}`,
-      MUSETTE_SECRET_KEY: marked,
-      MUSETTE_BASE_URL: `http://rider:${marked}@127.0.0.1`,
-      MUSETTE_HTTP_TOKEN: marked.slice(0, 15),
-      MUSETTE_HTTP: `0.0.0.0:${marked}`,
-      MUSETTE_POLL_EVERY: marked,
-    }
-    expect(await rig.musette(['sync'], { env })).toMatchObject({ code: 2 })
-    await rig.musette(['doctor'], { env })
+  it('that reports everything', async () => {
     const sql = ['sql', 'select * from training.accounts']
     for (const args of [['doctor'], ['status', '--json'], ['accounts', '--json'], ['logout', 'nobody'], sql])
       await rig.musette(args)

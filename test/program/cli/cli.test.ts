@@ -79,26 +79,6 @@ describe('the command line', () => {
     expect(repaired.stderr).toContain('1 of them are recorded as the service has them')
   })
 
-  it('sets the home of an account, which is stronger than that of the settings, and takes it back', async () => {
-    const clocks = () => rig.rows('select distinct timezone, timezone_source from training.activities')
-    const say = async (...args: string[]) => (await rig.musette(args)).stdout
-    await rig.rows(
-      `update training.activities set start_lat = null, start_lng = null, timezone = 'UTC', timezone_source = 'unknown',
-         started_at_local = started_at at time zone 'UTC'`,
-    )
-    expect(await say('status')).toContain(`${ACTIVITIES} activities with the days and hours of UTC, because`)
-    expect(await say('doctor')).toContain('musette accounts set default --timezone ZONE')
-    expect(await say('accounts', 'set', 'default', '--timezone', 'Europe/Berlin')).toBe(
-      `account "default" has the time zone Europe/Berlin; ${ACTIVITIES} activities have another wall clock\n`,
-    )
-    const env = { MUSETTE_TIMEZONE: 'Asia/Tokyo' }
-    await rig.musette(['sync'], { env })
-    expect(await clocks()).toEqual([{ timezone: 'Europe/Berlin', timezone_source: 'setting' }])
-    await say('accounts', 'set', 'default', '--timezone', 'none')
-    await rig.musette(['sync'], { env })
-    expect(await clocks()).toEqual([{ timezone: 'Asia/Tokyo', timezone_source: 'setting' }])
-  })
-
   it('sets one heart rate of a rider, keeps the other, and clears one', async () => {
     const set = (...options: string[]) => rig.musette(['accounts', 'set', 'default', ...options])
     expect((await set('--resting-hr', '48')).stdout).toContain('resting heart rate 48, highest not set')

@@ -44,24 +44,6 @@ describe('the suggested command solves the problem', () => {
     expect(await runVerb(['migrate'], { env, cwd: folder.path })).toMatchObject({ code: 0 })
   })
 
-  it('of a login or a database with a limit of connections, before and after it is reached', async () => {
-    const { role, name, env } = await openLogin(dataDir, true)
-    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 5`)
-    await queryOnce(server(), `ALTER DATABASE ${name} CONNECTION LIMIT 5`)
-    const [finding] = await look('database', env)
-    for (const statement of statementOf(finding?.found).split('; ')) await queryOnce(server(), statement)
-    expect(await look('database', env)).toEqual([])
-    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT 0`)
-    const [full] = await look('database', env)
-    expect(full).toMatchObject({
-      kind: 'unreachable',
-      found: expect.stringMatching(/no more connections: too many connections for role.*CONNECTION LIMIT -1/),
-    })
-    expect(full).not.toHaveProperty('run')
-    await queryOnce(server(), `ALTER ROLE ${role} CONNECTION LIMIT -1`)
-    expect(await look('database', env)).toEqual([])
-  })
-
   // What is broken | the kind of the command | the check | how it is made | the settings.
   it.each(
     readTable(`
