@@ -127,30 +127,28 @@ it('tests connect to Postgres by test/kit/connect.ts, so that a server that ends
   )
 })
 
-describe('the names in src', () => {
-  it('are common words, show the cost of a function by its verb, and stand for one file each', () => {
-    expect(listRetiredNames(sources)).toEqual([])
-    expect(listLyingVerbs(sources)).toEqual([])
-    expect(listTwinNames(sources)).toEqual([])
-    const planted = plant(
-      ['core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`],
-      ['core/upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`],
-      [
-        'core/fit/lap.ts',
-        `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
-      ],
-    )
-    expect(listRetiredNames(planted)).toEqual([
-      'core/store/utils.ts: utils; say a common word for what it is or does',
-      'core/store/utils.ts: makeHouse; say a common word for what it is or does',
-      'core/upload/utils.ts: utils; say a common word for what it is or does',
-      'core/fit/lap.ts: rideCount; say activity',
-      'core/fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
-    ])
-    expect(listLyingVerbs(planted)).toEqual([
-      'core/store/utils.ts: makeHouse does no input or output, by its name',
-      'core/upload/utils.ts: findName uses the database, by its name',
-    ])
-    expect(listTwinNames(planted)).toEqual(['core/store/utils.ts and core/upload/utils.ts'])
-  })
+it('the names in src are common words, show the cost of a function by its verb, and stand for one file each', () => {
+  expect(listRetiredNames(sources)).toEqual([])
+  expect(listLyingVerbs(sources)).toEqual([])
+  expect(listTwinNames(sources)).toEqual([])
+  const planted = plant(
+    ['core/store/utils.ts', `export async function makeHouse(tx: Tx) {\n  await tx.run()\n}\n`],
+    ['core/upload/utils.ts', `export function findName(text: string) {\n  return text.trim()\n}\n`],
+    [
+      'core/fit/lap.ts',
+      `// A handful of rides is fine in a comment.\nexport const rideCount = 'told'\nconst MOST_LAPS = 3\n`,
+    ],
+  )
+  expect(listRetiredNames(planted)).toEqual([
+    'core/store/utils.ts: utils; say a common word for what it is or does',
+    'core/store/utils.ts: makeHouse; say a common word for what it is or does',
+    'core/upload/utils.ts: utils; say a common word for what it is or does',
+    'core/fit/lap.ts: rideCount; say activity',
+    'core/fit/lap.ts: MOST_LAPS; say MAX_ or MIN_',
+  ])
+  expect(listLyingVerbs(planted)).toEqual([
+    'core/store/utils.ts: makeHouse does no input or output, by its name',
+    'core/upload/utils.ts: findName uses the database, by its name',
+  ])
+  expect(listTwinNames(planted)).toEqual(['core/store/utils.ts and core/upload/utils.ts'])
 })

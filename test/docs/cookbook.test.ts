@@ -115,16 +115,14 @@ function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string)
 
 const numberOf = (name: string) => 1 + COOKBOOK.findIndex((recipe) => recipe.name === name)
 
-describe('of a history with something amiss, the cookbook', () => {
-  it('reads the steps of an unlisted workout from its file', async () => {
-    const seconds = (rows: Record<string, unknown>[]) =>
-      rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
-    const resolved = await askAfter('select', numberOf('workout_today'))
-    const steps = await askAfter('delete from training.workout_sets', numberOf('workout_today'))
-    expect(steps.length).toBeGreaterThan(resolved.length)
-    expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
-    expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
-  })
+it('of a history with something amiss, the cookbook reads the steps of an unlisted workout from its file', async () => {
+  const seconds = (rows: Record<string, unknown>[]) =>
+    rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
+  const resolved = await askAfter('select', numberOf('workout_today'))
+  const steps = await askAfter('delete from training.workout_sets', numberOf('workout_today'))
+  expect(steps.length).toBeGreaterThan(resolved.length)
+  expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
+  expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
 })
 
 /** Asks a question by its number after a change of the history, which is then taken back. */
@@ -140,16 +138,14 @@ async function askAfter(change: string, number: number, before = ''): Promise<Re
 
 const day = (value: unknown) => (value as Date).toLocaleDateString('sv')
 
-describe('the queries of the README', () => {
-  it('work, have rows, and give the printed answers', async () => {
-    const readme = await read('README.md')
-    const queries = [...readme.matchAll(/musette sql "([^"]+)"(?:\n\n((?: {4}.+\n)+))?/g)]
-    expect(queries).not.toEqual([])
-    for (const [, sql = '', printed] of queries) {
-      const [answer] = await answerAll(database.url, [sql])
-      expect(answer, sql).not.toContain('(0 rows)')
-      if (printed !== undefined) expect(printed.replace(/^ {4}/gm, '').trim()).toBe(answer)
-    }
-    expect(queries.filter(([, , printed]) => printed !== undefined)).toHaveLength(1)
-  })
+it('the queries of the README work, have rows, and give the printed answers', async () => {
+  const readme = await read('README.md')
+  const queries = [...readme.matchAll(/musette sql "([^"]+)"(?:\n\n((?: {4}.+\n)+))?/g)]
+  expect(queries).not.toEqual([])
+  for (const [, sql = '', printed] of queries) {
+    const [answer] = await answerAll(database.url, [sql])
+    expect(answer, sql).not.toContain('(0 rows)')
+    if (printed !== undefined) expect(printed.replace(/^ {4}/gm, '').trim()).toBe(answer)
+  }
+  expect(queries.filter(([, , printed]) => printed !== undefined)).toHaveLength(1)
 })

@@ -25,23 +25,21 @@ it('an error is one line without control characters, with the reason of OpenSSL 
   expect(errorCode(new Error('plain'))).toBe('unexpected')
 })
 
-describe('a joined signal', () => {
-  it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) => void, object]>([
-    ['the first of the others', (first) => first.abort(new Error('first')), { message: 'first' }],
-    ['its own abort', (_, own) => own.abort(new Error('own')), { message: 'own' }],
-    ['its time', () => undefined, { code: 'ETIMEDOUT' }],
-  ])('aborts with %s, also after garbage was collected', async (_, act, reason) => {
-    const [first, second] = [new AbortController(), new AbortController()]
-    const own = joinSignals([first.signal, undefined, second.signal], 30)
-    const ended = once(own.signal, 'abort')
-    collectGarbage()
-    act(first, own)
-    await ended
-    second.abort(new Error('too late'))
-    expect(own.signal.reason).toMatchObject(reason)
-    expect(own.isOver()).toBe('code' in reason)
-    expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
-  })
+it.each<[string, (first: AbortController, own: ReturnType<typeof joinSignals>) => void, object]>([
+  ['the first of the others', (first) => first.abort(new Error('first')), { message: 'first' }],
+  ['its own abort', (_, own) => own.abort(new Error('own')), { message: 'own' }],
+  ['its time', () => undefined, { code: 'ETIMEDOUT' }],
+])('a joined signal aborts with %s, also after garbage was collected', async (_, act, reason) => {
+  const [first, second] = [new AbortController(), new AbortController()]
+  const own = joinSignals([first.signal, undefined, second.signal], 30)
+  const ended = once(own.signal, 'abort')
+  collectGarbage()
+  act(first, own)
+  await ended
+  second.abort(new Error('too late'))
+  expect(own.signal.reason).toMatchObject(reason)
+  expect(own.isOver()).toBe('code' in reason)
+  expect(joinSignals([undefined, second.signal]).signal.reason).toMatchObject({ message: 'too late' })
 })
 
 describe('the lines of a stack', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { makeNearest } from './choose.ts'
 import type { TestRecord } from './record.ts'
 
@@ -44,24 +44,22 @@ const RECORD: TestRecord = new Map(
   ]),
 )
 
-describe('the nearest tests', () => {
-  it.each<[change: string, path: string, line: number, near: string]>([
-    ['a function', 'src/core/mirror/poll.ts', 4, 'poll unknown narrow wide verbs'],
-    ['a value of another file, by mentions', 'src/core/mirror/lag.ts', 1, 'unknown poll narrow wide verbs'],
-    ['a value beside its function', 'src/core/mirror/poll.ts', 6, 'unknown list verbs'],
-    ['a function that no test ran, by its room', 'src/core/mirror/never-run.ts', 2, 'unknown poll list'],
-    ['a verb of the built program', 'src/program/cli/cli.ts', 1, 'verbs'],
-    ['a comment', 'src/core/mirror/poll.ts', 2, ''],
-    ['an import', 'src/core/mirror/poll.ts', 1, ''],
-    ['a test', 'test/flows/wide.test.ts', 1, 'wide'],
-    ['a helper of a helper', 'test/kit/kit.ts', 1, 'poll'],
-    ['a page, by its name', 'src/features/dashboard/pages/activity/facts.tsx', 1, 'activity-page frame'],
-    ['a style, by its room', 'src/features/dashboard/shared/page.css', 1, 'activity-page frame'],
-    ['a program of a test', 'test/core/store/child.mjs', 1, 'store'],
-    ['a migration', 'drizzle/0001_new.sql', 1, 'store'],
-  ])('of %s (%s:%i) are %j', (_change, path, line, near) => {
-    const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
-    const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
-    expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
-  })
+it.each<[change: string, path: string, line: number, near: string]>([
+  ['a function', 'src/core/mirror/poll.ts', 4, 'poll unknown narrow wide verbs'],
+  ['a value of another file, by mentions', 'src/core/mirror/lag.ts', 1, 'unknown poll narrow wide verbs'],
+  ['a value beside its function', 'src/core/mirror/poll.ts', 6, 'unknown list verbs'],
+  ['a function that no test ran, by its room', 'src/core/mirror/never-run.ts', 2, 'unknown poll list'],
+  ['a verb of the built program', 'src/program/cli/cli.ts', 1, 'verbs'],
+  ['a comment', 'src/core/mirror/poll.ts', 2, ''],
+  ['an import', 'src/core/mirror/poll.ts', 1, ''],
+  ['a test', 'test/flows/wide.test.ts', 1, 'wide'],
+  ['a helper of a helper', 'test/kit/kit.ts', 1, 'poll'],
+  ['a page, by its name', 'src/features/dashboard/pages/activity/facts.tsx', 1, 'activity-page frame'],
+  ['a style, by its room', 'src/features/dashboard/shared/page.css', 1, 'activity-page frame'],
+  ['a program of a test', 'test/core/store/child.mjs', 1, 'store'],
+  ['a migration', 'drizzle/0001_new.sql', 1, 'store'],
+])('the nearest tests of %s (%s:%i) are %j', (_change, path, line, near) => {
+  const nearest = makeNearest(new Map(Object.entries(FILES)), RECORD)
+  const found = nearest([{ path, text: FILES[path] ?? '', lines: [line] }])
+  expect(found.map((file) => /([\w-]+)\.test/.exec(file)?.[1]).join(' ')).toBe(near)
 })

@@ -61,26 +61,25 @@ describe('Ctrl-C', () => {
   }, 180_000)
 })
 
-describe('at a prompt', () => {
-  it.each([
-    ['Ctrl-C for the user name', ['login'], 'User name', CTRL_C],
-    ['Ctrl-D for the password', ['login', '--username', 'rider'], 'Password', CTRL_D],
-    ['Ctrl-D for a pasted address', PASTE, 'Paste that address here', CTRL_D],
-  ])('%s ends with 130 and a sentence', async (_what, args, asked, key) => {
-    const login = type(args)
-    await eventually(() => login.screen().includes(asked))
-    login.press(key)
-    const { code, screen } = await login.finished
-    expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
-    expect(code).toBe(130)
-  })
+it.each([
+  ['Ctrl-C for the user name', ['login'], 'User name', CTRL_C],
+  ['Ctrl-D for the password', ['login', '--username', 'rider'], 'Password', CTRL_D],
+  ['Ctrl-D for a pasted address', PASTE, 'Paste that address here', CTRL_D],
+])('at a prompt %s ends with 130 and a sentence', async (_what, args, asked, key) => {
+  const login = type(args)
+  await eventually(() => login.screen().includes(asked))
+  login.press(key)
+  const { code, screen } = await login.finished
+  expect(screen).toMatch(/musette: stopped before it was done; .*\r\n$/)
+  expect(code).toBe(130)
 })
 
-describe('a login on a terminal', () => {
-  it.each([
-    ['offers the time zone of the machine', 'Asia/Tokyo', /your home[\s\S]*Asia\/Tokyo/, 'Asia/Tokyo'],
-    ['offers no UTC', 'UTC', /your home, such as Europe\/Berlin \(empty: none\)(?![\s\S]*Berlin)/, null],
-  ])('asks for the time zone of the home, and %s', async (_what, zone, asks, timezone) => {
+it.each([
+  ['offers the time zone of the machine', 'Asia/Tokyo', /your home[\s\S]*Asia\/Tokyo/, 'Asia/Tokyo'],
+  ['offers no UTC', 'UTC', /your home, such as Europe\/Berlin \(empty: none\)(?![\s\S]*Berlin)/, null],
+])(
+  'a login on a terminal asks for the time zone of the home, and %s',
+  async (_what, zone, asks, timezone) => {
     const name = zone.toLowerCase().replace(/\W/, '-')
     const login = type(['login', name, '--username', 'rider'], 100, { TZ: zone })
     await eventually(() => login.screen().includes('Password'))
@@ -94,5 +93,5 @@ describe('a login on a terminal', () => {
     expect(code).toBe(0)
     const set = await rig.rows(`select timezone from training.accounts where name = '${name}'`)
     expect(set).toEqual([{ timezone }])
-  })
-})
+  },
+)

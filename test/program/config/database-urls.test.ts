@@ -122,8 +122,9 @@ describe('the URL of a database', () => {
   })
 })
 
-describe('the URL of Redis', () => {
-  it.each(REDIS)('leads to its servers and shows no secret: %s', async (url, hosts, options, more, cli) => {
+it.each(REDIS)(
+  'the URL of Redis leads to its servers and shows no secret: %s',
+  async (url, hosts, options, more, cli) => {
     const parsed = parseRedisUrl(url)
     expect(parsed?.hosts.map(({ host, port }) => `${host} ${port}`).join()).toBe(hosts)
     expect(parsed?.options).toEqual(options)
@@ -132,8 +133,8 @@ describe('the URL of Redis', () => {
     expect(settings.config.redisUrl).toBe(url)
     expect(await showConfig(settings, EXIT.done)).not.toContain('hunter2')
     expect(fitCommand('redis-cli -u "$REDIS_URL" ping', settings.config)).toBe(`redis-cli -u ${cli} ping`)
-  })
-})
+  },
+)
 
 /** Returns all that `musette config` shows, as a table and as JSON. */
 async function showConfig(settings: Settings, code: number): Promise<string> {
