@@ -102,7 +102,7 @@ export async function openLogin(dataDir: string, owned: boolean) {
   })
   url.username = role
   url.password = 'plain'
-  return { role, name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
+  return { name, env: { DATABASE_URL: url.href, MUSETTE_DATA_DIR: dataDir } }
 }
 
 type Typing = {
