@@ -52,7 +52,7 @@ describe('the compose file', () => {
       expect(Number.parseInt(String(given), 10), name).toBeGreaterThan(Number(within))
   })
 
-  it('starts in order, and keeps what Postgres 18 and Redis write', () => {
+  it('starts in order, and keeps what musette, Postgres 18 and Redis write', () => {
     const healthy = { condition: 'service_healthy' }
     for (const [name, { depends_on, environment }] of ours) {
       expect(depends_on, name).toEqual({ postgres: healthy, redis: healthy })
@@ -60,6 +60,9 @@ describe('the compose file', () => {
     }
     expect(of('redis').command.join(' ')).toMatch(/--appendonly yes.*--maxmemory-policy noeviction/)
     expect(of('postgres').image).toMatch(/^postgres:18/)
+    for (const [name, { volumes }] of ours)
+      expect(volumes, name).toContainEqual({ source: 'musette', target: '/data' })
+    expect(readTop('Dockerfile')).toContain('MUSETTE_DATA_DIR=/data')
     expect(of('postgres').volumes).toEqual([{ source: 'postgres', target: '/var/lib/postgresql' }])
   })
 
