@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/core/store/store.ts'
 import { exportAll } from '../../src/features/export/export-all.ts'
 import { COOKBOOK } from '../../src/features/mcp/cookbook/cookbook.ts'
-import { connect } from '../kit/connect.ts'
+import { withConnection } from '../kit/connect.ts'
 import { queryDuckDb } from '../kit/duckdb.ts'
 import { makeSilentLog } from '../kit/log.ts'
-import { openForTest } from '../kit/open-for.ts'
+import { openForAll, openForTest } from '../kit/open-for.ts'
 import { openTestDatabase, type TestDatabase } from '../kit/postgres.ts'
-import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
+import { openTempDir } from '../kit/temp-dir.ts'
 import { answerAll } from './cookbook/answer.ts'
 import { parseFileRecipes, parseRecipes, withRecipes } from './cookbook/recipes.ts'
 import { MIRRORING_MS, openMirroredHistory } from './mirrored-history.ts'
@@ -75,9 +75,8 @@ describe('the cookbook', () => {
 
 describe('of the exported files, DuckDB', () => {
   const { setup, recipes: queries } = parseFileRecipes(markdown)
-  let folder: TempDir
+  const folder = openForAll(() => openTempDir('cookbook-files'))
   beforeAll(async () => {
-    folder = await openTempDir('cookbook-files')
     const store = openStore({ log: makeSilentLog() }, { connectionString: database.url })
     try {
       await exportAll({ store, log: makeSilentLog() }, { dir: join(folder.path, 'history'), kind: 'by_hand' })
@@ -85,7 +84,6 @@ describe('of the exported files, DuckDB', () => {
       await store.close()
     }
   })
-  afterAll(() => folder?.close())
 
   it.each(queries)('answers question $number with the numbers of Postgres', async ({ number, sql }) => {
     const here = setup.replaceAll("'history/", `'${folder.path}/history/`)
@@ -113,28 +111,23 @@ function comparable(row: Record<string, unknown>, dayOf: (date: Date) => string)
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))
 }
 
-const numberOf = (name: string) => 1 + COOKBOOK.findIndex((recipe) => recipe.name === name)
-
 it('of a history with something amiss, the cookbook reads the steps of an unlisted workout from its file', async () => {
   const seconds = (rows: Record<string, unknown>[]) =>
     rows.reduce((sum, row) => sum + Number(row.times) * (Number(row.seconds) + Number(row.rest_seconds)), 0)
-  const resolved = await askAfter('select', numberOf('workout_today'))
-  const steps = await askAfter('delete from training.workout_sets', numberOf('workout_today'))
+  const number = 1 + COOKBOOK.findIndex(({ name }) => name === 'workout_today')
+  const resolved = await askAfter('select', number)
+  const steps = await askAfter('delete from training.workout_sets', number)
   expect(steps.length).toBeGreaterThan(resolved.length)
   expect(Math.abs(seconds(steps) - seconds(resolved))).toBeLessThan(steps.length)
   expect(steps[0]).toMatchObject({ position: 0, name: 'from the file', watts: resolved[0]?.watts })
 })
 
 /** Asks a question by its number after a change of the history, which is then taken back. */
-async function askAfter(change: string, number: number, before = ''): Promise<Record<string, unknown>[]> {
-  const client = await connect(database.url)
-  try {
+const askAfter = (change: string, number: number) =>
+  withConnection(database.url, async (client) => {
     await client.query(`begin; ${change}`)
-    return (await client.query(before + recipes[number - 1]?.sql)).rows
-  } finally {
-    await client.end()
-  }
-}
+    return (await client.query<Record<string, unknown>>(recipes[number - 1]?.sql ?? '')).rows
+  })
 
 const day = (value: unknown) => (value as Date).toLocaleDateString('sv')
 
