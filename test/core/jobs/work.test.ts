@@ -69,6 +69,20 @@ describeJobs('jobs', (rig) => {
     expect(job.attemptsMade).toBe(1)
   })
 
+  it('takes turns between accounts, also when one has many before the other has any', async () => {
+    const producer = await rig().open({ roles: { scheduler: false, worker: false } })
+    const enqueue = (accountId: number, activityIds: number[]) =>
+      producer.enqueue(
+        'fetch-activity',
+        activityIds.map((activityId) => ({ accountId, activityId })),
+      )
+    await enqueue(1, [11, 12, 13, 14, 15])
+    await enqueue(2, [21, 22, 23])
+    const { done } = await openListing({ concurrency: 1 })
+    await eventually(() => done.length === 8, { what: 'all are done' })
+    expect(done).toEqual([11, 21, 12, 22, 13, 23, 14, 15])
+  })
+
   it('resumes a queue paused by another program, and says so', async () => {
     const { jobs, polled } = await openListing({ heartbeatMs: 500 })
     const polls = jobs.queues().find(({ name }) => name === 'polls')

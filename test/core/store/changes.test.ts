@@ -124,25 +124,23 @@ const CHANGES: ReadonlyArray<
   ],
 ]
 
-describe('the change feed has', () => {
-  it('each kind of change with its detail', async () => {
-    const opened = await openActivity(at(0))
-    const read = makeReader(opened.store)
-    const [made, ...others] = await read(1)
-    expect(others).toEqual([])
-    expect(made).toMatchObject({ kind: 'activity.new', path: 'p1' })
-    expect(made?.detail).toMatchObject({ activity_id: opened.activityId, name: 'Ride p1', xss: null })
-    for (const column of ['fetched_at', 'detail_state', 'wanted_at', 'summary', 'account_id'])
-      expect(made?.detail).not.toHaveProperty(column)
-    for (const [what, act, ...changes] of CHANGES) {
-      await act(opened)
-      const found = await read(changes.length)
-      expect(
-        found.map(({ kind, path, detail }) => [kind, path, detail]),
-        what,
-      ).toEqual(changes)
-    }
-  })
+it('the change feed has each kind of change with its detail', async () => {
+  const opened = await openActivity(at(0))
+  const read = makeReader(opened.store)
+  const [made, ...others] = await read(1)
+  expect(others).toEqual([])
+  expect(made).toMatchObject({ kind: 'activity.new', path: 'p1' })
+  expect(made?.detail).toMatchObject({ activity_id: opened.activityId, name: 'Ride p1', xss: null })
+  for (const column of ['fetched_at', 'detail_state', 'wanted_at', 'summary', 'account_id'])
+    expect(made?.detail).not.toHaveProperty(column)
+  for (const [what, act, ...changes] of CHANGES) {
+    await act(opened)
+    const found = await read(changes.length)
+    expect(
+      found.map(({ kind, path, detail }) => [kind, path, detail]),
+      what,
+    ).toEqual(changes)
+  }
 })
 
 describe('what changes nothing', () => {
@@ -193,21 +191,19 @@ it('the accounts that have changed are those with later changes, and all when th
   expect(await changed()).toHaveLength(2)
 })
 
-describe('old changes', () => {
-  it('are deleted in steps except the newest, and a reader that may have missed some gets an error', async () => {
-    const { store, sql, accountId } = await openAccount()
-    for (const daysAgo of [94, 93, 92, 91, 89, 88]) {
-      await sql`insert into training.changes (account_id, kind, at) values (${accountId}, 'x', now() - make_interval(days => ${daysAgo}))`
-    }
-    const prune = () => store.transaction((tx) => pruneChanges(tx, 2))
-    expect([await prune(), await prune(), await prune()]).toEqual([2, 1, 0])
-    const left = await sql`select change_id::int from training.changes order by 1`
-    expect(left.map(({ change_id }) => change_id)).toEqual([4, 5, 6])
-    const check = (since: number) => store.read((tx) => checkSince(tx, since))
-    for (const since of [0, 4, 5, 6]) await check(since)
-    await expect(check(3)).rejects.toMatchObject({ code: 'changes_pruned' })
-    await expect(check(7)).rejects.toMatchObject({ code: 'changes_unknown' })
-  })
+it('old changes are deleted in steps except the newest, and a reader that may have missed some gets an error', async () => {
+  const { store, sql, accountId } = await openAccount()
+  for (const daysAgo of [94, 93, 92, 91, 89, 88]) {
+    await sql`insert into training.changes (account_id, kind, at) values (${accountId}, 'x', now() - make_interval(days => ${daysAgo}))`
+  }
+  const prune = () => store.transaction((tx) => pruneChanges(tx, 2))
+  expect([await prune(), await prune(), await prune()]).toEqual([2, 1, 0])
+  const left = await sql`select change_id::int from training.changes order by 1`
+  expect(left.map(({ change_id }) => change_id)).toEqual([4, 5, 6])
+  const check = (since: number) => store.read((tx) => checkSince(tx, since))
+  for (const since of [0, 4, 5, 6]) await check(since)
+  await expect(check(3)).rejects.toMatchObject({ code: 'changes_pruned' })
+  await expect(check(7)).rejects.toMatchObject({ code: 'changes_unknown' })
 })
 
 describe('two transactions at the same time', () => {

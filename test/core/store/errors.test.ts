@@ -3,19 +3,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
 import { openStore } from '../../../src/core/store/store.ts'
+import { errorOf } from '../service/open-test-service.ts'
 import { openAccount } from './detail.ts'
 import { backendPidOf, openTestStore, quiet, terminate } from './open.ts'
 
 const SECRET = 'token-that-must-not-be-seen'
-
-async function errorOf(work: Promise<unknown>): Promise<Error & { code?: string }> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  if (error instanceof Error) return error
-  throw new Error('it should have failed')
-}
 
 test('an error of the store has no parameters at any depth', async () => {
   const { store, sql, accountId } = await openAccount()

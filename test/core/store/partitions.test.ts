@@ -40,24 +40,6 @@ async function openMirror() {
   }
 }
 
-test('a process that stops ends after the step that runs, and vacuums nothing', async () => {
-  const { store, log, sql } = await openMirror()
-  const halt = new AbortController()
-  const executed: string[] = []
-  const stopping: Store = {
-    ...store,
-    execute: (statement) => store.execute(statement).finally(() => executed.push(statement)),
-    async transaction(fn) {
-      const result = await store.transaction(fn)
-      const [row] = await sql`SELECT count(*)::int AS rows FROM ONLY training.samples`
-      if (row?.rows !== RIDES * 300) halt.abort()
-      return result
-    },
-  }
-  expect(await makePartitions({ store: stopping, log: log.log }, TINY).keep(halt.signal)).toBe(true)
-  expect(executed.filter((statement) => statement.startsWith('VACUUM'))).toEqual([])
-})
-
 test('a table that killed processes move keeps all rows, also with a later column', async () => {
   const { store, sql, keep, kindOf, finish, url } = await openMirror()
   const before = await queryOnce(url, SUMS)

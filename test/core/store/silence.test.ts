@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeQueuePool, migrateQueueTables } from '../../../src/core/jobs/backend.ts'
+import { collectGarbage } from '../../../src/core/service/transport.ts'
 import { copyIn, copyOut } from '../../../src/core/store/copy.ts'
 import { openChangeListener } from '../../../src/core/store/feed/change-listener.ts'
 import { openStore, type Store, withExclusiveWork } from '../../../src/core/store/store.ts'
@@ -136,4 +137,21 @@ describe('a connection that is silent during work or a wait', () => {
     })
     expect(lengths).toBeGreaterThan(4_000_000)
   })
+})
+
+it('a wait for changes ends in time, also after a lost connection and garbage collection', async () => {
+  const { line } = await openScene()
+  const options = { connectionString: line.url, channel: 'musette_changes' } as const
+  const listener = openChangeListener({ log: quiet }, options)
+  onTestFinished(() => listener.close())
+  const never = new AbortController()
+  await listener.wait(0, never.signal)
+  const collecting = setInterval(collectGarbage, 20)
+  onTestFinished(() => clearInterval(collecting))
+  for (const state of ['good', 'cut'] as const) {
+    line.become(state)
+    const waited = listener.wait(200, never.signal).then(() => 'ended')
+    const late = new Promise((resolve) => setTimeout(resolve, 10_000, 'in vain'))
+    expect(await Promise.race([waited, late])).toBe('ended')
+  }
 })

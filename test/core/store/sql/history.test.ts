@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { normalizePowerCurve } from '../../../../src/core/normalize/activity-answer.ts'
+import { makeSamplesOf } from '../../../kit/samples.ts'
 import { openScene } from './scene.ts'
 
 it('fitness_history is one series from before the first poll to the present training information', async () => {
@@ -141,3 +143,40 @@ it('mirror_health has what an account lacks, and when what succeeded last', asyn
     'uploads on their way | 1 | true | seen by rule',
   ])
 })
+
+it('power_bests has the standard durations of a curve, and not the length of a single ride', async () => {
+  const scene = await openScene()
+  const lengthS = 12 * 3_600 + 77
+  const samples = makeSamplesOf(Array.from({ length: lengthS }, () => ({ power: 200 })))
+  const durations = normalizePowerCurve(samples)?.points.map(({ durationS }) => durationS) ?? []
+  const activityId = await scene.ride(await scene.account(), '2024-05-01T06:00:00Z')
+  await scene.sql`insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
+     select activity_id, duration_s, 200, account_id, date_part('year', started_at_local), started_at_local, sport
+     from training.activities, unnest(${durations}::int[]) duration_s where activity_id = ${activityId}`
+  const bests = await scene.view('power_bests', `where span = 'all time' order by duration_s`)
+  expect(durations.at(-1)).toBe(lengthS)
+  expect(bests.map(({ duration_s }) => duration_s)).toEqual(durations.slice(0, -1))
+})
+
+it.each([
+  [
+    'cycling',
+    'Cycling, Virtual Cycling, Mountain Biking, Gravel Ride, cyclocross, E-Bike Ride, Indoor Cycling, MTB',
+  ],
+  ['running', 'Running, Trail Run, VirtualRun, Treadmill, jogging'],
+  ['swimming', 'Swimming, Open Water Swim'],
+  ['other', 'Multisport, Walking, Rowing, Motorcycling, Bikram Yoga, Strength Training, '],
+])(
+  'an activity is of the sport %s by the words of its type, also when that changes',
+  async (sport, types) => {
+    const scene = await openScene()
+    const accountId = await scene.account()
+    const activityId = await scene.ride(accountId, '2024-05-01T06:00:00Z', { activity_type: 'Cycling' })
+    for (const type of [...types.split(', '), ...(sport === 'other' ? [null] : [])]) {
+      await scene.sql`update training.activities set activity_type = ${type}`
+      const [row] =
+        await scene.sql`select sport, updated_at from training.activities where activity_id = ${activityId}`
+      expect([type, row?.sport]).toEqual([type, sport])
+    }
+  },
+)

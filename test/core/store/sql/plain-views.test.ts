@@ -27,6 +27,7 @@ it('views that read by an index equal simple queries for any history, also with 
   const columns = await columnsOf(scene)
   const accounts = [await scene.account('one'), await scene.account('two'), await scene.account('three')]
   await scene.sql`update training.accounts set timezone = 'Pacific/Kiritimati', timezone_set_by = 'account' where name = 'two'`
+  await scene.sql`update training.accounts set max_hr = 100 where name = 'three'`
   await fc.assert(
     fc.asyncProperty(fc.array(ride, { maxLength: 30 }), async (rides) => {
       for (const each of rides) await record(scene, accounts[each.account] ?? 0, each)
@@ -42,24 +43,23 @@ it('views that read by an index equal simple queries for any history, also with 
 /** Writes an activity with what was made of it, and moves or hides it only then, as the service may. */
 async function record(scene: Scene, accountId: number, made: Ride): Promise<void> {
   const start = made.hoursAgo === null ? null : new Date(Date.now() - made.hoursAgo * HOUR_MS).toISOString()
-  const ride = { zone: made.zone, activity_type: made.type, ...made.scores }
-  const activityId = await scene.ride(accountId, '2020-05-01T12:00:00Z', ride)
+  const activityId = await scene.ride(accountId, '2020-05-01T12:00:00Z', { zone: made.zone, ...made.scores })
   await scene.sql`insert into training.power_curves (activity_id, duration_s, watts, account_id, season, started_at_local, sport)
      select activity_id, duration_s, watts, account_id, date_part('year', started_at_local), started_at_local, sport
      from training.activities, unnest(${DURATIONS_S}::int[], ${made.watts}::real[]) as curve (duration_s, watts)
      where activity_id = ${activityId} and watts is not null`
   if (made.heart) {
     const beats =
-      made.heart.beats === null ? null : Array.from({ length: made.heart.beats }, (_, n) => 60 - n)
+      made.heart.beats === null ? null : Array.from({ length: made.heart.beats * 10 }, (_, n) => 100 - n)
     await scene.sql`insert into training.activity_intensity
          (activity_id, ftp, power_z1_s, near_mpa_s, hr_peak, hr_at_least_s, account_id, day, month)
        select activity_id, 250, 9, 3, ${made.heart.peak}, ${beats}, account_id, started_at_local::date, date_trunc('month', started_at_local)
        from training.activities where activity_id = ${activityId}`
   }
   await scene.query(
-    `update training.activities set started_at = $2, started_at_local = $2::timestamptz at time zone $3, absent_since = $4
-     where activity_id = $1`,
-    [activityId, start, made.zone, made.absent ? new Date() : null],
+    `update training.activities set started_at = $2, started_at_local = $2::timestamptz at time zone $3, absent_since = $4,
+       activity_type = $5 where activity_id = $1`,
+    [activityId, start, made.zone, made.absent ? new Date() : null, made.type],
   )
 }
 
@@ -164,14 +164,15 @@ const PLAIN_VIEWS: Readonly<Record<string, string>> = {
       from training.activity_intensity i join training.activities a using (activity_id)
       where a.absent_since is null
     ), highest as (
-      select r.activity_id, max(other.hr_peak) as hr_max
+      select r.activity_id, max(other.hr_peak) as highest
       from ride r join ride other on other.owner = r.owner
         and other.start_month between r.start_month - interval '12 months' and r.start_month
       group by r.activity_id
     ), bordered as (
-      select r.*, h.hr_max, case when h.hr_max is not null then r.hr_at_least_s end as beats,
-        (h.hr_max * 6 + 9) / 10 as b60, (h.hr_max * 7 + 9) / 10 as b70, (h.hr_max * 8 + 9) / 10 as b80, (h.hr_max * 9 + 9) / 10 as b90
-      from ride r left join highest h using (activity_id)
+      select r.*, hr_max, case when hr_max is not null then r.hr_at_least_s end as beats,
+        (hr_max * 6 + 9) / 10 as b60, (hr_max * 7 + 9) / 10 as b70, (hr_max * 8 + 9) / 10 as b80, (hr_max * 9 + 9) / 10 as b90
+      from ride r join training.accounts a on a.account_id = r.owner left join highest h using (activity_id),
+        lateral (select coalesce(a.max_hr, h.highest) as hr_max) hr
     ), counted as (
       select *, case when beats is not null then coalesce(beats[b60], 0) end as s60,
         case when beats is not null then coalesce(beats[b70], 0) end as s70,
