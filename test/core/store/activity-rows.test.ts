@@ -7,6 +7,7 @@ import {
 } from '../../../src/core/store/activities/activity-changes.ts'
 import { packDocument, unpackDocument } from '../../../src/core/store/activities/raw-documents.ts'
 import { makeSamples } from '../../kit/samples.ts'
+import { readTable } from '../../kit/table.ts'
 import { detailRow, NOWHERE } from './detail.ts'
 
 const START = new Date('2026-05-03T06:00:00.123Z')
@@ -67,6 +68,41 @@ describe('a detail', () => {
     const content = { samples: makeSamples(3), place: NOWHERE }
     const before: KnownRow = { ...known, timezone_source: 'position' }
     expect(columnsToWrite(detailRow(zone), { before, content }).after).toHaveProperty('timezone', 'UTC')
+  })
+
+  /** The members that a cell names: `name=a description=null`. */
+  const membersOf = (cell = '') =>
+    Object.fromEntries(
+      [...cell.matchAll(/(\w+)=(\w+)/g)].map(([, key, value]) => [key, value === 'null' ? null : value]),
+    ) as Record<string, string | null>
+
+  // What is written | the row holds | the answer has | detail and list told before | it is
+  it.each(
+    readTable(`
+      what the detail tells anew | name=a | name=b | name=a | name=b
+      nothing that is known | name=a | name=a | name=a |
+      nothing over a later rename of the list | name=b | name=a | name=a list=b |
+      nothing where it tells none | name=a | | name=a |
+      the name over one that neither told | name=x | name=a | name=a list=b | name=a
+      the name of the list where it tells none | name=x | | list=b | name=b
+      an emptied description | description=b | description=null | description=b | description=null
+      a description that is gone, of which the list says nothing | | description=b | description=b listed=null | description=b
+      none where the list alone tells of it | description=x | | listed=null | description=null
+      its type | activity_type=x | activityType=a | type=b | activityType=a
+      the type of the list where it tells none | activity_type=x | | type=b | activityType=b`),
+  )('writes %s', (_, held, row, told, written) => {
+    const { list, listed, type, ...detail } = membersOf(told)
+    const list_fields = {
+      ...(list !== undefined && { name: list }),
+      ...(listed !== undefined && { description: listed }),
+      ...(type !== undefined && { activity_type: type }),
+    }
+    const before: KnownRow = { ...known, ...membersOf(held), list_fields, detail_fields: detail }
+    const { name, description, activityType } = columnsToWrite(detailRow(membersOf(row)), {
+      before,
+      content: undefined,
+    }).after
+    expect({ name, description, activityType }).toEqual(membersOf(written))
   })
 })
 

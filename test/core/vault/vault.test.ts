@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { findAccount } from '../../../src/core/store/account-rows.ts'
 import type { Store } from '../../../src/core/store/store.ts'
-import { makeSealer } from '../../../src/core/vault/seal.ts'
+import { makeSealer, UnreadableLoginError } from '../../../src/core/vault/seal.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
 import { rowsOf } from '../store/open.ts'
 import { ACCOUNT, pairAt, useTestVault } from './vault.ts'
@@ -74,6 +74,54 @@ test('a pair saved or an account parked before an error stays so', async () => {
   const parking = vault.locked(accountId, (held) => held.park('refused').then(fail))
   await expect(parking).rejects.toBe(reason)
   expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
+})
+
+test('the vault reports a wrong key, and changes nothing', async () => {
+  const { store, vaultOn, accountId } = await openVault()
+  const rows = () => rowsOf(store, 'SELECT c::text, a::text FROM musette.credentials c, training.accounts a')
+  const before = await rows()
+  const stranger = vaultOn(store, randomBytes(32))
+  const refusal = { name: 'ConfigError', code: 'secret_key_mismatch' }
+  await expect(stranger.read(accountId)).rejects.toMatchObject(refusal)
+  await expect(stranger.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
+  expect(await rows()).toEqual(before)
+})
+
+test('the vault parks an account while its tokens cannot be read, and keeps an ended login', async () => {
+  const { store, vault, accountId } = await openVault()
+  const [row] = await rowsOf(store, 'SELECT access_token FROM musette.credentials')
+  const setToken = (token: unknown) =>
+    store.transaction((tx) => tx.client.query('UPDATE musette.credentials SET access_token = $1', [token]))
+  const damage = () => setToken(Buffer.from('damaged'))
+  const mend = () => setToken(row?.access_token)
+  const account = async () => {
+    const found = await store.read((tx) => findAccount(tx, 'default'))
+    return [found?.needsLogin, found?.lastError]
+  }
+  await damage()
+  const error = await vault.read(accountId).catch((reason: UnreadableLoginError) => reason)
+  if (!(error instanceof UnreadableLoginError)) throw new Error('damaged tokens are read')
+  expect(error.message).toMatch(/^the tokens of account "default" are damaged/)
+  expect(await vault.findDoubtful()).toEqual({ readable: 0, doubtful: [accountId] })
+  await mend()
+  await vault.parkUnreadable(error)
+  expect(await account()).toEqual([false, null])
+
+  await damage()
+  await vault.parkUnreadable(error)
+  expect(await account()).toEqual([true, error.message])
+  await mend()
+  expect(await vault.findDoubtful()).toEqual({ readable: 0, doubtful: [accountId] })
+  expect(await vault.read(accountId)).toMatchObject({ ...pairAt(0), needsLogin: false })
+  expect(await account()).toEqual([false, null])
+  expect(await vault.findDoubtful()).toEqual({ readable: 1, doubtful: [] })
+
+  await vault.locked(accountId, (held) => held.park('refused'))
+  await damage()
+  await vault.parkUnreadable(error)
+  await mend()
+  expect(await vault.read(accountId)).toMatchObject({ needsLogin: true })
+  expect(await account()).toEqual([true, 'refused'])
 })
 
 test('the vault waits at most 90 s for a lock', async () => {

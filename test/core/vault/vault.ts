@@ -53,8 +53,8 @@ export function useTestVault() {
   }
 }
 
-/** Makes the text of a spool file from a row of musette.credentials, whole as pg reads it; `change` in the file's own names. */
-export function makeSpoolText(row: Record<string, unknown> = {}, change: { obtainedAt?: Date } = {}): string {
+/** Makes the text of a spool file from a row of musette.credentials, whole as pg reads it. */
+export function makeSpoolText(row: Record<string, unknown> = {}): string {
   const base64 = (name: string) => Buffer.from(row[name] as Buffer).toString('base64')
   return JSON.stringify({
     accountId: row.account_id,
@@ -67,6 +67,5 @@ export function makeSpoolText(row: Record<string, unknown> = {}, change: { obtai
     keyId: row.key_id,
     obtainedAt: row.obtained_at,
     expiresAt: row.expires_at,
-    ...change,
   })
 }
