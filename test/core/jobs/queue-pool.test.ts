@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   asQueueError,
   makeBackend,
   makeQueuePool,
   migrateQueueTables,
 } from '../../../src/core/jobs/backend.ts'
-import { openTestDatabase, queryOnce, type TestDatabase } from '../../kit/postgres.ts'
+import { openForAll } from '../../kit/open-for.ts'
+import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database.close())
+const database = openForAll(openTestDatabase)
 
 /** Opens a pool whose pauses are only counted. */
 function openPool(url = database.url) {

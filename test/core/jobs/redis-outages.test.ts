@@ -10,6 +10,7 @@ import { errorCode } from '../../../src/kit/errors.ts'
 import { makeReleaseStack, type ReleaseStack } from '../../../src/kit/release-stack.ts'
 import { tryRedis } from '../../../src/program/daemon/wait-for-servers.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openLine } from '../../kit/postgres-line.ts'
 import { describeWithRedis, openOwnRedis } from '../../kit/redis.ts'
 import type { RedisServer } from '../../kit/redis-server.ts'
@@ -40,13 +41,6 @@ async function openClient(url: string): Promise<Redis> {
   return client
 }
 
-/** A line to the server, by which it can be replaced. */
-async function openRedisLine() {
-  const line = await openLine(server.url)
-  release.defer('line', () => line.close())
-  return line
-}
-
 type Input = { line?: string; accounts?: number[]; silentMs?: number; poll?: (id: number) => void }
 
 async function open(url: string, { line = LINE, accounts = [1], ...more }: Input = {}): Promise<Jobs> {
@@ -70,7 +64,7 @@ const enqueue = (jobs: Jobs, accountId: number) =>
 describeWithRedis('a queue in Redis', () => {
   it('replaces connections that pass no more bytes, and can be stopped', async () => {
     const polled: number[] = []
-    const line = await openRedisLine()
+    const line = await openForTest(openLine(server.url))
     const jobs = await open(line.url, { silentMs: 500, poll: (id) => void polled.push(id) })
     await enqueue(jobs, 7)
     await eventually(() => polled.includes(7), { what: 'a poll before' })
@@ -81,9 +75,8 @@ describeWithRedis('a queue in Redis', () => {
   })
 
   it('continues at the new primary after a failover, and names the old read-only one', async () => {
-    const second = await openOwnRedis()
-    release.defer('second', () => second.close())
-    const line = await openRedisLine()
+    const second = await openForTest(openOwnRedis())
+    const line = await openForTest(openLine(server.url))
     const polled: number[] = []
     const jobs = await open(line.url, { poll: (id) => void polled.push(id) })
     const { hostname, port } = new URL(second.url)

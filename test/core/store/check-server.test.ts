@@ -10,6 +10,7 @@ import { checkDatabase } from '../../../src/program/doctor/check-database.ts'
 import { openDoctorContext } from '../../../src/program/doctor/doctor-context.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openPooler, PGBOUNCER } from '../../kit/pooler.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openRig } from '../mirror/rig.ts'
@@ -37,10 +38,8 @@ test.each(['LATIN1', 'SQL_ASCII'])(
 
 describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
   const openBehind = async (mode: 'session' | 'transaction', size = 20) => {
-    const database = await openTestDatabase()
-    onTestFinished(() => database.close())
-    const pooler = await openPooler(database.url, mode, size)
-    onTestFinished(() => pooler.close())
+    const database = await openForTest(openTestDatabase())
+    const pooler = await openForTest(openPooler(database.url, mode, size))
     return pooler.url
   }
 
@@ -87,8 +86,7 @@ describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () 
   })
 
   test('that pools by session works', async () => {
-    const rig = await openRig({ activities: 3, databaseUrl: await openBehind('session') })
-    onTestFinished(() => rig.close())
+    const rig = await openForTest(openRig({ activities: 3, databaseUrl: await openBehind('session') }))
     expect(await syncAccount(rig.app, { name: 'default', training: true })).toMatchObject({
       fetched: 3,
       failed: 0,

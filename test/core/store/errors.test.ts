@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { accounts, syncRuns } from '../../../src/core/store/schema/index.ts'
 import { openStore } from '../../../src/core/store/store.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { errorOf } from '../service/open-test-service.ts'
 import { openAccount } from './detail.ts'
 import { backendPidOf, openTestStore, quiet, terminate } from './open.ts'
@@ -49,8 +50,7 @@ test('a failed connection has its reason', async () => {
     [nobody.href, 'ConfigError', 'database_login_refused'],
   ]
   for (const [connectionString, name, code] of cases) {
-    const store = openStore({ log: quiet }, { connectionString })
-    onTestFinished(() => store.close())
+    const store = await openForTest(openStore({ log: quiet }, { connectionString }))
     expect(await errorOf(store.read(async () => 1))).toMatchObject({ name, code })
   }
 })
@@ -78,8 +78,7 @@ test('a database that takes no writes now is an outage, not a defect', async () 
   const { store, url } = await openTestStore()
   const database = new URL(url).pathname.slice(1)
   await store.execute(`ALTER DATABASE ${database} SET default_transaction_read_only = on`)
-  const later = openStore({ log: quiet }, { connectionString: url, maxConnections: 1 })
-  onTestFinished(() => later.close())
+  const later = await openForTest(openStore({ log: quiet }, { connectionString: url, maxConnections: 1 }))
   const error = await errorOf(later.transaction((tx) => tx.db.update(accounts).set({ lastError: null })))
   expect(error).toMatchObject({ name: 'TransientError', code: 'database_read_only' })
   expect(error.message).toContain('the database accepts no writes at the moment')

@@ -16,6 +16,7 @@ import { connect } from '../../kit/connect.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { readMigrations, writeLaterMigrations } from '../../kit/later-migrations.ts'
 import { makeTestLog } from '../../kit/log.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { locksHeldOn, openTestDatabase } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore, quiet, rowsOf } from './open.ts'
@@ -103,8 +104,7 @@ test('only migrate adds tables to the database of another program', async () => 
 
 test('the setup of an empty database leaves an older one unchanged, which migrate changes and gives the version of musette', async () => {
   const { url, sql } = await openTestStore()
-  const { path: folder, close } = await openTempDir('later')
-  onTestFinished(close)
+  const { path: folder } = await openForTest(openTempDir('later'))
   await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })
   // As in a journal from before there was such a column.
   await sql`ALTER TABLE musette.migrations DROP COLUMN musette`
@@ -130,8 +130,7 @@ test('a migration is repeated after a deadlock', async () => {
   const { store, url, sql } = await openTestStore()
   // The first to wait so long is the one that loses.
   await sql`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''300ms''', current_database()); END $$`
-  const { path: folder, close } = await openTempDir('later')
-  onTestFinished(close)
+  const { path: folder } = await openForTest(openTempDir('later'))
   await writeLaterMigrations(folder, {
     '9999_later': [
       'LOCK TABLE training.samples IN ACCESS EXCLUSIVE MODE',

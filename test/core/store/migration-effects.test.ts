@@ -10,6 +10,7 @@ import {
 import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
 import { connect } from '../../kit/connect.ts'
 import { openOlderDatabase, writeLaterMigrations } from '../../kit/later-migrations.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { openTestStore } from './open.ts'
 
@@ -87,8 +88,7 @@ test('the effects name the tables that each migration locks, reads, changes and 
 })
 
 test('the plan of a migration without known effects is refused', async () => {
-  const { path: folder, close } = await openTempDir('later')
-  onTestFinished(close)
+  const { path: folder } = await openForTest(openTempDir('later'))
   await writeLaterMigrations(folder, { '9999_later': ['CREATE TABLE training.later (later int)'] })
   const { store } = await openTestStore()
   await expect(store.read(({ client }) => findMigrationPlan(client, folder))).rejects.toMatchObject({

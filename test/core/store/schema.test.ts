@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import * as schema from '../../../src/core/store/schema/index.ts'
 import { readMigrations } from '../../kit/later-migrations.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>
@@ -31,8 +32,7 @@ async function readSnapshot(): Promise<Snapshot> {
 
 /** Opens a database with the tables that drizzle-kit makes of the declared schema, and with nothing else. */
 async function openDeclared(): Promise<string> {
-  const database = await openTestDatabase({ migrated: false })
-  onTestFinished(() => database.close())
+  const database = await openForTest(openTestDatabase({ migrated: false }))
   const nothing = generateDrizzleJson({})
   const statements = await generateMigration(nothing, generateDrizzleJson(schema, nothing.id))
   await queryOnce(database.url, statements.join('\n'))
@@ -40,8 +40,7 @@ async function openDeclared(): Promise<string> {
 }
 
 async function openMigrated(): Promise<string> {
-  const database = await openTestDatabase()
-  onTestFinished(() => database.close())
+  const database = await openForTest(openTestDatabase())
   return database.url
 }
 

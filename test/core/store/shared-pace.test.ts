@@ -1,26 +1,17 @@
 import fc from 'fast-check'
 import type { Logger } from 'pino'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makePacer } from '../../../src/core/service/pacer.ts'
 import { makeSharedPace } from '../../../src/core/store/shared-pace.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { sleep } from '../../../src/kit/time.ts'
 import { makeTestLog } from '../../kit/log.ts'
-import {
-  openHold,
-  openTestDatabase,
-  queryOnce,
-  type TestDatabase,
-  WAITING_FOR_LOCK,
-} from '../../kit/postgres.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
+import { openHold, openTestDatabase, queryOnce, WAITING_FOR_LOCK } from '../../kit/postgres.ts'
 import { errorOf } from '../service/open-test-service.ts'
 import { quiet } from './open.ts'
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database.close())
+const database = openForAll(openTestDatabase)
 beforeEach(async () => {
   await sql('delete from musette.callers')
   await sql('delete from musette.service_pauses')
@@ -113,11 +104,11 @@ describe('requests that processes reserve', () => {
 
   it('leave one statement in the database that does not answer, and say so from the second try on', async () => {
     const log = makeTestLog()
-    const store = openStore({ log: quiet }, { connectionString: database.url })
-    onTestFinished(() => store.close())
+    const store = await openForTest(openStore({ log: quiet }, { connectionString: database.url }))
     const { reserve } = makeSharedPace({ store, log: log.log }, 300)
-    const hold = await openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode')
-    onTestFinished(() => hold.close())
+    const hold = await openForTest(
+      openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode'),
+    )
     for (const said of [0, 1, 1]) {
       expect(await errorOf(reserve(want({})))).toMatchObject({ code: 'database_slow' })
       expect(log.lines).toHaveLength(said)
@@ -233,8 +224,9 @@ describe('pacers of several processes', () => {
     ])
     // Also when both have given their share back meanwhile.
     await expect.poll(() => sql('select from musette.callers'), { timeout: 20_000 }).toEqual([])
-    const hold = await openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode')
-    onTestFinished(() => hold.close())
+    const hold = await openForTest(
+      openHold(database.url, 'lock table musette.lock_pace in share update exclusive mode'),
+    )
     const [before, said] = [here.starts.length, log.lines.length]
     await callUntil(before + 60, [{ pacer: here, queues: ['1', '2'] }])
     const [first = 0, last = 0] = [here.starts[before + 5], here.starts.at(-1)]

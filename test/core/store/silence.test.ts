@@ -7,6 +7,7 @@ import { openChangeListener } from '../../../src/core/store/feed/change-listener
 import { openStore, type Store, withExclusiveWork } from '../../../src/core/store/store.ts'
 import { endPool, makePool, RETIRED } from '../../../src/kit/postgres-client.ts'
 import { eventually } from '../../kit/eventually.ts'
+import { openForTest } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { type Line, openLine } from '../../kit/postgres-line.ts'
 import { quiet, rowsOf } from './open.ts'
@@ -76,8 +77,7 @@ describe('a connection on which a proxy drops everything without closing it', ()
   it('is ended while it listens', async () => {
     const { url, line } = await openScene()
     const options = { connectionString: line.url, channel: 'musette_changes', silentMs: SILENT_MS } as const
-    const listener = openChangeListener({ log: quiet }, options)
-    onTestFinished(() => listener.close())
+    const listener = await openForTest(openChangeListener({ log: quiet }, options))
     await listener.wait(0, new AbortController().signal)
     expect(await queryOnce(url, NONE_LEFT)).toEqual([{ none: false }])
     line.swallow()
@@ -142,8 +142,7 @@ describe('a connection that is silent during work or a wait', () => {
 it('a wait for changes ends in time, also after a lost connection and garbage collection', async () => {
   const { line } = await openScene()
   const options = { connectionString: line.url, channel: 'musette_changes' } as const
-  const listener = openChangeListener({ log: quiet }, options)
-  onTestFinished(() => listener.close())
+  const listener = await openForTest(openChangeListener({ log: quiet }, options))
   const never = new AbortController()
   await listener.wait(0, never.signal)
   const collecting = setInterval(collectGarbage, 20)

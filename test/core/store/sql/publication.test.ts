@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import { migrate } from '../../../../src/core/store/migrate.ts'
 import { makePartitions } from '../../../../src/core/store/samples/partitions.ts'
 import { openEmbeddedPostgres } from '../../../../src/embedded/embedded.ts'
-import { makeReleaseStack } from '../../../../src/kit/release-stack.ts'
 import { syncAccount } from '../../../../src/program/app/sync-account.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { makeSilentLog } from '../../../kit/log.ts'
+import { openForTest } from '../../../kit/open-for.ts'
 import { queryOnce } from '../../../kit/postgres.ts'
 import { openTempDir } from '../../../kit/temp-dir.ts'
 import { openRig } from '../../mirror/rig.ts'
@@ -22,21 +22,16 @@ const TEST_MS = 300_000
 it(
   'a mirror that was cut into partitions and then published continues, and a subscriber gets the same rows',
   async () => {
-    const release = makeReleaseStack()
-    onTestFinished(() => release.release())
     const log = makeSilentLog()
-    const folder = await openTempDir('publication')
-    release.defer('folder', () => folder.close())
+    const folder = await openForTest(openTempDir('publication'))
     const first = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
     for (const statement of REPLICATING) await queryOnce(first.url, statement)
     await first.close()
-    const server = await openEmbeddedPostgres({ log }, { dataDir: folder.path })
-    release.defer('Postgres', () => server.close())
+    const server = await openForTest(openEmbeddedPostgres({ log }, { dataDir: folder.path }))
     await queryOnce(server.url, 'CREATE DATABASE subscriber')
     const subscriber = Object.assign(new URL(server.url), { pathname: '/subscriber' }).href
     for (const connectionString of [server.url, subscriber]) await migrate({ connectionString, log })
-    const rig = await openRig({ activities: 3, databaseUrl: server.url })
-    release.defer('rig', () => rig.close())
+    const rig = await openForTest(openRig({ activities: 3, databaseUrl: server.url }))
     const unidentified = await rig.rows(
       `select relname from pg_class c where relnamespace = 'training'::regnamespace and relkind in ('r', 'p')
          and relreplident <> 'f' and not exists (select from pg_index where indrelid = c.oid and indisprimary)`,
@@ -56,10 +51,7 @@ it(
       subscriber,
       `CREATE SUBSCRIPTION everything CONNECTION '${server.url}' PUBLICATION everything WITH (create_slot = false)`,
     )
-    release.defer(
-      'subscription',
-      async () => void (await queryOnce(subscriber, 'DROP SUBSCRIPTION everything')),
-    )
+    onTestFinished(async () => void (await queryOnce(subscriber, 'DROP SUBSCRIPTION everything')))
     const expectCopied = async () => {
       const published = await contentOf(server.url)
       expect(published.length).toBeGreaterThan(14)
