@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openHttpProxy } from '../kit/http-proxy.ts'
-import { openForAll } from '../kit/open-for.ts'
+import { openForAll, openForTest } from '../kit/open-for.ts'
+import { openReceiver } from '../kit/receiver.ts'
 import { openCliRig } from '../program/cli/rig.ts'
 
 const SIGN_IN = ['login', '--username', 'rider', '--password-stdin']
@@ -40,4 +43,17 @@ it('the service is reached through HTTP_PROXY or http_proxy, and the password of
   expect(refused.stderr).toContain('run: musette config')
   for (const { stdout, stderr } of [signedIn, synced, shown, refused])
     expect(stdout + stderr).not.toMatch(/proxy-secret|wrong-secret|cmlkZXI6/)
+})
+
+it('messages also reach their receivers through the proxy', async () => {
+  const receiver = await openForTest(openReceiver())
+  const toReceiver = await openForTest(openHttpProxy(receiver.url))
+  const file = join(rig.dataDir, 'webhooks.json')
+  const phone = { name: 'phone', style: 'ntfy', url: 'http://ntfy.invalid/my-rides' }
+  await writeFile(file, JSON.stringify([phone]), { mode: 0o600 })
+  const env = { MUSETTE_WEBHOOKS: file, HTTP_PROXY: toReceiver.url }
+  const sent = await rig.musette(['webhook', 'test'], { env })
+  expect(sent.code, sent.stderr + sent.stdout).toBe(0)
+  expect(toReceiver.tunnels).toEqual(['ntfy.invalid:80'])
+  expect(JSON.parse(receiver.received[0]?.text ?? '')).toMatchObject({ topic: 'my-rides' })
 })

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parkUnreadableLogins } from '../../src/program/app/local-app.ts'
@@ -97,6 +97,24 @@ it('an account whose tokens become unreadable is parked by the daemon, without a
   await rig.rows(`delete from training.sync_runs`)
   await other.isPolled()
   expect(rig.log.lines.filter(({ level, msg }) => level === 'error' && msg?.includes('dead'))).toEqual([])
+})
+
+it('an account recovers when its tokens can be read again, and stays parked when its login had ended', async () => {
+  const anna = await openLogin('anna')
+  const [before] = await anna.run('select key_id from musette.credentials')
+  await anna.run(OTHER_KEY)
+  await parkUnreadableLogins(rig.app)
+  expect(await anna.state()).toMatchObject(parked('another key', 'anna'))
+  await anna.run(`update musette.credentials set key_id = '${before?.key_id}'`)
+  expect(await rig.app.vault.read(anna.id)).toMatchObject({ needsLogin: false })
+  expect(await anna.state()).toEqual(WELL)
+
+  await rig.app.vault.locked(anna.id, (held) => held.park('the login has ended'))
+  await writeFile(anna.spool, '{')
+  await parkUnreadableLogins(rig.app)
+  await rm(anna.spool)
+  expect(await rig.app.vault.read(anna.id)).toMatchObject({ needsLogin: true })
+  expect(await anna.state()).toEqual({ needs_login: true, last_error: 'the login has ended' })
 })
 
 it('an account with another key is parked, and the key is right, also for who asks for that account alone', async () => {
