@@ -101,7 +101,9 @@ describe('a backup is called damaged, and nothing of it is restored,', () => {
       value,
     }))
     expect(values.length).toBeGreaterThan(500)
-    for (const { place, bit, value } of sample(values, SOME))
+    // There are fewer numbers than names, and most that the restore itself stumbles over are numbers.
+    const [numbers, names] = [true, false].map((is) => values.filter(({ value }) => /^\d/.test(value) === is))
+    for (const { place, bit, value } of [...sample(numbers ?? [], SOME), ...sample(names ?? [], SOME)])
       await expectDamaged(flip(whole, place, bit), `bit ${bit} of byte ${place}, in ${value}`)
     expect(await contentOf(target.url)).toEqual(before)
   })
