@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FIT_EPOCH_S } from '../../../src/core/fit/profile.ts'
-import { TransientError } from '../../../src/kit/errors.ts'
+import { RateLimitedError, TransientError } from '../../../src/kit/errors.ts'
 import { MINUTE } from '../../../src/kit/time.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { FILE_ID_ACTIVITY, littleEndian, T0, wrap } from '../fit/wrap.ts'
@@ -121,7 +121,10 @@ function openScenario() {
     const [verb = '', ...rest] = words.split(' ')
     const make = steps[verb]
     if (!make) throw new Error(`no step ${verb}`)
-    const ended = await make(...rest).catch((error: { code?: string }) => ({ action: error.code }))
+    const ended = await make(...rest).catch((error: unknown) => {
+      if (error instanceof TransientError || error instanceof RateLimitedError) return { action: error.code }
+      throw error
+    })
     if (end) expect([step, ended]).toEqual([step, expect.objectContaining({ action: end })])
     else expect([step, ended]).not.toEqual([step, { action: expect.anything() }])
     // A duplicate is told with its activity.
