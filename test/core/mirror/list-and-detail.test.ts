@@ -85,13 +85,43 @@ describe('an activity whose list entry and detail differ', () => {
     expect(await revisions()).toEqual([{ name: ['Ride', 'Commute'], description: ['Flat', null] }])
   })
 
-  it('has neither name, description nor type that nobody has sent, after a whole list', async () => {
+  it('is fetched again when its list entry has changed, and only then', async () => {
+    await say({ entry: { start_date: { ...UTC, date: '2024-05-02 03:00:00.000000' } } })
+    await sync(true)
+    expect(await asked()).toBe(1)
+    expect(await row()).toEqual(AS_DETAIL)
+    expect(await revisions()).toEqual([])
+  })
+
+  it('keeps the value of the detail when the list no longer has one', async () => {
+    await say({ entry: { name: null, description: null, start_date: null } })
+    await sync(true)
+    expect(await row()).toEqual(AS_DETAIL)
+    expect(await revisions()).toEqual([])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a whole list', () => sync(true)],
+    ['fetching it again', () => rig.resync({ paths: ['p1'] })],
+  ])('has neither name, description nor type that nobody has sent, after %s', async (_, mend) => {
     for (const value of ["'nobody said so'", 'null']) {
       await rig.rows(
         `update training.activities set (name, description, activity_type) = (${value}, ${value}, ${value})`,
       )
-      await sync(true)
+      await mend()
       expect(await row()).toEqual(AS_DETAIL)
     }
+  })
+
+  it('uses the value of the list when the detail has none', async () => {
+    await say({ detail: { name: null, description: undefined, summary: { xss: 82 } } })
+    await rig.sql`update training.activities set detail_state = 'wanted'`
+    await sync()
+    await say({
+      entry: { name: 'Commute', activity_type: 'Running' },
+      detail: { name: null, description: undefined, summary: { xss: 82 } },
+    })
+    await sync(true)
+    expect(await row()).toMatchObject({ name: 'Commute', activity_type: 'Running', timezone: 'UTC' })
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RawAnswer } from '../../../src/core/service/http-message.ts'
+import { DEFAULT_TIMEOUTS, type RawAnswer } from '../../../src/core/service/http-message.ts'
 import {
   networkError,
   parseJsonObject,
@@ -119,4 +119,11 @@ describe('the quoted reason of a refusal', () => {
     expect(quoteRefusal(answerOf(400, body), 'Bearer abc1')).toBe(quoted)
     if (quoted !== '') expect(quoteRefusal(answerOf(400, body), undefined)).toBe(quoted)
   })
+})
+
+it('a request for tokens ends before the 90 s after which others stop waiting for its lock, also after a slow connection', () => {
+  const { connectMs, headersMs, bodyIdleMs, totalMs, tokenMs } = DEFAULT_TIMEOUTS
+  expect([2 * tokenMs < 90_000, tokenMs > 3 * connectMs, connectMs >= 10_000]).toEqual([true, true, true])
+  // An answer is computed on demand, and may then trickle in.
+  expect([headersMs >= 60_000, bodyIdleMs >= headersMs, totalMs > 5 * headersMs]).toEqual([true, true, true])
 })

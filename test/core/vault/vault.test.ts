@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { findAccount } from '../../../src/core/store/account-rows.ts'
+import { findAccount, upsertAccount } from '../../../src/core/store/account-rows.ts'
 import type { Store } from '../../../src/core/store/store.ts'
 import { makeSealer, UnreadableLoginError } from '../../../src/core/vault/seal.ts'
 import { TransientError } from '../../../src/kit/errors.ts'
@@ -138,4 +138,35 @@ test('the vault waits at most 90 s for a lock', async () => {
   }
   await vaultOn(watched).locked(accountId, (held) => held.park('refused'))
   expect(limits).toEqual([{ lock_timeout: '90s' }])
+})
+
+test('the vault opens no tokens for an address that did not issue them', async () => {
+  const { store, vault, accountId } = await openVault()
+  await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: 'http://127.0.0.1:8' }))
+  const refusal = { name: 'ConfigError', code: 'login_elsewhere' }
+  await expect(vault.read(accountId)).rejects.toMatchObject(refusal)
+  await expect(vault.locked(accountId, (held) => held.save(pairAt(9)))).rejects.toMatchObject(refusal)
+  await store.transaction((tx) => upsertAccount(tx, { ...ACCOUNT, baseUrl: `${ACCOUNT.baseUrl}/elsewhere` }))
+  expect(await vault.read(accountId)).toMatchObject(pairAt(0))
+})
+
+test('the vault waits at most 90 s for each lock', async () => {
+  const { store, vaultOn, accountId } = await openVault()
+  const limited: string[] = []
+  const watched: Store = {
+    ...store,
+    transaction: (work) =>
+      store.transaction(async (tx) => {
+        const result = await work(tx)
+        const { rows } = await tx.client.query('SHOW lock_timeout')
+        limited.push(rows[0].lock_timeout)
+        return result
+      }),
+  }
+  const vault = vaultOn(watched)
+  await vault.locked(accountId, (held) => held.park('refused'))
+  await vault.saveLogin(ACCOUNT, { clientId: 'client', clientSecret: 's', pair: pairAt(1) })
+  await vault.rotate(async () => randomBytes(32))
+  await vault.forget(accountId)
+  expect(limited.filter((limit) => limit === '90s')).toHaveLength(4)
 })
