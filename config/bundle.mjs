@@ -154,18 +154,18 @@ function joinStart(builder) {
     (path) => !early.has(path),
   )
   const groups = [
-    { name: 'settings', of: /\/(?:settings|config\/config|src\/log)\.ts$/, isFor: /^/ },
+    { name: 'settings', of: /\/(?:settings|config\/config|src\/log)\.ts$/, isFor: () => true },
     {
       name: 'mirror',
       of: /\/(?:state|local-app|findings\/[^/]+)\.ts$/,
-      isFor: /\/core\/store\/store\.ts$/,
+      isFor: (path) => path.endsWith('/core/store/store.ts'),
     },
-    { name: 'embedded', of: /\/(?:embedded\/embedded|store\/migrate)\.ts$/, isFor: /$^/ },
+    { name: 'embedded', of: /\/(?:embedded\/embedded|store\/migrate)\.ts$/, isFor: () => false },
   ].map((group) => ({ ...group, parts: late.filter((path) => group.of.test(path)) }))
   const groupOf = (path) => groups.find(({ parts }) => parts.includes(path))
   const importGroups = (paths, own) => {
     const needed = [...reach(paths)]
-    const others = groups.filter((group) => group !== own && needed.some((path) => group.isFor.test(path)))
+    const others = groups.filter((group) => group !== own && needed.some(group.isFor))
     const all = [`${root}src/program/cli/cli.ts`, ...others.map(({ name }) => `group:${name}`)]
     return all.map((path) => `import '${path}';`).join('')
   }
