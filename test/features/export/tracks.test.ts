@@ -197,6 +197,15 @@ describe('a track of an activity', () => {
     }
   })
 
+  it('of an activity without positions is TCX, and a sentence that says so in place of the others', async () => {
+    await rig.rows(`update training.activities set start_lat = null where path = 'odd' returning 1`)
+    const run = 'run: musette export odd --format tcx'
+    for (const format of ['gpx', 'geojson'] as const)
+      expect(await track(format)).toBe(`activity odd has no positions, which ${format} needs; ${run}`)
+    expect(await track('tcx')).toContain('<ns3:Watts>250</ns3:Watts>')
+    await rig.rows(`update training.activities set start_lat = 47.4 where path = 'odd' returning 1`)
+  })
+
   const all = (also: readonly Also[] = ['gpx'], dir = 'rides') =>
     exportAll(rig.app, { dir: join(folder.path, dir), kind: 'by_hand', also })
   const list = async () => {
@@ -212,6 +221,10 @@ describe('a track of an activity', () => {
     )
     expect(await readFile(join(folder.path, 'rides', String(odd)), 'utf8')).toBe(await track('gpx'))
     expect(await all()).toMatchObject({ files: 5, written: 0, removed: 0 })
+    await rig.rows(
+      `update training.activities set description = 'l3', updated_at = now() where path = 'odd' returning 1`,
+    )
+    expect(await all()).toMatchObject({ files: 5, written: 1, removed: 0 })
     await rig.rows(
       `update training.activities set name = 'Other', absent_since = now() where path = 'odd' returning 1`,
     )
