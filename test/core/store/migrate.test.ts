@@ -152,3 +152,16 @@ test('a migration is repeated after a deadlock', async () => {
   expect(await sql`SELECT later FROM training.activities`).toEqual([])
   expect(await sql`SELECT FROM musette.migrations`).toHaveLength((await readMigrations()).length + 1)
 })
+
+test('a database that was never migrated is refused with the command to type', async () => {
+  const { store } = await openEmptyStore()
+  const refusal = (code: string, verb: string) =>
+    expect.objectContaining({
+      name: 'ConfigError',
+      code,
+      message: expect.stringMatching(`run: musette ${verb}$`),
+    })
+  await expect(store.read(checkSchema)).rejects.toEqual(refusal('database_empty', 'login'))
+  const read = store.read((tx) => tx.client.query('SELECT 1 FROM training.accounts'))
+  await expect(read).rejects.toEqual(refusal('database_unmigrated', 'migrate'))
+})

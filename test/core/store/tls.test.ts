@@ -66,6 +66,18 @@ describe.runIf(findBinary(['openssl']))('sslmode of DATABASE_URL', () => {
   )('of %s with %s is %s', async (host = '', parameters = '', outcome) => {
     expect(await connect(host, parameters)).toBe(outcome)
   })
+
+  it('says in a sentence that a certificate cannot be trusted', async () => {
+    const connectionString = `postgres://nobody@localhost:${server.port}/none?sslmode=verify-full`
+    const store = openStore({ log: quiet }, { connectionString })
+    await expect(store.read(async () => undefined)).rejects.toMatchObject({
+      code: 'database_certificate',
+      message: expect.stringMatching(
+        /^the certificate of the database comes from an authority .*sslrootcert/,
+      ),
+    })
+    await store.close()
+  })
 })
 
 describe('a Postgres without TLS', () => {

@@ -170,3 +170,12 @@ test('the vault waits at most 90 s for each lock', async () => {
   await vault.forget(accountId)
   expect(limited.filter((limit) => limit === '90s')).toHaveLength(4)
 })
+
+test('the vault forgets the tokens of an account and keeps the account', async () => {
+  const { store, vault, accountId } = await openVault()
+  await vault.forget(accountId)
+  expect(await vault.read(accountId)).toBeUndefined()
+  expect(await store.read((tx) => findAccount(tx, 'default'))).toMatchObject({ needsLogin: true })
+  const saving = vault.locked(accountId, (held) => held.save(pairAt(1)))
+  await expect(saving).rejects.toMatchObject({ code: 'not_signed_in' })
+})
