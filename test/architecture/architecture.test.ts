@@ -127,6 +127,13 @@ it('tests connect to Postgres by test/kit/connect.ts, so that a server that ends
   )
 })
 
+it('tests read whole rows as (t.*)::text: samples, records, messages and tracks have a column t, which t::text would read alone', () => {
+  const takesColumn = /(?<![\w.])t::text|(?:to_jsonb|row_to_json)\(t\)/
+  const own = 'architecture/architecture.test.ts'
+  const found = readSources('test').filter(({ path, text }) => path !== own && takesColumn.test(text))
+  expect(pathsOf(found)).toEqual([])
+})
+
 it('the names in src are common words, show the cost of a function by its verb, and stand for one file each', () => {
   expect(listRetiredNames(sources)).toEqual([])
   expect(listLyingVerbs(sources)).toEqual([])

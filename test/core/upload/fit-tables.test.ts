@@ -25,7 +25,7 @@ async function rowsOf(bytes: Uint8Array): Promise<Record<string, unknown[]>> {
   const found: Record<string, unknown[]> = {}
   for (const table of TABLES) {
     const where = OF_CONTENT.includes(table) ? 'content_id = $1' : IN_FILE
-    const select = `select *, xmin::text from training.${table} t where ${where} order by t::text`
+    const select = `select *, xmin::text from training.${table} t where ${where} order by (t.*)::text`
     found[table] = await rig.rows(select, [idOf(bytes)])
   }
   return found

@@ -57,8 +57,8 @@ export function contentOf(url: string): Promise<Record<string, unknown>> {
           ? 'select identity as content from training.database'
           : relkind === 'S'
             ? `select last_value::text || is_called as content from ${name}`
-            : `select count(*) || ' rows, ' || coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '') as content from ${name} t
-           where to_jsonb(t) ->> 'kind' is distinct from 'restored'`
+            : `select count(*) || ' rows, ' || coalesce(md5(string_agg((t.*)::text, E'\\n' order by (t.*)::text)), '') as content from ${name} t
+           where to_jsonb(t.*) ->> 'kind' is distinct from 'restored'`
       content[String(name)] = (await client.query(query)).rows[0]?.content
     }
     return content

@@ -72,7 +72,7 @@ describe('a reader that is held to one account', () => {
     withClient({ connectionString: url }, async (client) => {
       if (before) await client.query(before)
       for (const name of [...(await relations()), ...(await calls())]) {
-        const found = await client.query(`select t::text as text from training.${name} t`).then(
+        const found = await client.query(`select (t.*)::text as text from training.${name} t`).then(
           ({ rows }) => JSON.stringify(rows),
           (error: Error) => {
             // All may be read, but for a session that has set something.

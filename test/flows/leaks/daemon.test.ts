@@ -94,7 +94,7 @@ async function readDatabase(url: string): Promise<string> {
   )
   const texts: string[] = []
   for (const { name } of tables) {
-    const rows = await queryOnce(url, `select t::text as row from ${name} t limit 20000`)
+    const rows = await queryOnce(url, `select (t.*)::text as row from ${name} t limit 20000`)
     texts.push(`${name}: ${rows.map(({ row }) => row).join('\n')}`)
   }
   return texts.join('\n')

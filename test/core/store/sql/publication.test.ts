@@ -88,7 +88,7 @@ async function contentOf(url: string): Promise<Record<string, unknown>[]> {
   for (const { name } of tables) {
     const [row] = await queryOnce(
       url,
-      `select count(*)::int as rows, md5(string_agg(t::text, ',' order by t::text)) as sum from training.${name} t`,
+      `select count(*)::int as rows, md5(string_agg((t.*)::text, ',' order by (t.*)::text)) as sum from training.${name} t`,
     )
     content.push({ name, ...row })
   }
