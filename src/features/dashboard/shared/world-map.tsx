@@ -53,6 +53,8 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     [(x - eye.x) * eye.scale + width / 2, (y - eye.y) * eye.scale + height / 2] as const
   /** Moves the map by px, then enlarges it around the point `x`, `y` of it, px from its middle. */
   const move = (dx: number, dy: number, factor = 1, x = 0, y = 0) =>
+    // A map without a size, as of a hidden one, has no scale to begin from.
+    width > 0 &&
     setEye((now = whole) => {
       const scale = Math.min(MAX_SCALE, Math.max(whole.scale / 100, now.scale * factor))
       if (onPoint && scale <= whole.scale * 1.01) return undefined
@@ -111,7 +113,9 @@ export function WorldMap({ places, label, tiles, draw, pointed, onPoint, onPick,
     const { x, y } = pointOf(event)
     move(0, 0, 2 ** (-event.deltaY / 300), x - width / 2, y - height / 2)
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // The size is known now; the observer tells it later, when keys may have been pressed.
+    redraw(undefined)
     const sized = new ResizeObserver(redraw)
     const scheme = matchMedia('screen and (prefers-color-scheme: dark)')
     if (canvas.current) sized.observe(canvas.current)

@@ -268,7 +268,7 @@ describeWithBrowser('the page of an activity', () => {
 
   it('is one of the lines of the map of all activities, which names it for Enter and a click, by year and sport', async () => {
     await scene.rows(`update training.activities set activity_type = 'Swimming' where path = '${RIDE.path}'`)
-    const page = await scene.visit('/map')
+    const page = await scene.visit('/map', {})
     const map = page.getByRole('application', { name: /^Map of \d+ activities/ })
     const count = async () => Number((await map.getAttribute('aria-label'))?.match(/\d+/)?.[0])
     const tracks = `from training.activities where start_lat is not null and absent_since is null`
@@ -293,6 +293,8 @@ describeWithBrowser('the page of an activity', () => {
     expect(await name.textContent()).toBe(swims?.name)
     expect(Math.max(...(await countAlong(map, 'heart')))).toBeGreaterThan(0)
     const near = page.waitForResponse(/\/api\/map\/near/)
+    // A busy browser tells sizes later than it takes keys.
+    await page.addInitScript('ResizeObserver.prototype.observe = () => undefined')
     await page.reload()
     await map.focus()
     await page.keyboard.press('+')
