@@ -10,13 +10,11 @@ WORKDIR /app
 # DATABASE_URL names the database.
 FROM base AS build
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --no-audit --no-fund \
-  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx --sbom-type=application > sbom.cdx.json \
-  && sed -i '0,/"name": "app"/s//"name": "musette"/' sbom.cdx.json
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY config ./config
 COPY src ./src
-RUN npm run build
+RUN npm run build && node config/sbom.mjs --omit=optional > sbom.cdx.json
 
 FROM base
 ARG VERSION=unreleased

@@ -69,11 +69,8 @@ function makeFiles() {
   rmSync(`${root}dist`, { recursive: true, force: true })
   mkdirSync(release, { recursive: true })
   run('npm', ['pack', '--pack-destination', release, '--loglevel=error'], 'the tarball was not made')
-  const options = ['--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application']
-  const sbom = JSON.parse(run('npm', ['sbom', ...options], 'the SBOM was not made'))
-  // npm gives it the name of the folder.
-  sbom.metadata.component.name = JSON.parse(read('package.json')).name
-  writeFileSync(`${release}musette-${version}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`)
+  const sbom = run('node', ['config/sbom.mjs'], 'the SBOM was not made')
+  writeFileSync(`${release}musette-${version}.cdx.json`, sbom)
   const sums = readdirSync(release).map((name) => {
     const sum = createHash('sha256')
       .update(readFileSync(release + name))

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const own = { name, version: '0.1.0', license, private: true, files }
   const lock = { name, version: '0.1.0', lockfileVersion: 3, requires: true, packages: { '': own } }
   for (const name of ['config', '.ci']) await mkdir(place(name))
-  for (const file of ['config/release.mjs', 'config/package.mjs', '.gitignore', 'LICENSE'])
+  for (const file of ['config/release.mjs', 'config/package.mjs', 'config/sbom.mjs', '.gitignore', 'LICENSE'])
     await cp(join(root, file), place(file))
   await writeFile(place('.ci/run'), GREEN)
   await chmod(place('.ci/run'), 0o755)

@@ -97,13 +97,16 @@ describe('a 429', () => {
   )
 })
 
-it('an observer is told every request by the pattern of its endpoint, and no object', async () => {
+it('an observer is told every request by the pattern of its endpoint, and no object; the reason of a refusal is told of an upload alone', async () => {
+  const said: string[] = []
   const seen: string[] = []
   const observer: ServiceObserver = {
     onAnswer: ({ endpoint, status }) => void seen.push(`${endpoint} ${status}`),
     onPause: () => undefined,
   }
-  const { account, service } = openTestService(() => ({ status: 404 }), { observer })
+  const { account, service } = openTestService(() => ({ status: 404, body: { message: 'Too short' } }), {
+    observer,
+  })
   for (const call of [
     () => account.listActivities({ from: new Date(0), to: new Date() }),
     () => account.fetchActivity('my-ride', { samples: true }),
@@ -115,7 +118,12 @@ it('an observer is told every request by the pattern of its endpoint, and no obj
     () => account.uploadFit({ fileName: 'secret ride.fit', bytes: Buffer.from('x') }),
     () => service.requestLogin(CLIENT, PASSWORD),
   ])
-    await errorOf(call())
+    said.push(String(await errorOf(call())))
+  expect(said.filter((text) => text.includes('Too short'))).toEqual([
+    expect.stringMatching(
+      /upload of secret ride\.fit: the service refused the request \(status 404\): "Too short"$/,
+    ),
+  ])
   expect(seen).toEqual([
     'GET /oauth/activity 404',
     'GET /oauth/activity/<id> 404',
