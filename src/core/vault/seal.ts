@@ -114,7 +114,7 @@ export function makeKeyring(options: KeyOptions) {
 const SENTENCES = {
   secret_key_mismatch: (who: string) =>
     `the tokens of ${who} were sealed with another key, nothing is touched; ` +
-    'put that key in place (MUSETTE_SECRET_KEY or the key file) and start musette again, or sign in again',
+    'put that key in place (run: musette key import FILE, or set MUSETTE_SECRET_KEY) and start musette again, or sign in again',
   login_damaged: (who: string) => `the tokens of ${who} are damaged in the database`,
   login_elsewhere: (who: string) =>
     `the tokens of ${who} were made at another address than the account's, and are not sent there`,

@@ -31,7 +31,7 @@ export type WebhookPauses = Readonly<typeof PAUSES>
 
 export const PAUSES = {
   /** How often the database is read for events and due messages: cheap, and most of the delay of a message. */
-  lookEveryMs: 1 * SECOND,
+  lookEveryMs: SECOND,
   /** How often faults are checked, which count only after hours. */
   conditionsEveryMs: 30 * SECOND,
   /** A digest is sent after this time without an addition: the files of one import come faster. */

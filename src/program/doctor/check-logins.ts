@@ -71,7 +71,7 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
 function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: string): Finding {
   if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
     return problemOf(opens, { run: commandFor('login', account) })
-  const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back, or sign in again`
+  const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back (run: musette key import FILE, or set MUSETTE_SECRET_KEY), or sign in again`
   return problem('configuration', found, commandFor('login', account))
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openForAll } from '../../kit/open-for.ts'
@@ -9,6 +9,7 @@ import { distPath } from '../../kit/processes.ts'
 import { makeRide } from '../../kit/ride.ts'
 import { startOnTerminal } from '../../kit/terminal.ts'
 import { openCliRig } from '../cli/rig.ts'
+import { typeVerb } from '../doctor/rig.ts'
 
 const makeKeyText = () => randomBytes(32).toString('base64')
 
@@ -110,8 +111,12 @@ describe('a key file', () => {
     await rig.rows('create table after as select * from musette.credentials')
     await swap('before')
     expect(await codeOf('sync')).toBe(0)
+    await rename(path, place('kept.key'))
+    const refused = await rig.musette(['sync'])
+    expect(refused.code).toBe(2)
+    await typeVerb('musette key import', refused.stderr, { env: rig.env, fill: { FILE: place('kept.key') } })
+    expect(await codeOf('sync')).toBe(0)
     await rm(path)
-    expect(await codeOf('sync')).toBe(2)
     await swap('after')
   })
 
