@@ -198,9 +198,12 @@ describe('backups by default', () => {
     expect(state).toMatchObject({ state: 'ok' })
     expect(note).toMatchObject({ state: 'calm', run: 'musette key export' })
     expect(note?.found).toContain('are on one disk, and are lost or stolen together')
-    for (const days of [1, 6, 7.5]) await run(days)
-    expect(await names()).toHaveLength(2)
+    // Each one, also when another was compared in the same week.
+    await runJob(embedded({ MUSETTE_BACKUP_EVERY: '1d' }), 1.8)
     expect(await verified()).toHaveLength(2)
+    for (const days of [2, 6, 8.4]) await run(days)
+    expect(await names()).toHaveLength(2)
+    expect(await verified()).toHaveLength(3)
     // None is removed while the newest could not be restored.
     await rig.rows("update training.sync_runs set outcome = 'failed' where resource = 'backup-verify'")
     await writeScheduledBackup(app, at(15))
