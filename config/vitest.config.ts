@@ -24,7 +24,7 @@ export default defineConfig({
     // Loading the libraries anew for each file took four times as long, 170 s more in all. No test replaces a module.
     isolate: false,
     // More than a small machine has cores: many tests wait, for a lock that runs out or a process that ends.
-    maxWorkers: 4,
+    maxWorkers: 5,
     sequence: { sequencer: SlowestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
