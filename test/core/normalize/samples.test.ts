@@ -131,13 +131,17 @@ describe('the power curve', () => {
   })
 
   it('of a steady power is that power, however far apart the samples', () => {
-    for (const every of [1, 2, 5, 60]) {
-      const samples = makeSamplesOf(
-        Array.from({ length: 240 }, (_, index) => ({ at: index * every, power: 200 })),
-      )
+    for (const [every, power] of [
+      [1, 200],
+      [2, 200],
+      [5, 200],
+      [60, 200],
+      [1, 0],
+    ] as const) {
+      const samples = makeSamplesOf(Array.from({ length: 240 }, (_, index) => ({ at: index * every, power })))
       const points = normalizePowerCurve(samples)?.points ?? []
-      expect(points.at(-1)).toEqual({ durationS: 240 * every, watts: 200 })
-      expect(points.every(({ watts }) => watts === 200)).toBe(true)
+      expect(points.at(-1)).toEqual({ durationS: 240 * every, watts: power })
+      expect(points.every(({ watts }) => watts === power)).toBe(true)
     }
   })
 

@@ -206,7 +206,8 @@ test('of details recorded together an older one is left out and each other has i
     store.transaction((tx) => writeActivities(tx, details))
   await expect(write([...inputs, detailInput(99, at(5))])).rejects.toMatchObject({ code: 'activity_busy' })
   const ends = await write(inputs)
-  expect(ends).toMatchObject([{ result: 'written' }, { result: 'older', written: 0 }, { result: 'written' }])
+  const wrote = (written: number, replaced = 0) => ({ result: 'written', written, replaced })
+  expect(ends).toEqual([wrote(1), { result: 'older', written: 0, replaced: 0 }, wrote(3)])
   const rows = await sql`SELECT xss, x."values" AS mm, watts, ftp, m.activity_id AS measured, sha256,
       (SELECT count(*)::int FROM training.samples s WHERE s.activity_id = a.activity_id) AS samples
     FROM training.activities a LEFT JOIN training.sample_extras x USING (activity_id)
@@ -218,6 +219,8 @@ test('of details recorded together an older one is left out and each other has i
     return { xss: id, mm: [id], watts: id, ftp: 200 + id, measured: id, sha256, samples: id }
   }
   expect(rows).toMatchObject([of(1), { xss: 80, mm: null, watts: null, measured: null, samples: 3 }, of(3)])
+  // What a vacuum of the samples is decided by.
+  expect(await write([detailInput(3, at(9), { samples: makeSamples(2) })])).toEqual([wrote(2, 3)])
 })
 
 test('each value of a field without a column has the time of its sample, in any order of rows', async () => {
