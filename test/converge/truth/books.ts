@@ -35,6 +35,9 @@ async function findCursorDifferences(scene: Scene): Promise<string[]> {
   return behindMs >= 0 && behindMs < MINUTE ? [] : [`the cursor is ${behindMs} ms behind the service's clock`]
 }
 
+/** Found also from the activities before and after, which is no edit of the service and has no revision. */
+const OF_THE_ZONE = ['timezone', 'timezone_source', 'started_at_local']
+
 /** Each revision begins where the one before ended, and the last ends at what the row says. */
 function findRevisionDifferences(tables: Tables): string[] {
   const found: string[] = []
@@ -43,6 +46,7 @@ function findRevisionDifferences(tables: Tables): string[] {
     for (const { changes } of tables.revisions.get(row.activity_id) ?? []) {
       for (const [column, [was, is]] of Object.entries(changes)) {
         if (isSame(was, is)) found.push(`${row.path}: a revision of ${column} changes nothing`)
+        if (OF_THE_ZONE.includes(column)) continue
         if (latest.has(column) && !isSame(latest.get(column), was)) {
           found.push(
             `${row.path}: a revision of ${column} begins at ${JSON.stringify(was)}, the last ended at ${JSON.stringify(latest.get(column))}`,
