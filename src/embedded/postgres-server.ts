@@ -7,7 +7,7 @@ import { withClient } from '../kit/postgres-client.ts'
 import { SECOND, sleep, within } from '../kit/time.ts'
 import { readDiskFull, type Tools } from './cluster.ts'
 import { stopOrphans } from './processes.ts'
-import { spawnAs } from './run-as.ts'
+import { asTooManyFiles, spawnAs } from './run-as.ts'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
@@ -124,8 +124,9 @@ export async function waitUntilReady(
     if (how !== undefined) {
       const full = await readDiskFull(input.dataDir)
       if (full) throw full
-      const message = `the embedded Postgres ended while starting (${how}):\n${await server.readLogTail()}`
-      throw new TransientError('embedded_start_failed', message)
+      const log = await server.readLogTail()
+      const message = `the embedded Postgres ended while starting (${how}):\n${log}`
+      throw asTooManyFiles(log) ?? new TransientError('embedded_start_failed', message)
     }
     if (refusal === WRONG_PASSWORD && Date.now() > begun + WRONG_PASSWORD_MS) {
       const mend = 'delete that file, then start again'

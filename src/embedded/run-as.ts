@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../kit/errors.ts'
+import { ConfigError, errorCode } from '../kit/errors.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
 /** How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. */
@@ -66,9 +66,15 @@ export function spawnAs(runAs: RunAs, command: readonly string[], options: Spawn
   return spawn(program, args, { ...options, ...user, env: runAs.env })
 }
 
-/** Runs a program as `runAs` says and waits for its end, with `input` on its standard input, in `cwd`. */
+/** Returns the system's error when Postgres ended for want of open files, of which it needs more than Node; else undefined. */
+export function asTooManyFiles(output: string): Error | undefined {
+  if (!output.includes('insufficient file descriptors')) return undefined
+  return Object.assign(new Error('too many open files for Postgres'), { code: 'EMFILE' })
+}
+
+/** Runs a program as `runAs` says and waits for its end, with `input` on its standard input, in `cwd`. Throws the system's error of too many open files. */
 export function runToEnd(runAs: RunAs, command: readonly string[], options: { cwd: string; input?: string }) {
-  return new Promise<Finished>((resolve) => {
+  return new Promise<Finished>((resolve, reject) => {
     const child = spawnAs(runAs, command, {
       cwd: options.cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -82,8 +88,15 @@ export function runToEnd(runAs: RunAs, command: readonly string[], options: { cw
     child.stderr?.on('data', collect)
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(options.input ?? '')
-    child.on('error', (error) => resolve({ code: 127, signal: null, output: error.message }))
-    child.on('close', (code, signal) => resolve({ code, signal, output }))
+    child.on('error', (error) => {
+      if (['EMFILE', 'ENFILE'].includes(errorCode(error))) reject(error)
+      else resolve({ code: 127, signal: null, output: error.message })
+    })
+    child.on('close', (code, signal) => {
+      const tooMany = asTooManyFiles(output)
+      if (tooMany) reject(tooMany)
+      else resolve({ code, signal, output })
+    })
   })
 }
 

@@ -146,7 +146,8 @@ function measureWeightedPower({ count, seconds, heldS, power }: Recorded, { sums
       counted++
     }
   }
-  return counted > 0 ? (fourths / counted) ** 0.25 : null
+  // Versions of Node differ in the last digit of other roots.
+  return counted > 0 ? Math.sqrt(Math.sqrt(fourths / counted)) : null
 }
 
 function measureDrift({ count, heldS, power, hr }: Recorded) {

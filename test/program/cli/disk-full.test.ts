@@ -44,13 +44,20 @@ it('a verb that waits for the embedded Postgres obeys SIGTERM', async () => {
 it('a process with a low limit of open files says so in one sentence, with the number it needs', async () => {
   const folder = await openForTest(openTempDir('few-files'))
   const env = { MUSETTE_DATA_DIR: folder.path, MUSETTE_BASE_URL: 'http://127.0.0.1:9' }
-  const prefix = ['sh', '-c', 'ulimit -n 40; exec "$0" "$@"']
-  expect(await startNode([main, 'start'], { env, prefix }).finished).toMatchObject({
-    code: 4,
-    stderr: expect.stringMatching(
-      /\nmusette: too many open files; raise the limit to 256 or more: ulimit -n 1024, .*\n$/,
-    ),
-  })
+  const startWith = async (files: number) =>
+    expect(
+      await startNode([main, 'start'], { env, prefix: ['sh', '-c', `ulimit -n ${files}; exec "$0" "$@"`] })
+        .finished,
+    ).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(
+        /(^|\n)musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, .*\n$/,
+      ),
+    })
+  // Too few for Node, for a new database, and for the server of one.
+  for (const files of [25, 56]) await startWith(files)
+  expect(await startNode([main, 'migrate'], { env }).finished).toMatchObject({ code: 0 })
+  await startWith(56)
 })
 
 // Mounting a small disk takes the rights of root, and Linux.
