@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError, errorCode } from '../kit/errors.ts'
+import { ConfigError, isTooManyFiles } from '../kit/errors.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
 /** How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. */
@@ -89,7 +89,7 @@ export function runToEnd(runAs: RunAs, command: readonly string[], options: { cw
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(options.input ?? '')
     child.on('error', (error) => {
-      if (['EMFILE', 'ENFILE'].includes(errorCode(error))) reject(error)
+      if (isTooManyFiles(error)) reject(error)
       else resolve({ code: 127, signal: null, output: error.message })
     })
     child.on('close', (code, signal) => {

@@ -75,6 +75,11 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(error))
 }
 
+/** Tells whether this process or the whole system has as many open files as it may. */
+export function isTooManyFiles(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE'].includes(errorCode(error))
+}
+
 const UNKNOWN_AUTHORITY = [
   'comes from an authority that is not known here',
   'name its file in AUTHORITY',

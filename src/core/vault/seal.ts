@@ -110,11 +110,14 @@ export function makeKeyring(options: KeyOptions) {
   }
 }
 
+/** How a key that seals logins comes back, for the middle of a sentence. */
+export const KEY_BACK = 'run: musette key import FILE, or set MUSETTE_SECRET_KEY'
+
 /** The reasons why an account's tokens cannot be read, each with its sentence. */
 const SENTENCES = {
   secret_key_mismatch: (who: string) =>
     `the tokens of ${who} were sealed with another key, nothing is touched; ` +
-    'put that key in place (run: musette key import FILE, or set MUSETTE_SECRET_KEY) and start musette again, or sign in again',
+    `put that key in place (${KEY_BACK}) and start musette again, or sign in again`,
   login_damaged: (who: string) => `the tokens of ${who} are damaged in the database`,
   login_elsewhere: (who: string) =>
     `the tokens of ${who} were made at another address than the account's, and are not sent there`,

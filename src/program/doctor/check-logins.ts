@@ -2,7 +2,7 @@ import { findAccounts } from '../../core/store/account-rows.ts'
 import { findIdentity } from '../../core/store/database-facts.ts'
 import type { Tx } from '../../core/store/store.ts'
 import { readPendingIds, secretKeyPath } from '../../core/vault/key-file.ts'
-import { makeKeyring, orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
+import { KEY_BACK, makeKeyring, orUnreadable, UnreadableLoginError } from '../../core/vault/seal.ts'
 import { findEverySealed, makeSpool, unsealRow, unsealSpooled } from '../../core/vault/stored-credentials.ts'
 import type { KeyOptions } from '../../core/vault/vault.ts'
 import { commandFor } from '../../kit/errors.ts'
@@ -71,7 +71,7 @@ export async function checkSecretKey({ config, mirror }: DoctorContext): Promise
 function unreadableLoginFinding({ account, keyId, opens }: LoginFacts, place: string): Finding {
   if (opens instanceof UnreadableLoginError && opens.code !== 'secret_key_mismatch')
     return problemOf(opens, { run: commandFor('login', account) })
-  const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back (run: musette key import FILE, or set MUSETTE_SECRET_KEY), or sign in again`
+  const found = `the login of account "${account}" was sealed with another key (id ${keyId}) than ${place}; put that one back (${KEY_BACK}), or sign in again`
   return problem('configuration', found, commandFor('login', account))
 }
 

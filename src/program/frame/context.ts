@@ -6,6 +6,7 @@ import {
   errorCode,
   errorLine,
   isAbort,
+  isTooManyFiles,
   MusetteError,
   RateLimitedError,
   TransientError,
@@ -166,7 +167,7 @@ export function exitFor(
     const sentence = withRemedy(`musette: ${error.message}`, config ? remedyOf(error, config) : {})
     return { code: codeFor(error), sentence: config ? fitCommand(sentence, config) : sentence }
   }
-  if (['EMFILE', 'ENFILE'].includes(errorCode(error))) {
+  if (isTooManyFiles(error)) {
     const sentence =
       'musette: too many open files; raise the limit to 256 or more: ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit'
     return { code: EXIT.unreachable, sentence }
