@@ -17,6 +17,9 @@ const [version = ''] = process.argv.slice(2).filter((argument) => !argument.star
 const tag = `v${version}`
 
 checkRequest()
+const head = git('rev-parse', 'HEAD')
+// Ctrl-C ends the step that runs, which is a failure like another.
+process.on('SIGINT', () => undefined)
 try {
   say('running .ci/run, which takes a while')
   run(`${root}.ci/run`, [], 'a check is red; mend it first')
@@ -40,6 +43,10 @@ function checkRequest() {
     fail('name the version: node config/release.mjs 1.2.0 [--dry-run]')
   checkTree('there are changes that are not committed')
   if (git('tag', '--list', tag) !== '') fail(`${tag} is there already; name a higher version`)
+  const { version: released } = JSON.parse(read('package.json'))
+  const [wanted, present] = [version, released].map((text) => text.split('-')[0])
+  const rises = wanted.localeCompare(present, 'en', { numeric: true })
+  if (rises < 0 || (rises === 0 && present === released)) fail(`this is ${released}; name a higher version`)
   const [, pending = ''] = PENDING.exec(read('CHANGELOG.md')) ?? []
   if (pending.trim() === '') fail('CHANGELOG.md has nothing under "## Pending"; write what is new')
 }
@@ -87,7 +94,8 @@ function commit(notes) {
 }
 
 function putBack() {
-  git('reset', '--quiet')
+  run('node', ['config/package.mjs', 'end'], 'package.json was not put back')
+  git('reset', '--quiet', head)
   git('checkout', '--quiet', '--', ...WRITTEN)
 }
 

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { readTop } from '../container/dockerfile.ts'
 import { type Finished, runNode } from '../kit/processes.ts'
 import { openTempDir, type TempDir } from '../kit/temp-dir.ts'
 
@@ -22,7 +24,12 @@ const place = (name: string) => join(folder.path, name)
 const read = (name: string) => readFile(place(name), 'utf8')
 const git = async (...args: string[]) => (await run('git', args, { cwd: folder.path })).stdout.trim()
 const release = (...args: string[]): Promise<Finished> =>
-  runNode([place('config/release.mjs'), ...args], { cwd: folder.path, timeoutMs: 100_000 })
+  // In a group of processes of its own, which Ctrl-C ends.
+  runNode([place('config/release.mjs'), ...args], {
+    cwd: folder.path,
+    timeoutMs: 100_000,
+    prefix: ['setsid', '--wait'],
+  })
 async function commit(files: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(place(name), text)
   await git('add', '--all')
@@ -62,18 +69,35 @@ describe('a release', () => {
   const empty = CHANGELOG.replace('- It flies.\n\n', '')
   const red = '#!/bin/sh\necho the third test fails; exit 1\n'
   const broken = "throw new Error('it does not compile')\n"
+  const ended = `${readTop('config/package.mjs')}\nif (process.argv[2] === 'begin') process.kill(0, 'SIGINT')\n`
   it.each([
     ['an invalid version', 'LICENSE', 'ours', 'next', 'name the version'],
+    ['a version that is lower', 'LICENSE', 'ours', '0.0.9', 'this is 0.1.0; name a higher version'],
     ['nothing new', 'CHANGELOG.md', empty, '1.2.0', 'CHANGELOG.md has nothing under "## Pending"'],
     ['a failed check', '.ci/run', red, '1.2.0', 'a check is red; mend it first:\nthe third test fails'],
     ['a tarball that cannot be made', 'config/setup.mjs', broken, '1.2.0', 'the tarball was not made'],
+    ['Ctrl-C while it packs', 'config/package.mjs', ended, '1.2.0', 'the tarball was not made'],
   ])('is refused with the reason for %s, and changes nothing', async (_what, file, text, version, says) => {
     const right = await read(file)
     await commit({ [file]: text })
     const before = await state()
     expect(await release(version)).toMatchObject({ code: 1, stderr: expect.stringContaining(says) })
     expect(await state()).toEqual(before)
+    expect(existsSync(place('dist/.package.json'))).toBe(false)
     await commit({ [file]: right })
+  })
+
+  it('is taken back when it cannot be tagged', async () => {
+    await git('config', 'gpg.program', 'false')
+    await git('config', 'tag.gpgSign', 'true')
+    const before = await state()
+    expect(await release('1.2.0')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('git tag failed'),
+    })
+    expect(await state()).toEqual(before)
+    await git('config', '--remove-section', 'gpg')
+    await git('config', '--remove-section', 'tag')
   })
 
   it('refuses changes that are not committed', async () => {

@@ -27,7 +27,7 @@ const OFTEN = { everyMs: 50 }
 const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
 const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
 
-describe.skipIf(!mosquitto)('the publisher by MQTT, with mosquitto', () => {
+describe.runIf(process.env.CI || mosquitto)('the publisher by MQTT, with mosquitto', () => {
   const hasTls = findBinary(['openssl']) !== undefined
   const certificates = openForAll(() => openTempDir('mqtt-tls'))
   const broker = openForAll(async () => {

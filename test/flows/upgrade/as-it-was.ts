@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
 import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
 import { restoreBackup } from '../../../src/features/backup/archive/restore-backup.ts'
 import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
@@ -14,11 +15,13 @@ export async function restoreAsItWas(backup: string, url: string): Promise<void>
     await writeEarlierMigrations(folder.path, archive.manifest.migrations)
     const signal = new AbortController().signal
     const input = { connectionString: url, archive, signal, compare: true, folder: folder.path }
+    const lines = (await readJournal()).find(({ tag }) => tag === '0028_lines_follow')?.when ?? 0
+    const hasLines = archive.manifest.migrations.includes(lines)
     // A restore calls it; versions before 0028 have none.
     const none = 'create function musette.begin_line(text, jsonb) returns void language sql as $$$$'
-    await queryOnce(url, `create schema musette; ${none}`)
+    if (!hasLines) await queryOnce(url, `create schema musette; ${none}`)
     await restoreBackup({ log: makeSilentLog() }, input)
-    await queryOnce(url, 'drop function musette.begin_line(text, jsonb)')
+    if (!hasLines) await queryOnce(url, 'drop function musette.begin_line(text, jsonb)')
   } finally {
     await folder.close()
   }

@@ -33,6 +33,15 @@ it('musette config shows every setting with its source and default, and no secre
   // Node itself reads the option of the older name; Node 20 puts the file into the environment, too.
   const older = await runNode([distPath('main.js'), '--env-file', file, 'config'], options)
   expect(older.stdout).toMatch(new RegExp(`MUSETTE_LAG +2h +(${file}|environment) +1h`))
+  const nameless = {
+    ...options,
+    env: { DATABASE_URL: 'postgres://db/training' },
+    prefix: ['env', '-u', 'USER'],
+  }
+  expect(await runNode([distPath('main.js'), 'config'], nameless)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('DATABASE_URL names no user; write for example postgres://user:'),
+  })
   const wrong = { DATABASE_URL: 'hunter2', MUSETTE_CONCURRENCY: '0' }
   const refused = await runVerb(['config'], { ...options, env: wrong })
   expect(refused.code).toBe(2)

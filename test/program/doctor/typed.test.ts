@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { FEATURES } from '../../../src/features/index.ts'
 import { loadStates } from '../../../src/program/frame/findings/facts.ts'
+import { readTop } from '../../container/dockerfile.ts'
+import { makeRichFit } from '../../core/fit/make-rich-fit.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
 import { distPath, runNode } from '../../kit/processes.ts'
 import { openReceiver } from '../../kit/receiver.ts'
@@ -100,6 +102,29 @@ describe('what a verb says is to be typed', () => {
     expect(outdated?.state).toBe('warning')
     expect(await typeVerb('musette rebuild', outdated?.run, typing())).toMatchObject({ code: 0 })
     expect(await fits()).toMatchObject([{ state: 'ok' }])
+  })
+
+  it('makes each table anew that the page on a damaged one names for it', async () => {
+    const [, page = ''] = /^- Without one: ([\s\S]*?)\n\n/m.exec(readTop('docs/troubleshooting.md')) ?? []
+    const tables = [...page.matchAll(/`(\w+)`/g)].map(([, name]) => `training.${name}`)
+    const rich = join(rig.dataDir, 'rich.fit')
+    await writeFile(rich, makeRichFit())
+    expect(await rig.musette(['upload', rich])).toMatchObject({ code: 0 })
+    const path = await findPath('sample_count > 0')
+    await rig.steer('PATCH', `activities/${path}`, { sample: { unheard_of: 1 } })
+    expect(await rig.musette(['resync', path])).toMatchObject({ code: 0 })
+    const read = () =>
+      Promise.all(
+        tables.map((name) => rig.rows(`select (t.*)::text as row from ${name} t order by (t.*)::text`)),
+      )
+    const before = await read()
+    expect(before.filter((rows) => rows.length === 0)).toEqual([])
+    const [, command = ''] =
+      /musette sql --write "(truncate \S+)"/.exec(readTop('docs/troubleshooting.md')) ?? []
+    for (const name of tables) await rig.rows(command.replace('training.samples', name))
+    expect((await read()).flat()).toEqual([])
+    expect(await rig.musette(['rebuild'])).toMatchObject({ code: 0 })
+    expect(await read()).toEqual(before)
   })
 
   it('tries the receiver of messages that were given up', async () => {
