@@ -19,5 +19,6 @@ export const dashboardSettings = defineSettings({
         'the address of map tiles behind routes and map of the dashboard; none are fetched without it',
       ),
   },
+  fromFile: ['MUSETTE_MAP_TILES'],
   read: (value) => ({ mapTiles: value.MUSETTE_MAP_TILES }),
 })

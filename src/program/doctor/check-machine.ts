@@ -32,7 +32,7 @@ export async function checkConfiguration({ problems, config: { setIn } }: Doctor
 }
 
 /** Files that hold a key, a password or sealed tokens: for their owner alone. */
-const SECRETS = /^(secret\.key(\.new-.*)?|postgres\.json|tokens-.*\.spool.*)$/
+const SECRETS = /^(secret\.key(\.(new|old)-.*)?|postgres\.(json|pgpass)|tokens-.*\.spool.*)$/
 
 /** Checks that this user can use the data directory and that nobody else can. */
 export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {

@@ -48,6 +48,7 @@ describe('the suggested command solves the problem', () => {
   it.each(
     readTable(`
     a key that others may read | chmod 6 | data directory | install -m 644 /dev/null data/secret.key |
+    a replaced key that others may read | chmod 6 | data directory | install -m 644 /dev/null data/secret.key.old-0a1b2c3d |
     a data directory that everybody may enter | chmod 7 | data directory | chmod 755 data |
     a page open to everybody, before there is a data directory | mkdir -p | daemon | true | MUSETTE_HTTP=0.0.0.0:1 MUSETTE_DATA_DIR=new
     a file in place of the drop folder | export \${ | drop folder | touch afile | MUSETTE_DROP_DIR=afile`),
