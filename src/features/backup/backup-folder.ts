@@ -31,7 +31,7 @@ function isOwn(name: string, line: string): boolean {
  * if it does not exist. Throws ConfigError `backup_file`, TransientError `backup_disk_full`.
  */
 export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledFile[]> {
-  const names = await onDisk(dir, async () => {
+  const names = await onDisk('write', dir, async () => {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     return readdir(dir)
   })
@@ -45,7 +45,7 @@ export async function readScheduled({ dir, line }: Schedule): Promise<ScheduledF
  * and those whose names do not say a line. Throws ConfigError `backup_file`.
  */
 export async function readBackupsOfOthers({ dir, line }: Schedule): Promise<string[]> {
-  const names = await onDisk(dir, () => readdir(dir).catch(orNone))
+  const names = await onDisk('read', dir, () => readdir(dir).catch(orNone))
   return names.filter((name) => COMPLETE.test(name) && !isOwn(name, line)).map((name) => join(dir, name))
 }
 
@@ -59,7 +59,7 @@ export async function removeOldBackups(schedule: Schedule, { keep, madeAt }: { k
   const files = await readScheduled(schedule)
   const isAhead = (file: ScheduledFile) => file.madeAt > madeAt
   for (const { name } of files.filter((file) => !isAhead(file)).slice(keep)) {
-    await onDisk(dir, () => rm(join(dir, name), { force: true }))
+    await onDisk('write', dir, () => rm(join(dir, name), { force: true }))
   }
   return files.filter(isAhead).map(({ name }) => name)
 }
@@ -72,7 +72,7 @@ export type FoundBackup = Readonly<{ path: string; doneAt: Date; bytes: number }
  * ConfigError `backup_file`.
  */
 export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBackup | undefined> {
-  return onDisk(dir, async () => {
+  return onDisk('read', dir, async () => {
     const names = await readdir(dir).catch(orNone)
     const own = names.filter((name) => isOwn(name, line)).map((name) => join(dir, name))
     const found = await Promise.all(
@@ -87,7 +87,7 @@ export async function readNewestBackup({ dir, line }: Schedule): Promise<FoundBa
 
 /** Reads the manifest of a backup. Throws as openArchive does, and ConfigError `backup_file`. */
 export async function readBackupManifest({ path }: { path: string }): Promise<Manifest> {
-  return onDisk(path, async () => {
+  return onDisk('read', path, async () => {
     const file = (await openPlainFile(path)).createReadStream()
     try {
       return (await openArchive(file)).manifest
@@ -102,7 +102,7 @@ export async function readBackupManifest({ path }: { path: string }): Promise<Ma
  * does.
  */
 export async function removeUnfinished({ dir, line }: Schedule): Promise<void> {
-  const names = await onDisk(dir, () => readdir(dir))
+  const names = await onDisk('read', dir, () => readdir(dir))
   const left = names.filter((name) => UNFINISHED.test(name) && isOwn(name.replace(NAME_BEFORE_END, ''), line))
-  for (const name of left) await onDisk(dir, () => rm(join(dir, name), { force: true }))
+  for (const name of left) await onDisk('write', dir, () => rm(join(dir, name), { force: true }))
 }

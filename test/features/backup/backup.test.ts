@@ -64,6 +64,7 @@ it.each([
   [4, 'backup', '/dev/full', /\/dev\/full cannot be written: the disk is full \(ENOSPC\); .* make room/],
   [2, 'backup', 'nowhere/a.tar', /\S+a\.tar cannot be written \(ENOENT/],
   [2, 'restore', 'nowhere.tar', /\S*nowhere\.tar cannot be read \(ENOENT/],
+  [2, 'backup --verify', 'nowhere.tar', /\S*nowhere\.tar cannot be read \(ENOENT/],
   [2, 'restore', join(process.cwd(), 'package.json'), /this is not a backup of musette/],
   [2, 'backup', 'empty.tar', /there is nothing to back up/],
 ])('ends with %i: %s %s', async (code, verb, path, sentence) => {
@@ -71,7 +72,7 @@ it.each([
   onTestFinished(() => empty.close())
   const env = path === 'empty.tar' ? { DATABASE_URL: empty.url } : {}
   const before = await readdir(rig.dataDir)
-  expect(await rig.musette([verb, path], { env })).toMatchObject({
+  expect(await rig.musette([...verb.split(' '), path], { env })).toMatchObject({
     code,
     stderr: expect.stringMatching(sentence),
   })

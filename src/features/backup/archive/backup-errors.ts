@@ -19,17 +19,19 @@ export function newerBackup(version: string): ConfigError {
   return new ConfigError('backup_newer', message)
 }
 
+type Action = 'read' | 'write'
+
 /** Does work on a file or folder, and throws an error of the file system with the path and the remedy; other errors stay as they are. */
-export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function onDisk<T>(action: Action, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw mapFileError(error, 'write', path)
+    throw mapFileError(error, action, path)
   }
 }
 
 /** Turns an error of the file system into one with the path and the remedy; other errors stay as they are. */
-export function mapFileError(error: unknown, action: 'read' | 'write', path: string): unknown {
+export function mapFileError(error: unknown, action: Action, path: string): unknown {
   if (error instanceof MusetteError || !(error instanceof Error && 'syscall' in error)) return error
   if (isDiskFull(error)) {
     const message = `${path} cannot be written: the disk is full (${errorCode(error)}); nothing is kept of this backup; make room, or name a file on another disk`

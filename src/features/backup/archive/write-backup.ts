@@ -44,11 +44,11 @@ export async function writeBackupFile(
   deps: { store: Store; now: Clock },
   { path, ...rest }: { path: string } & BackupOptions,
 ): Promise<BackupReport> {
-  const file = await onDisk(path, () => openTarget(path))
+  const file = await onDisk('write', path, () => openTarget(path))
   try {
-    const write = (bytes: Buffer) => onDisk(path, () => file.write(bytes))
+    const write = (bytes: Buffer) => onDisk('write', path, () => file.write(bytes))
     const report = await writeBackup(deps, { ...rest, write })
-    await onDisk(path, () => file.commit())
+    await onDisk('write', path, () => file.commit())
     return report
   } catch (error) {
     await file.abandon()
