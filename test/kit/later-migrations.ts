@@ -45,13 +45,19 @@ async function copyMigrations(folder: string, change: (entries: Entry[]) => Entr
   await writeFile(path, JSON.stringify({ ...journal, entries: change(journal.entries) }))
 }
 
+/** Finds the moment of the migration of this name, ms since 1970. */
+export async function momentOf(tag: string): Promise<number> {
+  const found = (await readJournal()).find((migration) => migration.tag === tag)
+  if (!found) throw new Error(`no migration is named ${tag}`)
+  return found.when
+}
+
 /** Opens a database of its own that has the migrations up to the one of this name, as an earlier version of musette made it. */
 export async function openOlderDatabase(tag: string): Promise<TestDatabase> {
-  const last = (await readJournal()).find((migration) => migration.tag === tag)
-  if (!last) throw new Error(`no migration is named ${tag}`)
+  const upTo = await momentOf(tag)
   const database = await openTestDatabase({ migrated: false })
   await withMigrationLock({ connectionString: database.url, log: makeSilentLog() }, (client) =>
-    applyMigrations(client, { upTo: last.when }),
+    applyMigrations(client, { upTo }),
   )
   return database
 }

@@ -7,7 +7,7 @@ import { readJournal } from '../../../src/core/store/migration/schema-version.ts
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
 import { findColumns, findKnownTables } from '../../../src/features/backup/database/tables.ts'
-import { openOlderDatabase } from '../../kit/later-migrations.ts'
+import { momentOf, openOlderDatabase } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
@@ -115,9 +115,9 @@ it('the embedded Postgres is backed up before any verb brings it to this version
   const dataDir = join(folder.path, 'embedded')
   const log = makeSilentLog()
   const server = await openEmbeddedPostgres({ log }, { dataDir })
-  const last = (await readJournal()).find(({ tag }) => tag === OLDER)
+  const upTo = await momentOf(OLDER)
   await withMigrationLock({ connectionString: server.url, log }, (client) =>
-    applyMigrations(client, { upTo: last?.when ?? 0 }),
+    applyMigrations(client, { upTo }),
   )
   await queryOnce(server.url, ACCOUNT)
   await server.close()

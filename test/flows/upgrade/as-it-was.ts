@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { readJournal } from '../../../src/core/store/migration/schema-version.ts'
 import { openArchive } from '../../../src/features/backup/archive/read-archive.ts'
 import { restoreBackup } from '../../../src/features/backup/archive/restore-backup.ts'
-import { writeEarlierMigrations } from '../../kit/later-migrations.ts'
+import { momentOf, writeEarlierMigrations } from '../../kit/later-migrations.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
@@ -15,8 +14,7 @@ export async function restoreAsItWas(backup: string, url: string): Promise<void>
     await writeEarlierMigrations(folder.path, archive.manifest.migrations)
     const signal = new AbortController().signal
     const input = { connectionString: url, archive, signal, compare: true, folder: folder.path }
-    const lines = (await readJournal()).find(({ tag }) => tag === '0028_lines_follow')?.when ?? 0
-    const hasLines = archive.manifest.migrations.includes(lines)
+    const hasLines = archive.manifest.migrations.includes(await momentOf('0028_lines_follow'))
     // A restore calls it; versions before 0028 have none.
     const none = 'create function musette.begin_line(text, jsonb) returns void language sql as $$$$'
     if (!hasLines) await queryOnce(url, `create schema musette; ${none}`)
