@@ -6,6 +6,7 @@ import { ROLES } from '../../src/program/daemon/roles.ts'
 import { tryDatabase } from '../../src/program/daemon/wait-for-servers.ts'
 import { openRig } from '../core/mirror/rig.ts'
 import { expectMirrored } from '../core/mirror/truth.ts'
+import { runsWith } from '../kit/binaries.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openForTest } from '../kit/open-for.ts'
@@ -18,7 +19,7 @@ const OURS = `select from pg_stat_activity where application_name ~ '^(musette|p
 const CAUGHT_UP = `select from pg_stat_replication where replay_lsn = pg_current_wal_lsn()`
 const SOON = { everyMs: 100, timeoutMs: 45_000 }
 
-describe.runIf(process.env.CI || HAS_CLUSTERS)('a Postgres with a standby', () => {
+describe.runIf(runsWith(HAS_CLUSTERS))('a Postgres with a standby', () => {
   let one: Cluster
   let two: Cluster
   beforeAll(async () => {

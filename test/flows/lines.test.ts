@@ -12,6 +12,7 @@ import { openDatabaseWatch } from '../../src/program/daemon/database-watch.ts'
 import { mosquitto, openMosquitto, PASSWORD, type TestBroker, USER } from '../features/mqtt/mosquitto.ts'
 import { makeWebhook } from '../features/webhooks/receiver.ts'
 import { list, makeSignedIn, mirror } from '../features/webhooks/scene.ts'
+import { runsWith } from '../kit/binaries.ts'
 import { readConfig } from '../kit/config.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
@@ -117,7 +118,7 @@ async function openOne(options: Parameters<typeof openCluster>[0]): Promise<Clus
 
 const WHY = HAS_CLUSTERS ? '' : ' (Postgres 15 is not installed; run: apt-get install postgresql-15)'
 
-describe.runIf(process.env.CI || HAS_CLUSTERS)(`readers miss and double nothing after${WHY}`, () => {
+describe.runIf(runsWith(HAS_CLUSTERS))(`readers miss and double nothing after${WHY}`, () => {
   let serving: Cluster
   let line: Line
   let archive: TempDir

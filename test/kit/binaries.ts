@@ -26,6 +26,11 @@ export function findBinary(names: readonly string[]): string | undefined {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
 }
 
+/** Tells whether tests that need what was looked for run: where it was found, and always in CI, where its lack is a failure. */
+export function runsWith(found: unknown): boolean {
+  return Boolean(found) || Boolean(process.env.CI)
+}
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

@@ -1,6 +1,6 @@
 import { type Browser, chromium } from 'playwright-core'
 import { describe } from 'vitest'
-import { findChromium, WITHOUT_CHROMIUM } from './binaries.ts'
+import { findChromium, runsWith, WITHOUT_CHROMIUM } from './binaries.ts'
 
 /** No sandbox, because tests may run as root; and nothing that asks the network by itself. */
 const QUIET = [
@@ -22,6 +22,6 @@ export async function openBrowser(): Promise<Browser> {
 
 /** A `describe` for tests that need a browser: without it they are passed over with one plain sentence (in CI they fail). */
 export function describeWithBrowser(name: string, tests: () => void): void {
-  if (findChromium() || process.env.CI) describe(name, tests)
+  if (runsWith(findChromium())) describe(name, tests)
   else describe.skip(`${name} (${WITHOUT_CHROMIUM})`, tests)
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { describe, inject } from 'vitest'
 import './provided.ts'
-import { findRedisBinary } from './binaries.ts'
+import { findRedisBinary, runsWith } from './binaries.ts'
 import { openRedisServer, type RedisServer } from './redis-server.ts'
 
 const WITHOUT =
@@ -28,7 +28,7 @@ export async function openOwnRedis(settings?: readonly string[]): Promise<RedisS
 
 /** A `describe` for tests that need Redis: without it they are passed over with one plain sentence (in CI they fail). */
 export function describeWithRedis(name: string, tests: () => void): void {
-  if (inject('redisUrl') || process.env.CI) describe(name, tests)
+  if (runsWith(inject('redisUrl'))) describe(name, tests)
   else describe.skip(`${name} (${WITHOUT})`, tests)
 }
 

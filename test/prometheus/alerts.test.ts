@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { FEATURES } from '../../src/features/index.ts'
 import { makeMetrics } from '../../src/features/metrics/metrics.ts'
 import { loadGauges } from '../../src/features/metrics/routes.ts'
-import { findBinary } from '../kit/binaries.ts'
+import { findBinary, runsWith } from '../kit/binaries.ts'
 import { readTable } from '../kit/table.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 
@@ -82,7 +82,7 @@ describe('the alarms for Prometheus', () => {
   })
 
   const title = 'fire, each in its own case alone, and are quiet else'
-  it.runIf(process.env.CI || promtool)(`${title} (${promtool ? 'promtool' : WITHOUT})`, async () => {
+  it.runIf(runsWith(promtool))(`${title} (${promtool ? 'promtool' : WITHOUT})`, async () => {
     const rules = await readRules()
     const temp = await openTempDir('alerts')
     onTestFinished(() => temp.close())

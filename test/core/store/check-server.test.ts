@@ -8,6 +8,7 @@ import { openLocalApp } from '../../../src/program/app/local-app.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { checkDatabase } from '../../../src/program/doctor/check-database.ts'
 import { openDoctorContext } from '../../../src/program/doctor/doctor-context.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { openForTest } from '../../kit/open-for.ts'
@@ -36,7 +37,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
   },
 )
 
-describe.runIf(process.env.CI || PGBOUNCER)('PgBouncer before the database', () => {
+describe.runIf(runsWith(PGBOUNCER))('PgBouncer before the database', () => {
   const openBehind = async (mode: 'session' | 'transaction', size = 20) => {
     const database = await openForTest(openTestDatabase())
     const pooler = await openForTest(openPooler(database.url, mode, size))

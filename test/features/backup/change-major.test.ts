@@ -16,6 +16,7 @@ import { bringToMajor, type ServerCopy } from '../../../src/program/app/open-dat
 import { readerUrl, upsertReaderLogin } from '../../../src/program/query/reader-login.ts'
 import { restoreAsItWas } from '../../flows/upgrade/as-it-was.ts'
 import { type Content, contentOf } from '../../flows/upgrade/database-state.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { addPrograms, hasPostgres17, makeOlderCluster, runOlderCluster } from '../../kit/older-cluster.ts'
@@ -33,7 +34,7 @@ const PASSWORD = 'a password of readers'.replaceAll(' ', '-')
 const DERIVED = ['content_versions', 'activities', 'changes', 'database', 'power_curves', 'ride_measures']
 const KILL_AT = fileURLToPath(new URL('./kill-at.mjs', import.meta.url))
 
-describe.runIf(process.env.CI || hasPostgres17)('an embedded Postgres of an earlier major', () => {
+describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier major', () => {
   /** The files of a Postgres 17 with the tables and rows of 1.0.0. */
   let made: TempDir
   let before: Content

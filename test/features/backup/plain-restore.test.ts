@@ -3,16 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { findBinary } from '../../kit/binaries.ts'
+import { findBinary, runsWith } from '../../kit/binaries.ts'
 import { openForAll } from '../../kit/open-for.ts'
 import { openTestDatabase, queryOnce } from '../../kit/postgres.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
 import { backUpToMemory, contentOf, fill } from './rig.ts'
 
 const run = promisify(execFile)
-const leftOut = !findBinary(['psql']) && !process.env.CI
 
-describe.skipIf(leftOut)('an archive without musette', () => {
+describe.runIf(runsWith(findBinary(['psql'])))('an archive without musette', () => {
   const source = openForAll(openTestDatabase)
   const folder = openForAll(() => openTempDir('plain'))
   beforeAll(async () => {

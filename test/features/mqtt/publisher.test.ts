@@ -11,7 +11,7 @@ import { VERSION } from '../../../src/kit/program-folder.ts'
 import { syncAccount } from '../../../src/program/app/sync-account.ts'
 import { findStatus } from '../../../src/program/frame/findings/status-report.ts'
 import { openRig } from '../../core/mirror/rig.ts'
-import { findBinary } from '../../kit/binaries.ts'
+import { findBinary, runsWith } from '../../kit/binaries.ts'
 import { makeCertificates } from '../../kit/certificates.ts'
 import { withSettings } from '../../kit/config.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -27,7 +27,7 @@ const OFTEN = { everyMs: 50 }
 const LOOKED = 'select looked_at::text as at from musette.mqtt_publisher'
 const PAUSES = { lookEveryMs: 300, lockRetryMs: 300, backoff: { firstMs: 200, factor: 1, maxMs: 200 } }
 
-describe.runIf(process.env.CI || mosquitto)('the publisher by MQTT, with mosquitto', () => {
+describe.runIf(runsWith(mosquitto))('the publisher by MQTT, with mosquitto', () => {
   const hasTls = findBinary(['openssl']) !== undefined
   const certificates = openForAll(() => openTempDir('mqtt-tls'))
   const broker = openForAll(async () => {

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { OWNER_FILE } from '../../../src/kit/folders/folder-owner.ts'
 import { expectMirrored } from '../../core/mirror/truth.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { openForTest } from '../../kit/open-for.ts'
 import { makeRide } from '../../kit/ride.ts'
@@ -11,7 +12,7 @@ const WITHOUT_REDIS = 'redis-server is not installed; run: apt-get install redis
 
 describe.each(['postgres', 'redis'] as const)('two daemons with their queue in %s', (queue) => {
   it('lose and double nothing when killed and when Postgres is away', async ({ skip }) => {
-    if (queue === 'redis' && !inject('redisUrl') && !process.env.CI) skip(WITHOUT_REDIS)
+    if (queue === 'redis' && !runsWith(inject('redisUrl'))) skip(WITHOUT_REDIS)
     const fleet = await openForTest(openFleet(queue))
     const life = makeLife(fleet)
     await planBadDay(fleet)

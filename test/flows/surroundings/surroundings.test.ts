@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { openOtherPostgres } from '../../kit/other-postgres.ts'
 import { PGBOUNCER } from '../../kit/pooler.ts'
 import { queryOnce } from '../../kit/postgres.ts'
@@ -74,7 +75,7 @@ it('the embedded Postgres is started and read as without the variables of a shel
 
 /** Draws the rows by the seed, after those that stand for a kind of fault. */
 function draw(): readonly Surroundings[] {
-  const possible = TABLE.filter(({ pool }) => pool === undefined || PGBOUNCER || process.env.CI)
+  const possible = TABLE.filter(({ pool }) => pool === undefined || runsWith(PGBOUNCER))
   if (whole) return possible
   const fixed = possible.filter(({ always }) => always)
   const rest = possible.filter((row) => !(row.always || isSlow(row)))

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openStore } from '../../../src/core/store/store.ts'
 import { collectFindings } from '../../../src/program/frame/findings/collect-findings.ts'
 import { makeFacts } from '../../../src/program/frame/findings/facts.ts'
+import { runsWith } from '../../kit/binaries.ts'
 import { readConfig } from '../../kit/config.ts'
 import { makeSilentLog } from '../../kit/log.ts'
 import { queryOnce } from '../../kit/postgres.ts'
@@ -12,7 +13,7 @@ import { runVerb } from '../../kit/verbs.ts'
 const A_FILE = 1_048_576
 const OLD = 1_240 * A_FILE
 
-describe.runIf(process.env.CI || HAS_CLUSTERS)('what a server needs from its administrator', () => {
+describe.runIf(runsWith(HAS_CLUSTERS))('what a server needs from its administrator', () => {
   let cluster: Cluster
   beforeAll(async () => {
     // Without the last setting autovacuum would mend the age at once.
