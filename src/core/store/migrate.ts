@@ -5,7 +5,7 @@ import { VERSION } from '../../kit/program-folder.ts'
 import { MINUTE, SECOND } from '../../kit/time.ts'
 import { type DatabaseStep, mapDatabaseError, outdated, sqlstateOf } from './database-errors.ts'
 import { checkServer } from './migration/check-server.ts'
-import { limitAgain } from './migration/one-account.ts'
+import { findUnprotected, protectNew } from './migration/one-account.ts'
 import {
   assertNoForeignTables,
   CREATE_JOURNAL,
@@ -68,7 +68,6 @@ async function applyAll(client: pg.ClientBase, input: Parameters<typeof migrate>
     await input.before?.()
   }
   await applyMigrations(client, input)
-  if (version > 0 && version < target) await limitAgain(client)
   const journal = await readJournal(input.folder)
   const tagOf = (moment: number) => journal.find(({ when }) => when === moment)?.tag
   const applied = journal.filter(({ when }) => when > version).length
@@ -116,8 +115,9 @@ export async function withMigrationLock<T>(
 }
 
 /**
- * Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. The rows that they
- * write are no changes of the mirror: the triggers of our tables are off meanwhile.
+ * Runs the migrations that the database does not have, in their order: all, or those up to the version `upTo`. A held login sees its
+ * accounts only in the tables and views that they make or replace. The rows that they write are no changes of the mirror: the triggers of
+ * our tables are off meanwhile.
  */
 export async function applyMigrations(
   client: pg.ClientBase,
@@ -133,7 +133,9 @@ export async function applyMigrations(
   await client.query(CREATE_JOURNAL)
   const enableTriggers = await disableTriggers(client)
   for (const { folderMillis: moment, hash, sql } of missing) {
+    const ofUsers = await findUnprotected(client)
     for (const statement of sql) await client.query(statement)
+    if (ofUsers) await protectNew(client, ofUsers)
     const applied = [hash, moment, VERSION]
     await client.query(`INSERT INTO ${JOURNAL} (hash, created_at, musette) VALUES ($1, $2, $3)`, applied)
   }

@@ -24,6 +24,5 @@ const mcpVerb = defineVerb({
 export const mcp = defineFeature({
   name: 'mcp',
   verbs: { after: 'config', all: [mcpVerb] },
-  settings: async () => (await import('./settings.ts')).mcpSettings,
   routes: async (server, web) => (await import('./routes.ts')).registerAssistants(server, web),
 })

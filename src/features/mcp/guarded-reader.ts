@@ -1,14 +1,17 @@
 import { once } from 'node:events'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { mapDatabaseError, sqlstateOf } from '../../core/store/database-errors.ts'
+import { mapDatabaseError } from '../../core/store/database-errors.ts'
 import { ConfigError, errorLine, isAbort, TransientError } from '../../kit/errors.ts'
 import { withClient } from '../../kit/postgres-client.ts'
 import { makeSemaphore } from '../../kit/semaphore.ts'
 import { type JoinedSignal, joinSignals, SECOND, sleep } from '../../kit/time.ts'
-import { openGuardedConnection } from '../../program/query/connection.ts'
+import {
+  makeReadingSessions,
+  type ReadingPlace,
+  type ReadingSession,
+} from '../../program/query/reading-session.ts'
 import { type Field, ResultTooLarge, type Row } from '../../program/query/statement.ts'
-import { type AssistantLogin, type AssistantOptions, findAssistantLogin } from './assistant-login.ts'
 
 type GuardedStatement = {
   text: string
@@ -28,7 +31,7 @@ export type GuardedReader = {
   /**
    * Runs one statement that anybody may have written, and returns the beginning of its result. Throws ConfigError
    * `sql_rejected` with Postgres's message, TransientError `query_timed_out`, the store's errors, those of
-   * `findAssistantLogin`, and the signal's reason after an abort.
+   * makeReadingSessions, and the signal's reason after an abort.
    */
   read(statement: GuardedStatement, signal?: AbortSignal): Promise<GuardedAnswer>
 }
@@ -41,42 +44,18 @@ const STOP_WITHIN_MS = SECOND
 const MAX_WAITING = 32
 
 /**
- * Makes a reader for statements of assistants. Each statement has a connection of its own, as a login that only
- * `musette_reader` grants (see `findAssistantLogin`), in the transaction of `openGuardedConnection`; afterwards the
- * transaction is rolled back and the connection closed, so that no lock, setting or prepared statement remains. Nothing is
+ * Makes a reader for statements of assistants. Each statement has a session of its own (see makeReadingSessions); afterwards its
+ * transaction is rolled back and its connection closed, so that no lock, setting or prepared statement remains. Nothing is
  * opened before the first statement. `find` is called for the place of the database until it was found once.
  */
 export function makeGuardedReader(
-  deps: { log: Logger; find: () => Promise<AssistantOptions> },
+  deps: { log: Logger; find: () => Promise<ReadingPlace> },
   limits: Partial<typeof LIMITS> = {},
 ): GuardedReader {
   const all = { ...LIMITS, ...limits }
   const semaphore = makeSemaphore(all.concurrency)
   let pending = 0
-  let login: Promise<Found> | undefined
-
-  const findLogin = (renew: boolean): Promise<Found> => {
-    const found = deps.find().then(async (options) => ({
-      ...(await findAssistantLogin(deps, { ...options, renew })),
-      ownerUrl: options.connectionString,
-    }))
-    login = found
-    found.catch(() => {
-      if (login === found) login = undefined
-    })
-    return found
-  }
-
-  const readOnce = async (statement: GuardedStatement, signal: AbortSignal | undefined) => {
-    const found = await (login ?? findLogin(false))
-    try {
-      return await readAs(found, { ...statement, limits: all, signal })
-    } catch (error) {
-      const code = error instanceof ConfigError ? error.code : sqlstateOf(error)
-      if (!NEEDS_NEW_LOGIN.has(code ?? '')) throw error
-      return readAs(await findLogin(true), { ...statement, limits: all, signal })
-    }
-  }
+  const sessions = makeReadingSessions({ ...deps, readers: 'assistants' })
 
   return {
     async read(statement, signal) {
@@ -86,7 +65,7 @@ export function makeGuardedReader(
       }
       pending += 1
       try {
-        return await semaphore(1, () => readOnce(statement, signal))
+        return await semaphore(1, () => readIn(sessions, { ...statement, limits: all, signal }))
       } finally {
         pending -= 1
       }
@@ -94,20 +73,17 @@ export function makeGuardedReader(
   }
 }
 
-type Connection = Awaited<ReturnType<typeof openGuardedConnection>>
-type Found = AssistantLogin & { ownerUrl: string }
-
-/** The login is missing or has another password, or row security does not hold in a new table. */
-const NEEDS_NEW_LOGIN: ReadonlySet<string> = new Set(['database_login_refused', 'rows_unlimited'])
 const CANCELLED = '57014'
 const SET_ZONE = `select set_config('TimeZone', min(timezone), true) from training.today having count(distinct timezone) = 1`
 
 type Input = GuardedStatement & { limits: typeof LIMITS; signal: AbortSignal | undefined }
 
-async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
+async function readIn(
+  sessions: ReturnType<typeof makeReadingSessions>,
+  input: Input,
+): Promise<GuardedAnswer> {
   const { limits } = input
-  const connection = await openGuardedConnection({
-    connectionString: found.url,
+  const session = await sessions.open({
     applicationName: 'musette mcp',
     statementTimeoutMs: limits.timeoutMs,
     signal: input.signal,
@@ -117,18 +93,18 @@ async function readAs(found: Found, input: Input): Promise<GuardedAnswer> {
   const done = new AbortController()
   const ending = endWhenIgnored(signal, done.signal).then(async (ignored) => {
     if (!ignored) return
-    await terminate(found, connection.serverPid)
-    connection.destroy()
+    await terminate(session)
+    session.destroy()
   })
   try {
-    return await runGuarded(connection, found, { ...input, signal })
+    return await runGuarded(session, { ...input, signal })
   } catch (error) {
     throw rejected(error, { input, deadline })
   } finally {
     deadline.clear()
     done.abort()
     await ending
-    await connection.close()
+    await session.close()
   }
 }
 
@@ -140,26 +116,20 @@ async function endWhenIgnored(stopped: AbortSignal, done: AbortSignal): Promise<
 }
 
 async function runGuarded(
-  connection: Connection,
-  { mustBeEmpty }: Found,
+  session: ReadingSession,
   { text, values, searchPath, inRidersZone, maxRows, limits, signal }: Input,
 ): Promise<GuardedAnswer> {
-  if (mustBeEmpty !== undefined) {
-    for await (const part of connection.run(mustBeEmpty, { signal }))
-      if (part.kind === 'rows')
-        throw new ConfigError('rows_unlimited', 'a new table cannot be limited to one account yet')
-  }
   if (searchPath !== undefined) {
     const setPath = "select set_config('search_path', $1, true)"
-    for await (const _ of connection.run(setPath, { values: [searchPath], signal }));
+    for await (const _ of session.run(setPath, { values: [searchPath], signal }));
   }
-  if (inRidersZone) for await (const _ of connection.run(SET_ZONE, { signal }));
-  const parts = connection.run(text, { values, maxBytes: limits.maxBytes, signal })
-  return collect(parts, { maxRows: maxRows ?? limits.maxRows, noPlans: mustBeEmpty !== undefined })
+  if (inRidersZone) for await (const _ of session.run(SET_ZONE, { signal }));
+  const parts = session.run(text, { values, maxBytes: limits.maxBytes, signal })
+  return collect(parts, { maxRows: maxRows ?? limits.maxRows, noPlans: session.isOfOneAccount })
 }
 
 async function collect(
-  parts: ReturnType<Connection['run']>,
+  parts: ReturnType<ReadingSession['run']>,
   { maxRows, noPlans }: { maxRows: number; noPlans: boolean },
 ): Promise<GuardedAnswer> {
   const answer: GuardedAnswer = { fields: [], rows: [], cut: undefined }
@@ -184,12 +154,12 @@ async function collect(
   return answer
 }
 
-/** Ends the server's process of a connection: by the owner, or else by the same login, which may end its own processes. */
-async function terminate(found: Found, pid: number): Promise<void> {
-  for (const connectionString of [found.ownerUrl, found.url]) {
+/** Ends the server's process of a session: by the owner, or else by the same login, which may end its own processes. */
+async function terminate({ endedBy, serverPid }: ReadingSession): Promise<void> {
+  for (const connectionString of endedBy) {
     const config = { connectionString, connectionTimeoutMillis: 5 * SECOND }
     try {
-      await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [pid]))
+      await withClient(config, (client) => client.query('select pg_terminate_backend($1)', [serverPid]))
       return
     } catch {
       // The next one is tried. The time limit also holds, unless a block of code ignores it.

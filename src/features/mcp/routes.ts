@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebParts } from '../../program/frame/define-feature.ts'
-import { loginOptions } from './assistant-login.ts'
+import { loginOptions } from '../../program/query/reading-session.ts'
 import { makeGuardedReader } from './guarded-reader.ts'
 import type { httpServer } from './http.ts'
 

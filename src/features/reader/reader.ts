@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { sqlstateOf } from '../../core/store/database-errors.ts'
-import { holdToAccount, isHeldToAccount, limitToOneAccount } from '../../core/store/migration/one-account.ts'
+import { assertOneAccount, findHeldAccounts, holdToAccount } from '../../core/store/migration/one-account.ts'
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore } from '../../core/store/store.ts'
 import { ConfigError, errorLine } from '../../kit/errors.ts'
@@ -23,7 +23,7 @@ export type ReaderLogin = Awaited<ReturnType<typeof upsertReader>>
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** Names reserved by Postgres and musette. */
-const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_))/
+const OURS = /^(?:pg_|musette_(?:reader$|one_account$|account_|mcp_|sql_))/
 
 /**
  * Makes a login for analysts in the user's own database or the embedded one, with a generated password unless one is given.
@@ -62,10 +62,10 @@ export async function upsertReader(
       await checkSchema(tx)
       return findAccountId(tx, account)
     })
-    if (accountId !== undefined) await limitToOneAccount(store)
+    if (accountId !== undefined) await assertOneAccount(store)
     const found = await store.transaction(async (tx) => {
       // A new password must not open the accounts of others.
-      if (accountId === undefined && (await isHeldToAccount(tx.client, name))) {
+      if (accountId === undefined && (await findHeldAccounts(tx.client, name)).length > 0) {
         const message = `login "${name}" is held to one account; name that account: musette reader ${name} --account ACCOUNT, or choose another name for a login that reads all`
         throw new ConfigError('reader_held', message)
       }
@@ -99,7 +99,7 @@ export const copyReaders: ServerCopy = async ({ log }, { from, to }) => {
     source.read(findReaderLogins),
   )
   await closeAfter(openStore({ log }, { connectionString: to }), async (target) => {
-    if (found.some(({ account }) => account !== null)) await limitToOneAccount(target)
+    if (found.some(({ account }) => account !== null)) await assertOneAccount(target)
     for (const { name, verifier, timeout, account } of found)
       await target.transaction(async (tx) => {
         const login = { name, password: '', verifier, statementTimeoutMs: timeout ?? undefined }

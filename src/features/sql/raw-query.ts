@@ -2,16 +2,20 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { empty, mapDatabaseError } from '../../core/store/database-errors.ts'
 import { ConfigError, errorCode, errorLine, isAbort } from '../../kit/errors.ts'
+import { withClient } from '../../kit/postgres-client.ts'
 import { closeAfter } from '../../kit/release-stack.ts'
+import { SECOND } from '../../kit/time.ts'
 import { findMismatch, openDatabase } from '../../program/app/open-database.ts'
 import type { Config } from '../../program/config/config.ts'
 import { widthOf } from '../../program/frame/output.ts'
 import {
+  type ConnectionOptions,
   type Notice,
   openGuardedConnection,
   openWritableConnection,
   type Remarks,
 } from '../../program/query/connection.ts'
+import { loginOptions, makeReadingSessions } from '../../program/query/reading-session.ts'
 import type { Field, Part, Row } from '../../program/query/statement.ts'
 import { splitStatements } from './split-statements.ts'
 
@@ -32,14 +36,17 @@ export type QueryResult = { command: string; fields: readonly Field[]; rows: Row
 type QueriesOptions = {
   connectionString: string
   write: boolean
+  /** what opens the connection; undefined: as the user of the URL */
+  open?: (options: ConnectionOptions) => ReturnType<typeof openGuardedConnection>
   signal?: AbortSignal | undefined
   /** gets each notice and warning of a statement */
   onNotice?: ((notice: Notice) => void) | undefined
 }
 
 /**
- * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. `write` allows changes. A database
- * of another version is opened with a warning, but no newer embedded one for changes.
+ * Opens a connection for SQL that a person typed; starts the embedded Postgres if it does not run. Without `write` it is that of a login that
+ * reads schema training, see makeReadingSessions; `write` allows what the owner may. A database of another version is opened with a
+ * warning, but no newer embedded one for changes.
  */
 export async function openDatabaseQueries(
   config: Config,
@@ -49,10 +56,13 @@ export async function openDatabaseQueries(
   const { write, signal, onNotice } = options
   const database = await openDatabase(config, log, signal, write ? 'check' : 'read')
   try {
-    const queries = await openQueries({ ...options, connectionString: database.url })
-    const mismatch = await findMismatch({
-      rowsOf: async (text) => (await collectResults(queries, text, signal))[0]?.rows ?? [],
-    })
+    const connectionString = database.url
+    const find = async () => ({ ...loginOptions(config), connectionString })
+    const { open } = makeReadingSessions({ log, readers: 'people', find })
+    const [queries, mismatch] = await Promise.all([
+      openQueries({ ...options, connectionString, ...(!write && { open }) }),
+      findOwnMismatch(connectionString),
+    ])
     if (mismatch !== undefined) onNotice?.({ severity: 'WARNING', message: mismatch })
     return {
       async *run(text, signal) {
@@ -70,15 +80,36 @@ export async function openDatabaseQueries(
   }
 }
 
-// SQLSTATEs read_only_sql_transaction and active_sql_transaction; the latter for statements like VACUUM.
-const NEEDS_WRITE: ReadonlySet<string> = new Set(['25006', '25001'])
+/** How long the version of the database is waited for, ms. */
+const LOOK_WITHIN_MS = 2 * SECOND
+
+/** Finds the mismatch as the owner, beside the session: a reading login does not see the version of the database. */
+async function findOwnMismatch(connectionString: string): Promise<string | undefined> {
+  const limits = { connectionTimeoutMillis: LOOK_WITHIN_MS, query_timeout: LOOK_WITHIN_MS }
+  const config = { ...limits, connectionString, application_name: 'musette sql', typed: true }
+  return withClient(config, (client) =>
+    findMismatch({ rowsOf: async (text) => (await client.query({ text, rowMode: 'array' })).rows }),
+  ).catch(() => undefined)
+}
+
+const WRITES = 'add --write if that is meant'
+/** By SQLSTATE: read_only_sql_transaction, active_sql_transaction (statements like VACUUM), insufficient_privilege. */
+const ADVICE: Readonly<Record<string, string | undefined>> = {
+  '25006': WRITES,
+  '25001': WRITES,
+  '42501':
+    'without --write, musette sql reads schema training only, by a login of its own; add --write for the rights of the owner',
+}
 
 /**
  * Opens a connection for SQL that a person typed: any number of statements, each with its own result. Without `write` it only
  * reads, because one mistyped statement could delete the mirror. Throws the store's errors.
  */
-export async function openQueries({ write, ...options }: QueriesOptions): Promise<Queries> {
-  const open = write ? openWritableConnection : openGuardedConnection
+export async function openQueries({
+  write,
+  open = write ? openWritableConnection : openGuardedConnection,
+  ...options
+}: QueriesOptions): Promise<Queries> {
   const connection = await open({ ...options, applicationName: 'musette sql' })
   async function* runOne(text: string, signal: AbortSignal | undefined) {
     try {
@@ -129,12 +160,12 @@ function rejected(error: unknown, text: string, write: boolean): unknown {
   if (!(error instanceof pg.DatabaseError) || /^(57P|08(?!P01))/.test(error.code ?? '')) {
     return mapDatabaseError(error, 'query', true)
   }
-  const advice = !write && NEEDS_WRITE.has(error.code ?? '') ? '; add --write if that is meant' : ''
+  const advice = write ? undefined : ADVICE[error.code ?? '']
   const place = error.internalQuery
     ? placeLines(error.internalQuery, error.internalPosition)
     : placeLines(text, error.position)
   // The person wrote the statement, so the whole message of Postgres may be shown.
-  const lines = [`SQL: ${errorLine(error)}${advice}`, ...place, ...remarkLines(error)]
+  const lines = [`SQL: ${errorLine(error)}${advice ? `; ${advice}` : ''}`, ...place, ...remarkLines(error)]
   return new ConfigError('sql_rejected', lines.join('\n'), { cause: error })
 }
 

@@ -160,6 +160,8 @@ function toConfig(value: Values) {
     }),
     /** undefined: the embedded Postgres in the data directory */
     databaseUrl: value.DATABASE_URL,
+    /** the login by which assistants and `musette sql` read; undefined: musette makes one */
+    readerUrl: value.MUSETTE_READER_URL,
     /** whether the daemon brings an older database of the user to this version */
     migrateOnStart: value.MUSETTE_MIGRATE === 'on-start',
     /** the HTTP proxies towards the service and the webhooks; undefined: none */

@@ -73,6 +73,11 @@ export const VARIABLES = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe('your Postgres, 14 or later; unset: an embedded Postgres in the data directory'),
+  MUSETTE_READER_URL: postgresUrl
+    .optional()
+    .describe(
+      'a login by which assistants and musette sql read, from musette reader; unset: musette makes one',
+    ),
   REDIS_URL: redisUrl
     .optional()
     .describe(
@@ -168,6 +173,7 @@ export const FROM_FILE = [
   'MUSETTE_CLIENT_ID',
   'MUSETTE_CLIENT_SECRET',
   'DATABASE_URL',
+  'MUSETTE_READER_URL',
   'REDIS_URL',
   'HTTPS_PROXY',
   'HTTP_PROXY',

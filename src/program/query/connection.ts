@@ -11,7 +11,7 @@ export type Notice = Remarks & { severity: string; message: string }
 
 type RunOptions = Pick<Statement, 'values' | 'maxBytes' | 'signal'>
 
-type ConnectionOptions = {
+export type ConnectionOptions = {
   connectionString: string
   applicationName: string
   /** a limit of the server on each statement, ms; undefined: the one of the URL or of the login */

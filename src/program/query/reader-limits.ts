@@ -6,12 +6,12 @@ export type OpenRight = 'temporary tables' | 'advisory locks' | 'large objects'
 
 /**
  * The functions of advisory locks and of large objects, and those that act beyond a transaction that is rolled back: they end statements of
- * other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement, EXPLAIN too.
+ * other sessions, write to the WAL, send notifications, or take a transaction number. Those of XML run any statement or read whole schemas into memory.
  */
 const FUNCTIONS = `pronamespace = 'pg_catalog'::regnamespace
   and (proname ~ '^pg_(try_)?advisory_' or proname ~ '^lo_' or proname in ('loread', 'lowrite',
     'pg_cancel_backend', 'pg_terminate_backend', 'pg_logical_emit_message', 'pg_notify', 'pg_export_snapshot',
-    'pg_current_xact_id', 'txid_current') or proname ~ '^query_to_xml')`
+    'pg_current_xact_id', 'txid_current') or proname ~ '^(table|schema|database|query|cursor)_to_xml')`
 
 /**
  * Revokes temporary tables, advisory locks, large objects, the other FUNCTIONS and blocks of code (DO) from PUBLIC and from the roles that

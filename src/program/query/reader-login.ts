@@ -7,20 +7,18 @@ import { MINUTE } from '../../kit/time.ts'
 import { revokeFromPublic } from './reader-limits.ts'
 
 const READER = 'musette_reader'
-/**
- * The comments of the logins that this module made; other roles are never changed, because a name may be mistyped. The number
- * says how a login for assistants was made: one with another comment is made again.
- */
+/** The comments of the logins that this module made; other roles are never changed, because a name may be mistyped. */
 const MARKS = {
   analysts: 'Reads schema training, for analysts; made by musette',
-  assistants: 'Reads schema training, for assistants (1); made by musette',
+  assistants: 'Reads schema training, for assistants; made by musette',
+  people: 'Reads schema training, for musette sql; made by musette',
 } as const
 /** An SQL condition on a role `r`: a group of readers, or a login that this module made. */
-const IS_READER = `r.rolname ~ '^musette_(reader|one_account|account_[0-9]+_[0-9]+)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
+const IS_READER = `r.rolname ~ '^musette_(reader|one_account)$' or coalesce(shobj_description(r.oid, 'pg_authid'), '') ~ '^Reads schema training, .*; made by musette$'`
 /** The rounds of Postgres's own hashes. */
 const SCRAM_ROUNDS = 4096
 /** The most connections of one login, of the 60 of the embedded server; Grafana and Metabase keep a few each. */
-const CONNECTIONS = { analysts: 10, assistants: 20 } as const
+const CONNECTIONS = { analysts: 10, assistants: 20, people: 20 } as const
 /** Space for sorts and hashes on disk of one session: only a superuser can set the limit, and a session cannot change it. */
 const TEMP_FILES = '1GB'
 /** Long enough for a panel over all samples; a migration waits twice as long for its table locks. */
@@ -30,7 +28,7 @@ const IDLE_IN_TRANSACTION_MS = 5 * MINUTE
 
 type ReaderLogin = {
   name: string
-  /** assistants: statements that people write by way of a language model; undefined: analysts */
+  /** assistants: statements that people write by way of a language model; people: of musette sql; undefined: analysts */
   readers?: keyof typeof MARKS
   password: string
   /** what a server has stored of the password, in place of it */
@@ -70,6 +68,12 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
 
 /** Finds the logins for analysts, with what the server has stored of their passwords, and the only account that one sees. */
 export async function findReaderLogins({ client }: Tx) {
+  const [table] = (await client.query(`select where to_regclass('musette.held_logins') is not null`)).rows
+  // A server of an earlier major may have the tables of 1.1, where a group says the account.
+  const account = table
+    ? 'select max(account_id) from musette.held_logins where login = r.rolname'
+    : `select max(substring(g.rolname, '^musette_account_[0-9]+_([0-9]+)$')::int) from pg_auth_members m
+        join pg_roles g on g.oid = m.roleid where m.member = r.oid`
   const { rows } = await client.query<{
     name: string
     verifier: string
@@ -78,8 +82,7 @@ export async function findReaderLogins({ client }: Tx) {
   }>(
     `select r.rolname as name, r.rolpassword as verifier,
        (select max(substring(s, '^statement_timeout=([1-9][0-9]{0,8})$')::int) from unnest(p.rolconfig) s) as timeout,
-       (select max(substring(g.rolname, '^musette_account_[0-9]+_([0-9]+)$')::int) from pg_auth_members m
-        join pg_roles g on g.oid = m.roleid where m.member = r.oid) as account
+       (${account}) as account
      from pg_authid r join pg_roles p using (oid)
      where r.rolcanlogin and r.rolpassword is not null and shobj_description(r.oid, 'pg_authid') = $1 order by 1`,
     [MARKS.analysts],
@@ -97,7 +100,7 @@ export async function renewReaderLogins(tx: Tx, { wholeServer }: { wholeServer: 
   if (rows.length === 0) return
   await acquireNamedLock(tx, 'logins', 'of the server')
   for (const { name, mark, timeout } of rows) {
-    const readers = isMark(mark, 'assistants') ? 'assistants' : 'analysts'
+    const readers = (['assistants', 'people'] as const).find((each) => isMark(mark, each)) ?? 'analysts'
     await setLogin(tx, { name, readers, statementTimeoutMs: timeout ?? undefined })
   }
   await revokeFromPublic(tx, { readers: IS_READER, wholeServer })
@@ -117,16 +120,22 @@ async function setLogin(
     [login.name],
   )
   const { is_super: isSuper = false, database = '', has = [] } = rows[0] ?? {}
-  const limit = `CONNECTION LIMIT ${CONNECTIONS[login.readers]}`
-  const settings = [
-    'search_path=training',
-    'default_transaction_read_only=on',
+  const most = `CONNECTION LIMIT ${CONNECTIONS[login.readers]}`
+  const limits = [
     `statement_timeout=${login.statementTimeoutMs ?? STATEMENT_MS}`,
     `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
     ...(isSuper ? [`temp_file_limit=${TEMP_FILES}`] : []),
   ]
-  if ([limit, ...settings].sort().join() === [...has].sort().join()) return
-  const changes = [limit, `IN DATABASE ${database} RESET ALL`, 'RESET ALL']
+  const settings = [
+    'search_path=training',
+    'default_transaction_read_only=on',
+    // It compiles for longer than these queries run, and longer with row security.
+    'jit=off',
+    // A person stops a statement with Ctrl-C, and may sort all samples; the limits of the server hold.
+    ...(login.readers === 'people' ? [] : limits),
+  ]
+  if ([most, ...settings].sort().join() === [...has].sort().join()) return
+  const changes = [most, `IN DATABASE ${database} RESET ALL`, 'RESET ALL']
   for (const setting of settings) changes.push(`SET ${setting.replace('=', " = '")}'`)
   const role = `ALTER ROLE ${pg.escapeIdentifier(login.name)}`
   await tx.client.query(changes.map((change) => `${role} ${change}`).join('; '))
@@ -161,9 +170,9 @@ export async function findAccountId(tx: Tx, name: string | undefined): Promise<n
   throw new ConfigError('no_account', `there is no account "${name}"; run: musette accounts`)
 }
 
-/** Tells whether a login for assistants exists as this version makes it. */
-export async function isAssistantLogin(tx: Tx, name: string): Promise<boolean> {
-  return (await findRole(tx, name))?.mark === MARKS.assistants
+/** Tells whether a login of this name exists that this module made for such readers. */
+export async function isLoginFor(tx: Tx, readers: keyof typeof MARKS, name: string): Promise<boolean> {
+  return isMark((await findRole(tx, name))?.mark ?? null, readers)
 }
 
 /** Finds the schemas where a role may create objects: before Postgres 15, `public` by default. */

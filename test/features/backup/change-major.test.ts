@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { holdToAccount, limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { openEmbeddedPostgres } from '../../../src/embedded/embedded.ts'
 import { acquireLock } from '../../../src/embedded/lock.ts'
@@ -46,7 +45,6 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
       await restoreAsItWas(BACKUP, url)
       await queryOnce(url, 'delete from musette.credentials')
       const store = openStore({ log }, { connectionString: url })
-      await limitToOneAccount(store)
       await store.transaction(async (tx) => {
         for (const name of ['analyst', 'coach'])
           await upsertReaderLogin(tx, {
@@ -55,9 +53,14 @@ describe.runIf(runsWith(hasPostgres17))('an embedded Postgres of an earlier majo
             statementTimeoutMs: 60_000,
             wholeServer: true,
           })
-        await holdToAccount(tx.client, 'coach', 1)
       })
       await store.close()
+      // As 1.1 holds a login to an account.
+      await queryOnce(
+        url,
+        `do $$ declare held text := 'musette_account_' || (select oid from pg_database where datname = current_database()) || '_1'; begin
+          execute format('create role %I; create role musette_one_account; grant %I, musette_one_account to coach', held, held); end $$`,
+      )
       before = await contentOf(url)
       await queryOnce(url, 'create table public.notes (text text); create role grafana login')
     })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
 import { openStore, type Tx } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
 import { tablesInOrder } from '../../../src/features/backup/database/tables.ts'
@@ -82,7 +81,12 @@ test.each(NAMED)('an object of the owner is named as not in the backup: %s', asy
 
 test('nothing is named in a new mirror, also with reading logins', async () => {
   expect(await store.read(findParts)).toEqual([])
-  await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name: reader })
-  await limitToOneAccount(store)
-  expect(await store.read(findParts)).toEqual([])
+  await queryOnce(
+    database.url,
+    "insert into training.accounts (name, base_url) values ('mine', 'http://127.0.0.1:9')",
+  )
+  for (const account of [undefined, 'mine']) {
+    await upsertReader(readConfig({ DATABASE_URL: database.url }), log, { name: reader, account })
+    expect(await store.read(findParts)).toEqual([])
+  }
 })

@@ -53,7 +53,7 @@ describe('musette reader', () => {
     expect(await read()).toEqual([{ name: 'analyst', n: 0 }])
     const other = Object.assign(new URL(made.stdout.trim()), { pathname: '/postgres' })
     await expect(queryOnce(other.href, 'select 1')).rejects.toMatchObject({ code: '42501' })
-    const lost = await runVerb(['sql', 'select pg_terminate_backend(pg_backend_pid())'], { env })
+    const lost = await runVerb(['sql', '--write', 'select pg_terminate_backend(pg_backend_pid())'], { env })
     expect(lost.code).toBe(4)
     expect((await type('tail ${', lost.stderr)).printed).toContain('terminating connection')
     expect(await typeVerb('musette db-url', made.stderr, { env })).toMatchObject({ code: 0 })

@@ -5,7 +5,7 @@ import { sqlstateOf } from '../../../src/core/store/database-errors.ts'
 import { openBinaries, resolveBinaryPackage } from '../../../src/embedded/binaries.ts'
 import { makeGuardedReader } from '../../../src/features/mcp/guarded-reader.ts'
 import { upsertReader } from '../../../src/features/reader/reader.ts'
-import { openQueries } from '../../../src/features/sql/raw-query.ts'
+import { openDatabaseQueries } from '../../../src/features/sql/raw-query.ts'
 import { readConfig } from '../../kit/config.ts'
 import { connect } from '../../kit/connect.ts'
 import { makeSilentLog } from '../../kit/log.ts'
@@ -54,7 +54,8 @@ beforeAll(async () => {
     select name, 'http://127.0.0.1:9', false from unnest(array['mine', 'other']) name`
   await queryOnce(database.url, accounts)
   runs.sql = async (statement) => {
-    const queries = await openQueries({ connectionString: database.url, write: false })
+    const config = readConfig({ DATABASE_URL: database.url })
+    const queries = await openDatabaseQueries(config, log, { write: false })
     try {
       for await (const _ of queries.run(statement));
     } finally {

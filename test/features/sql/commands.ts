@@ -1,6 +1,6 @@
 /**
  * Each command of Postgres (the tags of src/include/tcop/cmdtaglist.h), a statement of it, and what comes of it: `ok` or the SQLSTATE.
- * Columns: the owner in `musette sql`, a reading login that has set its transaction to write, the same held to an account, an assistant,
+ * Columns: `musette sql`, a reading login that has set its transaction to write, the same held to an account, an assistant,
  * the same held to an account; the last one stands for those that are left out.
  * Postgres answers `ok` with a warning, and does nothing, where a login has no right to ANALYZE, VACUUM, GRANT or REVOKE, and a login that
  * owns nothing has nothing to DROP OWNED or REASSIGN OWNED.
@@ -49,16 +49,16 @@ ALTER VIEW|alter view training.today rename to x|25006 42501 42501 25006
 ANALYZE|analyze training.accounts|ok
 BEGIN|begin|ok
 CALL|call x()|42883
-CHECKPOINT|checkpoint|ok 42501
+CHECKPOINT|checkpoint|42501
 CLOSE|close x|34000
 CLOSE CURSOR|close x|34000
 CLOSE CURSOR ALL|close all|ok
-CLUSTER|cluster training.accounts using accounts_pkey|ok 42501
+CLUSTER|cluster training.accounts using accounts_pkey|42501
 COMMENT|comment on table training.accounts is 'x'|25006 42501 42501 25006
 COMMIT|commit|ok
 COMMIT PREPARED|commit prepared 'x'|25001 42704 42704 25001
 COPY|copy training.accounts to stdout|ok ok ok sql_rejected
-COPY FROM|copy training.accounts from '/dev/null'|25006 42501
+COPY FROM|copy training.accounts from '/dev/null'|42501
 CREATE ACCESS METHOD|create access method x type index handler bthandler|25006 42501 42501 25006
 CREATE AGGREGATE|create aggregate training.x (int) (sfunc = int4pl, stype = int)|25006 42501 42501 25006
 CREATE CAST|create cast (int as xid8) without function|25006 42501 42501 25006
@@ -108,7 +108,7 @@ DISCARD ALL|discard all|25001 ok ok 25001
 DISCARD PLANS|discard plans|ok
 DISCARD SEQUENCES|discard sequences|ok
 DISCARD TEMP|discard temp|ok
-DO|do $$ begin end $$|ok 42501
+DO|do $$ begin end $$|42501
 DROP ACCESS METHOD|drop access method btree|25006 42501 42501 25006
 DROP AGGREGATE|drop aggregate pg_catalog.sum(int)|25006 42501 42501 25006
 DROP CAST|drop cast (int as bigint)|25006 42501 42501 25006
@@ -158,8 +158,8 @@ GRANT ROLE|grant musette_reader to current_user|25006 42501 42501 25006
 IMPORT FOREIGN SCHEMA|import foreign schema x from server y into training|25006 42704 42704 25006
 INSERT|insert into training.accounts (name, base_url) values ('x', 'x')|25006 42501 42501 25006
 LISTEN|listen x|ok
-LOAD|load 'plperlu'|58P01 42501
-LOCK TABLE|lock table training.accounts in row share mode|ok 42501
+LOAD|load 'plperlu'|42501
+LOCK TABLE|lock table training.accounts in row share mode|42501
 MERGE|merge into training.accounts using (select 1) x on true when matched then delete|25006 42501 42501 25006
 MOVE|move x|34000
 NOTIFY|notify x|ok
@@ -167,7 +167,7 @@ PREPARE|prepare x as select 1|ok
 PREPARE TRANSACTION|prepare transaction 'x'|55000
 REASSIGN OWNED|reassign owned by current_user to current_user|25006 ok ok 25006
 REFRESH MATERIALIZED VIEW|refresh materialized view training.today|25006 42809 42809 25006
-REINDEX|reindex table training.accounts|ok 42501
+REINDEX|reindex table training.accounts|42501
 RELEASE|release x|3B001
 RESET|reset work_mem|ok
 REVOKE|revoke select on training.accounts from public|25006 ok ok 25006

@@ -14,7 +14,6 @@ const STOPPED = 'musette: stopped; the statement was cancelled\n'
 const MANY = 'select i, repeat(md5(i::text), 6) as sums from generate_series(1, 130000) as i'
 /** A small heap is swept often, and a dozen processes start slowly on a busy machine. */
 const MANY_MS = 180_000
-const ADD = 'add --write if that is meant'
 const CODE = '("$@"; echo "code $?" >&2)'
 const SMALL_HEAP = '--max-old-space-size=48'
 
@@ -118,7 +117,11 @@ describe('musette sql', () => {
       `/* ; */ select 1; ${insert}`,
     ]) {
       const tried = await sql([attempt], more)
-      expect([attempt, tried.code, tried.stderr]).toEqual([attempt, 2, expect.stringContaining(ADD)])
+      expect([attempt, tried.code, tried.stderr]).toEqual([
+        attempt,
+        2,
+        expect.stringContaining('add --write'),
+      ])
     }
     expect(await queryOnce(database.url, 'select * from kept')).toEqual([])
     const settings = await sql(['--csv', 'show statement_timeout; show search_path; show timezone'], more)
@@ -141,7 +144,7 @@ describe('musette sql', () => {
     )
     const raise =
       "do $$ begin raise notice 'so %', 'far'; raise warning 'oh' using hint = 'look'; end $$; select 1"
-    const noted = await sql([raise])
+    const noted = await sql(['--write', raise])
     expect(noted).toMatchObject({ stderr: 'NOTICE:  so far\nWARNING:  oh\nHINT:  look\n', code: 0 })
     expect(noted.stdout).toContain('(1 row)')
   })

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { limitToOneAccount } from '../../../src/core/store/migration/one-account.ts'
 import { findPartitioning, makePartitions } from '../../../src/core/store/samples/partitions.ts'
 import { openStore } from '../../../src/core/store/store.ts'
 import { findForeignParts } from '../../../src/features/backup/database/foreign-parts.ts'
@@ -36,7 +35,6 @@ describe('a mirror whose samples and records are cut into partitions', () => {
         select 1, 'c' || n, 9, 1, 900, '{}', now() from generate_series(1, 7) n;
       insert into training.fit_records (file_id, position, power)
         select f, p, p from generate_series(1, 7) f, generate_series(1, 900) p`)
-    await limitToOneAccount(rig.app.store)
   })
   afterAll(() => rig.close())
 

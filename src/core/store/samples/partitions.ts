@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { errorLine } from '../../../kit/errors.ts'
 import { makeLogOnce } from '../../../kit/log-once.ts'
 import { sqlstateOf } from '../database-errors.ts'
-import { limitAgain } from '../migration/one-account.ts'
+import { protectParts } from '../migration/one-account.ts'
 import { type Store, type Tx, withExclusiveWork } from '../store.ts'
 import { keepStatistics, summarizeNew } from './vacuum.ts'
 
@@ -33,12 +33,11 @@ export function makePartitions(
   const pageOf = new Map<string, number>()
 
   /** Calls a function of the migration that locks, and gives up when others are in the way. */
-  const call = (statement: string, values: unknown[]) =>
+  const call = (statement: string, values: [table: string, ...rest: unknown[]]) =>
     store.transaction(async ({ client }) => {
       await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)
       const { rows } = await client.query<{ result: unknown }>(`SELECT musette.${statement}`, values)
-      // The partitioned table is a new one.
-      if (rows[0]?.result === true) await limitAgain(client)
+      await protectParts(client, values[0])
       return rows[0]?.result
     })
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { boolean, check, integer, text } from 'drizzle-orm/pg-core'
+import { boolean, check, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, integers, musette, training } from './schemas.ts'
 
 export const accounts = training.table(
@@ -54,6 +54,12 @@ export const riders = musette.table('riders', {
   pair: bytea('pair'),
   isOther: boolean('is_other').notNull().default(false),
 })
+
+export const heldLogins = musette.table(
+  'held_logins',
+  { login: text('login').notNull(), accountId: ownAccount() },
+  (table) => [primaryKey({ columns: [table.login, table.accountId] })],
+)
 
 export const endedSessions = musette.table('ended_sessions', {
   id: text('session_id').primaryKey(),

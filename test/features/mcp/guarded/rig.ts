@@ -26,18 +26,15 @@ export function openTestReader(
   return makeGuardedReader({ log: quiet, find }, { timeoutMs: 5_000, ...options })
 }
 
-/** Drops the logins for assistants that read in the database at `url`; others belong to the tests beside this one. */
-export async function dropAssistantLogins(url: string): Promise<void> {
+/** Drops the logins that musette made to read in the database at `url`; others belong to the tests beside this one. */
+export async function dropAssistantLogins(url: string, admin = url): Promise<void> {
   const { pathname, username } = new URL(url)
   const place = createHash('sha256')
     .update(`${pathname.slice(1)} ${username}`)
     .digest('hex')
     .slice(0, 8)
-  const roles = await queryOnce(
-    url,
-    `select distinct rolname from pg_roles r join pg_db_role_setting s on s.setrole = r.oid
-     where starts_with(rolname, $1)`,
-    [`musette_mcp_${place}`],
-  )
-  for (const { rolname } of roles) await queryOnce(url, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
+  const roles = await queryOnce(admin, 'select rolname from pg_roles where rolname ~ $1', [
+    `^musette_(mcp|sql)_${place}`,
+  ])
+  for (const { rolname } of roles) await queryOnce(admin, `DROP OWNED BY ${rolname}; DROP ROLE ${rolname}`)
 }
