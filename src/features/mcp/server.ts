@@ -13,7 +13,7 @@ import { powerBests } from './tools/power-bests.ts'
 import { recentChanges } from './tools/recent-changes.ts'
 import { runQuery } from './tools/run-query.ts'
 import { stateToday } from './tools/state-today.ts'
-import { ABOUT_TEXTS, makeFailure, makeUnknown, type Tool } from './tools/tool.ts'
+import { ABOUT_TEXTS, makeFailed, makeFailure, makeUnknown, type Tool } from './tools/tool.ts'
 import { whatIsHere } from './tools/what-is-here.ts'
 
 const TOOLS: readonly Tool[] = [
@@ -73,7 +73,7 @@ function addTool(server: McpServer, tool: Tool, { reader, log, requestSignal }: 
         if (isAbort(error, signal)) throw error
         if (error instanceof MusetteError) {
           log.warn({ tool: name, code: error.code }, 'mcp: a call failed')
-          return makeFailure(error.message)
+          return makeFailed(error.message)
         }
         log.error({ error, tool: name }, 'mcp: a call failed')
         return makeFailure('musette could not answer; its log says why.')

@@ -26,7 +26,7 @@ const sqlVerb = defineVerb({
       'With --json, a column whose name comes again is numbered: max, max_2. Values of type integer, real and double precision are numbers, boolean is true or false, json stays as it is; all else is a string with the digits that Postgres writes.',
       'With --csv, output is as that of psql --csv: NULL and an empty text are both an empty field. A text may begin with =, which a spreadsheet runs as a formula: import such columns as text.',
     ],
-    settings: DATABASE,
+    settings: [...DATABASE, 'MUSETTE_READER_URL'],
     exits: ASKS,
     examples: [
       `musette sql 'select name, xss from training.activities limit 5'`,

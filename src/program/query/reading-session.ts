@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { empty, sqlstateOf } from '../../core/store/database-errors.ts'
 import { assertOneAccount, findHeldAccounts, holdToAccount } from '../../core/store/migration/one-account.ts'
 import { checkSchema } from '../../core/store/migration/schema-version.ts'
 import { openStore } from '../../core/store/store.ts'
 import { ConfigError, errorCode, errorLine, MusetteError, TransientError } from '../../kit/errors.ts'
+import { PostgresClient } from '../../kit/postgres-client.ts'
 import { type ConnectionOptions, openGuardedConnection } from './connection.ts'
 import { findAccountId, isLoginFor, readerUrl, upsertReaderLogin } from './reader-login.ts'
 
@@ -141,7 +142,7 @@ async function findReadingLogin(
   const urlOf = (login: { name: string; password: string }) =>
     readerUrl(connectionString, login.name, login.password)
   if (readers === 'people' && !renew) {
-    const login = deriveLogin(readers, new pg.Client({ connectionString }))
+    const login = deriveLogin(readers, new PostgresClient({ connectionString }))
     if (login) return urlOf(login)
   }
   const store = openStore({ log }, { connectionString, maxConnections: 1 })

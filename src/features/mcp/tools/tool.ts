@@ -70,20 +70,30 @@ export function makeAnswer({ data, list, narrower, leftOut = false }: Answer): C
     [list]: entries.slice(0, kept),
     left_out: cut ? `There is more than is shown here. ${narrower}` : null,
   }
-  const mark = randomBytes(6).toString('hex')
-  const lines = [ABOUT_TEXTS, `<data ${mark}>`, JSON.stringify(structured), `</data ${mark}>`]
+  const lines = markAsData(JSON.stringify(structured))
   if (structured.left_out) lines.push(structured.left_out)
   return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent: structured }
 }
 
-/** Makes the answer of a failed call: a sentence that says what to do. */
+/** Makes the answer of a failed call: a sentence of ours that says what to do. */
 export function makeFailure(sentence: string): CallToolResult {
   return { content: [{ type: 'text', text: sentence }], isError: true }
 }
 
+/** Makes the answer of a failed call whose reason has texts of others, as an error of Postgres has values of rows: they are marked as data. */
+export function makeFailed(reason: string): CallToolResult {
+  return makeFailure(['The call failed.', ...markAsData(showHidden(shortenText(reason)))].join('\n'))
+}
+
+/** Puts texts that anyone may have written between unpredictable marks. */
+function markAsData(text: string): string[] {
+  const mark = randomBytes(6).toString('hex')
+  return [ABOUT_TEXTS, `<data ${mark}>`, text, `</data ${mark}>`]
+}
+
 /** Makes the failure of a call that names what does not exist, where an empty answer would look like a fact. */
 export function makeUnknown(what: string, known: readonly unknown[]): CallToolResult {
-  return makeFailure(`There is no ${what}; there are: ${known.slice(0, 80).join(', ') || 'none'}.`)
+  return makeFailed(`There is no ${what}; there are: ${known.slice(0, 80).join(', ') || 'none'}.`)
 }
 
 function countFitting(entries: readonly unknown[], most: number): number {
@@ -115,8 +125,11 @@ function shortenText(text: string): string {
   return `${kept}… (${text.length - kept.length} characters more)`
 }
 
-/** Tag characters and directions of writing. */
-const HIDDEN = /[\u{e0000}-\u{e007f}\u202a-\u202e\u2066-\u2069]/gu
+/**
+ * What a person does not see: zero-width signs, variation selectors, tags, directions of writing, marks of annotations, and control
+ * characters that JSON leaves as they are.
+ */
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\ufff9-\ufffb\u2028\u2029\u007f-\u009f]/gu
 
 function showHidden(text: string): string {
   return text.replace(HIDDEN, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
