@@ -49,7 +49,8 @@ export async function upsertReaderLogin(tx: Tx, login: ReaderLogin): Promise<voi
   const run = (statement: string) => tx.client.query(statement)
   const name = pg.escapeIdentifier(login.name)
   const readers = login.readers ?? 'analysts'
-  // Two processes must not change the same rows of the catalog at the same time.
+  // Two processes must not change the same rows of the catalog at the same time; a migration changes them too.
+  await run('LOCK TABLE musette.lock_migration IN SHARE UPDATE EXCLUSIVE MODE')
   await acquireNamedLock(tx, 'logins', 'of the server')
   const known = await findRole(tx, login.name)
   if (known && !isMark(known.mark, readers)) {
