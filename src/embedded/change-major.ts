@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ConfigError, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing, orNone, readRoom, renameDurably, writeFlushed } from '../kit/files.ts'
+import { orMissing, orNone, readPlainFile, readRoom, renameDurably, writeFlushed } from '../kit/files.ts'
 import { formatBytes } from '../kit/text.ts'
 import { chooseFreePort, readAccess } from './access.ts'
 import { openBinaries, readEarlierPackage, resolveBinaryPackage } from './binaries.ts'
@@ -21,7 +21,7 @@ import {
 import { acquireLock } from './lock.ts'
 import { startServer, waitUntilReady } from './postgres-server.ts'
 import { stopOrphans } from './processes.ts'
-import { detectRunAs } from './run-as.ts'
+import { detectRunAs, removeOwnDirectory } from './run-as.ts'
 
 /** The new files while they are filled. Under this name they may be removed at any time, under `READY` they are complete. */
 const NEXT = 'postgres.next'
@@ -89,7 +89,7 @@ export async function changeMajor<T>(
         return withServer(deps, { ...tools, dataDir, password, name: NEXT }, (to) => input.copy({ from, to }))
       })
       // Both servers have ended and have written all to the disk.
-      await writeFlushed(join(next, SOURCE), await readFile(join(dataDir, 'postgres', CONTROL)), 0o600)
+      await writeFlushed(join(next, SOURCE), await readPlainFile(join(dataDir, 'postgres', CONTROL)), 0o600)
       await renameDurably(next, join(dataDir, READY))
       await settleChange(dataDir)
       return { change, copied }
@@ -99,7 +99,7 @@ export async function changeMajor<T>(
       deps.log.error({ reason: errorLine(error) }, `the files of Postgres ${change.from} stay as they are`)
       throw full ?? error
     } finally {
-      await rm(next, { recursive: true, force: true })
+      await removeOwnDirectory(next)
     }
   } finally {
     await lock.release()
@@ -113,10 +113,10 @@ export async function changeMajor<T>(
  */
 export async function settleChange(dataDir: string): Promise<void> {
   const at = (name: string) => join(dataDir, name)
-  const source = await readFile(at(join(READY, SOURCE))).catch(orMissing)
+  const source = await readPlainFile(at(join(READY, SOURCE))).catch(orMissing)
   if (source) {
     await stopOrphans(at('postgres'))
-    const control = await readFile(at(join('postgres', CONTROL))).catch(orMissing)
+    const control = await readPlainFile(at(join('postgres', CONTROL))).catch(orMissing)
     if (control?.equals(source))
       await renameDurably(at('postgres'), at(`postgres.old-${await readVersion(at('postgres'))}`))
     if (!control || control.equals(source)) await renameDurably(at(READY), at('postgres'))
@@ -124,7 +124,7 @@ export async function settleChange(dataDir: string): Promise<void> {
   for (const name of [NEXT, READY]) {
     if (!(await stat(at(name)).catch(orMissing))) continue
     await stopOrphans(at(name))
-    await rm(at(name), { recursive: true, force: true, maxRetries: 3 })
+    await removeOwnDirectory(at(name))
   }
 }
 
@@ -142,9 +142,12 @@ export async function readKept(dataDir: string) {
   const paths = kept
     .filter((name) => KEPT.test(name) || PROGRAMS.test(name))
     .map((name) => join(dataDir, name))
-  const remove = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 })
   return Promise.all(
-    paths.map(async (path) => ({ path, bytes: await readSize(path), remove: () => remove(path) })),
+    paths.map(async (path) => ({
+      path,
+      bytes: await readSize(path),
+      remove: () => removeOwnDirectory(path),
+    })),
   )
 }
 

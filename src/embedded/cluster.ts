@@ -1,10 +1,10 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ConfigError, errorCode, errorLine, TransientError } from '../kit/errors.ts'
-import { orMissing, readRoom, renameDurably } from '../kit/files.ts'
+import { orMissing, readPlainFile, readRoom, renameDurably } from '../kit/files.ts'
 import { quoteShell } from '../kit/text.ts'
 import { type Binaries, readEarlierPackage } from './binaries.ts'
-import { createOwnDirectory, type Finished, type RunAs, runToEnd } from './run-as.ts'
+import { createOwnDirectory, type Finished, type RunAs, removeOwnDirectory, runToEnd } from './run-as.ts'
 
 export type Tools = { runAs: RunAs; binaries: Binaries }
 
@@ -24,7 +24,7 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
   const version = await readVersion(cluster)
   if (version === MAJOR_VERSION) {
     await changeOwner(tools.runAs, cluster)
-    await writeSettings(cluster)
+    await writeSettings(tools, cluster)
     return false
   }
   if (version !== undefined) {
@@ -44,7 +44,7 @@ export async function prepareCluster(tools: Tools, input: { dataDir: string; pas
     })
   } catch (error) {
     const full = await readDiskFull(input.dataDir)
-    await rm(scratch, { recursive: true, force: true })
+    await removeOwnDirectory(scratch)
     throw full ?? error
   }
   return true
@@ -60,11 +60,11 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
 /** Creates the files of an empty database in `directory`, in place of what is there. Throws ConfigError. */
 export async function createCluster(tools: Tools, input: { directory: string; password: string }) {
   const { directory, password } = input
-  await rm(directory, { recursive: true, force: true })
+  await removeOwnDirectory(directory)
   await createOwnDirectory(tools.runAs, directory)
   const made = await runToEnd(tools.runAs, [tools.binaries.initdb, ...initdbOptions(directory)], { cwd: '/' })
   if (made.code !== 0) throw failed('embedded_initdb_failed', `cannot make a database in ${directory}`, made)
-  await writeSettings(directory)
+  await writeSettings(tools, directory)
   await runSingleUser(tools, directory, [passwordStatement(password), `CREATE DATABASE ${DATABASE}`])
 }
 
@@ -89,22 +89,27 @@ function initdbOptions(directory: string): string[] {
   ]
 }
 
-async function writeSettings(cluster: string): Promise<void> {
-  await writeFile(join(cluster, 'postgresql.conf'), POSTGRESQL_CONF, { mode: 0o644 })
-  await writeFile(join(cluster, 'pg_hba.conf'), PG_HBA_CONF, { mode: 0o644 })
+/** Writes the files of settings with the server's rights, because a link in its folder must lead root nowhere. */
+async function writeSettings({ runAs }: Tools, cluster: string): Promise<void> {
+  const script = 'umask 022; printf %s "$2" >"$1/postgresql.conf" && printf %s "$3" >"$1/pg_hba.conf"'
+  const command = ['/bin/sh', '-c', script, 'sh', cluster, POSTGRESQL_CONF, PG_HBA_CONF]
+  const written = await runToEnd(runAs, command, { cwd: '/' })
+  if (written.code === 0) return
+  const what = `cannot write the settings of the database in ${cluster}`
+  throw (await readDiskFull(dirname(cluster))) ?? failed('embedded_setup_failed', what, written)
 }
 
-/** Changes the owner of the files to the user that runs the server now. Only root can; others get a ConfigError. */
-export async function changeOwner(runAs: RunAs, cluster: string): Promise<void> {
+/** Gives files of root to the user that runs the server. Throws ConfigError `embedded_not_yours` for those of another user. */
+export async function changeOwner({ owner, env }: RunAs, cluster: string): Promise<void> {
   const { uid } = await stat(cluster)
-  if (uid === runAs.owner.uid) return
-  const self: RunAs = { ...runAs, prefix: [], switchUser: false }
-  const owner = `${runAs.owner.uid}:${runAs.owner.gid}`
-  const given = await runToEnd(self, ['chown', '-R', owner, cluster], { cwd: '/' })
-  if (given.code === 0) return
+  if (uid === owner.uid) return
+  const give = ['chown', '-hR', `${owner.uid}:${owner.gid}`]
+  // Only root could put links into files of root; those of another user may have any.
+  const plain = { prefix: [], switchUser: false, owner, env }
+  if (uid === 0 && (await runToEnd(plain, [...give, cluster], { cwd: '/' })).code === 0) return
   throw new ConfigError(
     'embedded_not_yours',
-    `${cluster} belongs to another user (${uid}); run musette as that user, or set MUSETTE_DATA_DIR to another folder`,
+    `${cluster} belongs to user ${uid}, and its server can only run as user ${owner.uid} here; run: sudo ${give.join(' ')} ${quoteShell(cluster)}`,
   )
 }
 
@@ -124,7 +129,7 @@ async function runSingleUser(tools: Tools, cluster: string, statements: string[]
 /** Reads the major of the Postgres that a data directory is from; undefined when there is none. */
 export async function readVersion(cluster: string): Promise<string | undefined> {
   try {
-    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
+    return (await readPlainFile(join(cluster, 'PG_VERSION'))).toString().trim()
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error

@@ -34,7 +34,7 @@ export type EmbeddedPostgres = {
   close(): Promise<void>
 }
 
-const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOSPC']
+const DIRECTORY_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENOSPC']
 
 /** Another process may be creating the files or recovering from a crash. */
 const JOIN_WITHIN_MS = 10 * MINUTE

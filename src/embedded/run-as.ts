@@ -1,7 +1,8 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, isTooManyFiles } from '../kit/errors.ts'
+import { orMissing } from '../kit/files.ts'
 import { type Binaries, unavailable } from './binaries.ts'
 
 /** How programs of Postgres are run: `prefix` stands before the command, `owner` owns the files, `switchUser`: it runs as that user. */
@@ -14,6 +15,8 @@ export type RunAs = {
 
 /** A finished program: exit code or signal, and the end of its output, both channels together. */
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; output: string }
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Postgres refuses to run as root, so it runs as the first of these users that exists. */
 const SERVER_USERS = ['postgres', '_postgres', 'nobody']
@@ -29,10 +32,7 @@ const AS_NOBODY = ['unshare', '--user', '--map-user=65534', '--map-group=65534',
  */
 export async function detectRunAs(binaries: Binaries, dataDir: string): Promise<RunAs> {
   // The server inherits no variable: PGOPTIONS or PGDATA of a person's shell must not change it.
-  const env: Record<string, string> = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LC_ALL: 'C',
-  }
+  const env: Record<string, string> = { PATH, LC_ALL: 'C' }
   if (binaries.libraries) {
     env[process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'] = binaries.libraries
   }
@@ -104,6 +104,17 @@ export function runToEnd(runAs: RunAs, command: readonly string[], options: { cw
 export async function createOwnDirectory(runAs: RunAs, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (runAs.switchUser) await chown(directory, runAs.owner.uid, runAs.owner.gid)
+}
+
+/** Removes a directory with its owner's rights, because a link that this user puts into it must lead root nowhere. */
+export async function removeOwnDirectory(directory: string): Promise<void> {
+  const { uid, gid } = (await lstat(directory).catch(orMissing)) ?? { uid: 0, gid: 0 }
+  if (process.getuid?.() !== 0 || uid === 0)
+    return rm(directory, { recursive: true, force: true, maxRetries: 3 })
+  const owner: RunAs = { prefix: [], switchUser: true, owner: { uid, gid }, env: { PATH } }
+  // The working directory is entered as root: the owner may be unable to pass the folders above it.
+  await runToEnd(owner, ['/bin/sh', '-c', 'rm -rf ./* ./.[!.]*'], { cwd: directory })
+  await rmdir(directory)
 }
 
 function tryRun(runAs: RunAs, binaries: Binaries, dataDir: string): Promise<Finished> {

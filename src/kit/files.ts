@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chown, type FileHandle, link, open, rename, rm, stat, statfs, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, rename, rm, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError, errorCode } from './errors.ts'
 import { closeAfter } from './release-stack.ts'
@@ -37,18 +37,10 @@ export async function commandToUse(path: string): Promise<string> {
   }
 }
 
-/** Gives a file that root has written to the owner of its folder, who could not read it otherwise; does nothing for others. */
-async function giveToOwner(path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = await stat(dirname(path))
-  if (uid !== 0) await chown(path, uid, gid).catch(() => undefined)
-}
-
 /** Writes a new file and flushes its content to the disk, but not its name (see flushDirectory). Throws EEXIST. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   await closeAfter(await open(path, 'wx', mode), async (file) => {
     await file.writeFile(content)
-    await giveToOwner(path)
     await file.sync()
   })
 }
@@ -101,7 +93,6 @@ export async function openDurableFile(path: string) {
     async commit(): Promise<void> {
       await file.sync()
       await file.close()
-      await giveToOwner(scratch)
       await renameDurably(scratch, path)
     },
     /** Removes the new file; an older file of the name stays. */

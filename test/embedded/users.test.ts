@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openEmbeddedPostgres } from '../../src/embedded/embedded.ts'
+import { removeOwnDirectory } from '../../src/embedded/run-as.ts'
 import { eventually } from '../kit/eventually.ts'
 import { makeSilentLog } from '../kit/log.ts'
 import { openForEach } from '../kit/open-for.ts'
 import { findOrdinaryUser } from '../kit/ordinary-user.ts'
 import { queryOnce } from '../kit/postgres.ts'
-import { listProcessesNaming } from '../kit/processes.ts'
+import { distPath, listProcessesNaming, startNode } from '../kit/processes.ts'
 import { openTempDir } from '../kit/temp-dir.ts'
 import { startChild } from './owner-child.ts'
 
@@ -61,12 +62,21 @@ it('refuses a data directory of another user with a plain sentence', async () =>
 
 // Only root can be shown to give its rights up.
 if (process.getuid?.() === 0) {
-  it('as root, runs a server without rights, also in a folder of root alone, and changes between both', async () => {
+  it('as root, runs a server without rights, also in a folder of root alone, and never gives away files of another user', async () => {
     await mkdir(dataDir, { mode: 0o755 })
     const uids: number[] = []
+    const open = () => openEmbeddedPostgres({ log }, { dataDir })
+    // Under a folder that only root can enter, as temporary clones are, no other user can reach the binaries either.
+    const isOpen = await othersCanEnter(CHECKOUT)
     for (const mode of [0o755, 0o700, 0o755]) {
       await chmod(folder.path, mode)
-      const database = await openEmbeddedPostgres({ log }, { dataDir })
+      if (isOpen && mode === 0o700) {
+        const refusal: unknown = await open().catch((error) => error)
+        expect(refusal).toMatchObject({ code: 'embedded_not_yours' })
+        const [, command = ''] = /run: sudo (chown -hR 0:0 .*)$/.exec(String(refusal)) ?? []
+        await promisify(execFile)('sh', ['-c', command])
+      }
+      const database = await open()
       await queryOnce(database.url, 'CREATE TABLE IF NOT EXISTS kept (number int)')
       await queryOnce(database.url, 'INSERT INTO kept VALUES (1)')
       const [pid = ''] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
@@ -79,12 +89,7 @@ if (process.getuid?.() === 0) {
       expect(row?.count).toBe(uids.length)
       await database.close()
     }
-    // Under a folder that only root can enter, as temporary clones are, no other user can reach the binaries either.
-    expect(uids.map((uid) => uid > 0)).toEqual([
-      await othersCanEnter(CHECKOUT),
-      false,
-      await othersCanEnter(CHECKOUT),
-    ])
+    expect(uids.map((uid) => uid > 0)).toEqual([isOpen, false, isOpen])
   })
 
   it('as root, leaves the database of another user to that user', async () => {
@@ -93,23 +98,35 @@ if (process.getuid?.() === 0) {
     await mkdir(dataDir)
     await chmod(folder.path, 0o755)
     await chown(dataDir, 65534, 65534)
-    const first = startChild(dataDir, 'wait', { prefix })
-    await first.opened
-    expect(await first.kill('SIGTERM')).toMatchObject({ code: 0 })
-    // A lost file of the access is written anew by root.
-    await rm(join(dataDir, 'postgres.json'))
-    const asRoot = await openEmbeddedPostgres({ log }, { dataDir })
-    expect((await stat(join(dataDir, 'postgres.owner'))).uid).toBe(65534)
-    await asRoot.close()
-    const owners = await Promise.all(
-      ['postgres', 'postgres/base', 'postgres.json'].map(
-        async (name) => (await stat(join(dataDir, name))).uid,
-      ),
-    )
-    expect(owners).toEqual([65534, 65534, 65534])
+    const env = { MUSETTE_DATA_DIR: dataDir, MUSETTE_HTTP: 'off' }
+    const daemon = startNode([distPath('main.js'), 'start', '--roles', 'watcher'], { env })
+    await daemon.waitForLine(/"started"/)
+    expect(await daemon.kill()).toMatchObject({ code: 0 })
+    const names = await readdir(dataDir, { recursive: true })
+    const owners = await Promise.all(names.map(async (name) => (await stat(join(dataDir, name))).uid))
+    expect(names).toContain('postgres.json')
+    expect([...new Set(owners)]).toEqual([65534])
     const again = startChild(dataDir, 'wait', { prefix })
     await again.opened
     expect(await again.kill('SIGTERM')).toMatchObject({ code: 0 })
+  })
+
+  it('as root, removes what the server left with its rights, and nothing outside', async () => {
+    await mkdir(dataDir)
+    await chmod(folder.path, 0o755)
+    await mkdir(join(dataDir, 'postgres.new/base'), { recursive: true })
+    await writeFile(join(folder.path, 'victim'), '')
+    await symlink(folder.path, join(dataDir, 'postgres.new/link'))
+    await promisify(execFile)('chown', ['-hR', '65534:65534', join(dataDir, 'postgres.new')])
+    // Its owner may not remove what somebody else has put into it.
+    await mkdir(join(dataDir, 'postgres.new/base/of root'))
+    await writeFile(join(dataDir, 'postgres.new/base/of root/file'), '')
+    await expect(removeOwnDirectory(join(dataDir, 'postgres.new'))).rejects.toThrow('ENOTEMPTY')
+    expect(await readdir(join(dataDir, 'postgres.new'))).toEqual(['base'])
+    await rm(join(dataDir, 'postgres.new/base/of root'), { recursive: true })
+    await removeOwnDirectory(join(dataDir, 'postgres.new'))
+    expect(await readdir(dataDir)).toEqual([])
+    expect(await readdir(folder.path)).toEqual(['data', 'victim'])
   })
 }
 

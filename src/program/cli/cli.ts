@@ -66,6 +66,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const context = await openContext(await loadSettings(FEATURES), {
       ...options,
       envFile: settings ?? envFile,
+      argv,
       openDaemon,
       features: FEATURES,
     })

@@ -17,6 +17,7 @@ import {
   type Source,
   warningsOf,
 } from './env-file.ts'
+import { assertTrustedFile, assertTrustedFolder } from './trust.ts'
 import { ALSO_IN_SMALL_LETTERS, defaultDataDir, FROM_FILE, HIDDEN, VARIABLES } from './variables.ts'
 
 /**
@@ -58,18 +59,20 @@ const ENVIRONMENT = 'environment'
 /**
  * Reads the settings from the environment and the files beside it, and validates them. An empty variable counts as not set; a wrong one
  * gets its default and is listed in `problems`. The environment is stronger than the file of `--settings`, and that one stronger than
- * `musette.env` in the data directory.
+ * `musette.env` in the data directory. `enter` is called with the data directory before anything in it is read. Throws ConfigError
+ * `untrusted_data_dir` and `untrusted_settings`.
  */
 export function readSettings(
   features: readonly SettingsGroup[],
   env: Environment = process.env,
   envFile?: string,
+  enter: (dataDir: string) => void = () => undefined,
 ) {
   // Libraries that are loaded later would print passwords for it.
   delete process.env.DEBUG
   dropDriverVariables()
   const known = joinSettings([CORE, ...features])
-  const { sources, problems } = readSources(known, env, envFile)
+  const { sources, problems } = readSources(known, env, envFile, enter)
   const origins = readOrigins(known, sources, problems)
   const wrong = new Set(problems.map(({ variable }) => variable))
   const texts = Object.fromEntries(
@@ -89,7 +92,12 @@ export function readSettings(
 }
 
 /** Reads the places where variables are set, the strongest first. */
-function readSources(known: KnownSettings, env: Environment, envFile: string | undefined) {
+function readSources(
+  known: KnownSettings,
+  env: Environment,
+  envFile: string | undefined,
+  enter: (dataDir: string) => void,
+) {
   const sources: Source[] = [{ name: ENVIRONMENT, values: env }]
   const problems: ConfigProblem[] = []
   const read = (name: string, path: string, options?: { optional: boolean }) => {
@@ -103,10 +111,15 @@ function readSources(known: KnownSettings, env: Environment, envFile: string | u
       return undefined
     }
   }
-  if (envFile !== undefined) read('--settings', resolve(envFile))
+  const trust = (source: Source | undefined) => source?.file && assertTrustedFile(source.name, source.file)
+  const named = envFile === undefined ? undefined : read('--settings', resolve(envFile))
   const variable = 'MUSETTE_DATA_DIR'
-  const dataDir = readOrigins(known, sources).get(variable)?.text ?? defaultDataDir()
-  const inDataDir = read(variable, join(resolve(dataDir), IN_DATA_DIR), { optional: true })
+  const dataDir = resolve(readOrigins(known, sources).get(variable)?.text ?? defaultDataDir())
+  enter(dataDir)
+  trust(named)
+  assertTrustedFolder(dataDir)
+  const inDataDir = read(variable, join(dataDir, IN_DATA_DIR), { optional: true })
+  trust(inDataDir)
   if (inDataDir?.values[variable]) {
     const sentence = `is set in ${inDataDir.name}, which is itself in the data directory; set it in the environment`
     problems.push({ name: variable, variable, sentence })

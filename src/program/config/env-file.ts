@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { closest, distance } from 'fastest-levenshtein'
 import { errorCode } from '../../kit/errors.ts'
 import { quoteShell } from '../../kit/text.ts'
@@ -7,8 +7,11 @@ import { ALSO_IN_SMALL_LETTERS } from './variables.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A place where variables are set: the environment, or a file. `faults`: its lines that set nothing, as sentences without a value. */
-export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[] }>
+/**
+ * A place where variables are set: the environment, or a file with its status. `faults`: its lines that set nothing, as sentences
+ * without a value.
+ */
+export type Source = Readonly<{ name: string; values: Environment; faults?: readonly string[]; file?: Stats }>
 
 /** Every name that musette reads. */
 type Names = KnownSettings['names']
@@ -29,11 +32,15 @@ export function readEnvFile(
   path: string,
   { optional = false } = {},
 ): Source | undefined {
+  let handle: number | undefined
   try {
-    return { name: path, ...parseLines(names, readFileSync(path)) }
+    handle = openSync(path, 'r')
+    return { name: path, ...parseLines(names, readFileSync(handle)), file: fstatSync(handle) }
   } catch (error) {
     if (optional && ['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined
     throw error
+  } finally {
+    if (handle !== undefined) closeSync(handle)
   }
 }
 

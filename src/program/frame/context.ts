@@ -73,10 +73,15 @@ export type Run = (verb: Verb, options?: VerbOptions) => Promise<void>
 /** Opens the context of a verb: reads the configuration, opens the log, and listens for signals until `dispose`. Throws ConfigError. */
 export async function openContext(
   groups: readonly SettingsGroup[],
-  options: VerbOptions & { envFile?: string | undefined } & Pick<Context, 'openDaemon' | 'features'>,
+  options: VerbOptions & { envFile?: string | undefined; argv: readonly string[] } & Pick<
+      Context,
+      'openDaemon' | 'features'
+    >,
 ): Promise<Context & { dispose(): void }> {
   const { checked, readSettings } = await import('../config/config.ts')
-  const settings = readSettings(groups, undefined, options.envFile)
+  const { becomeOwner } = await import('../config/become-owner.ts')
+  const enter = (dataDir: string) => becomeOwner(dataDir, options.argv)
+  const settings = readSettings(groups, undefined, options.envFile, enter)
   const { config, warnings } = options.takesProblems ? settings : checked(settings)
   if (config.extraAuthorities && config.setIn.NODE_EXTRA_CA_CERTS)
     (await import('../../kit/http-agent.ts')).trustAlso(config.extraAuthorities)

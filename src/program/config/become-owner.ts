@@ -1,0 +1,101 @@
+import { accessSync, constants, readdirSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { ConfigError, errorCode } from '../../kit/errors.ts'
+import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
+import { quoteShell } from '../../kit/text.ts'
+import { findUser } from './trust.ts'
+
+type User = { uid: number; gid: number; name?: string }
+
+/**
+ * Makes a process of root the owner of the data directory for good, or where that does not exist, of the nearest folder above it. Does
+ * nothing for other users and in folders of root. `argv` is the command line, for the message. Throws ConfigError `not_the_owner`.
+ */
+export function becomeOwner(dataDir: string, argv: readonly string[]): void {
+  if (process.geteuid?.() !== 0) return
+  const folder = statNearest(dataDir)
+  if (folder.uid === 0) return
+  const owner = readUser(folder)
+  const whose = `the data directory ${dataDir} belongs to ${owner.name ?? `user ${owner.uid}`}`
+  const command = `run: ${commandAs(owner, dataDir, argv)}`
+  try {
+    switchTo(owner)
+  } catch (cause) {
+    const message = `${whose}, and root may not become that user here (${errorCode(cause)}); ${command}`
+    throw new ConfigError('not_the_owner', message, { cause })
+  }
+  const closed = findUnreadable()
+  if (closed === undefined) return
+  const mend = 'install musette where every user can read it, then'
+  throw new ConfigError('not_the_owner', `${whose}, who cannot read ${closed}; ${mend} ${command}`)
+}
+
+function statNearest(path: string): User {
+  return statSync(path, { throwIfNoEntry: false }) ?? statNearest(dirname(path))
+}
+
+/** Reads name and group of a user; one that the system does not know has the group of the folder. */
+function readUser({ uid, gid }: User): User {
+  try {
+    process.seteuid?.(uid)
+    const { username: name, gid } = userInfo()
+    return { uid, gid, name }
+  } catch {
+    // Where root may not look as that user does. The group of root has rights of its own.
+    return { uid, gid: gid === 0 ? uid : gid, ...findUser(uid) }
+  } finally {
+    process.seteuid?.(0)
+  }
+}
+
+/** Node's types lack it. */
+const system: { initgroups?(user: string, group: number): void } & NodeJS.Process = process
+
+/** Gives up the rights of root. Throws when any of them is left. */
+function switchTo({ uid, gid, name }: User): void {
+  if (name === undefined) process.setgroups?.([gid])
+  else system.initgroups?.(name, gid)
+  process.setgid?.(gid)
+  process.setuid?.(uid)
+  const ids = [process.getuid?.(), process.geteuid?.(), process.getgid?.(), process.getegid?.()]
+  if (ids.join() === [uid, uid, gid, gid].join() && !canReturn()) return
+  throw Object.assign(new Error('the rights of root are not gone'), { code: 'EPERM' })
+}
+
+function canReturn(): boolean {
+  try {
+    process.setuid?.(0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Finds a file of the program that this user cannot read. */
+function findUnreadable(): string | undefined {
+  const built = join(PROGRAM_FOLDER, 'dist')
+  const isUnreadable = (path: string) => {
+    try {
+      accessSync(path, constants.R_OK)
+      return false
+    } catch {
+      return true
+    }
+  }
+  if (isUnreadable(built)) return built
+  const files = readdirSync(built, { recursive: true, encoding: 'utf8' }).map((name) => join(built, name))
+  return [join(PROGRAM_FOLDER, 'drizzle'), process.execPath, ...files].find(isUnreadable)
+}
+
+/** Returns the command line for the owner, without a secret. sudo knows no user without a name, and keeps no variable. */
+function commandAs({ uid, gid, name }: User, dataDir: string, argv: readonly string[]): string {
+  const isSecret = (word: string, at: number) =>
+    word.startsWith('--client-secret') || argv[at - 1] === '--client-secret'
+  const as =
+    name === undefined
+      ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']
+      : ['sudo', '-u', name, `MUSETTE_DATA_DIR=${dataDir}`]
+  const words = argv.filter((word, at) => !isSecret(word, at))
+  return [...as, 'musette', ...words].map(quoteShell).join(' ')
+}

@@ -1,0 +1,218 @@
+import {
+  chmod,
+  chown,
+  cp,
+  lchown,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findBinary } from '../../kit/binaries.ts'
+import { openForAll, openForTest } from '../../kit/open-for.ts'
+import { cleanEnv, distPath, type ProcessOptions, runNode, startNode } from '../../kit/processes.ts'
+import { openReceiver } from '../../kit/receiver.ts'
+import { openTempDir } from '../../kit/temp-dir.ts'
+import { type CliRig, openCliRig } from './rig.ts'
+
+const LOGIN = ['login', '--username', 'rider', '--password-stdin']
+const MAIN = distPath('main.js')
+const NOBODY = 65_534
+/** A user without a line in /etc/passwd. */
+const UNNAMED = 54_321
+const OTHER = 54_322
+
+/** Whether one user can be compared with another: a checkout that all can enter, as root. */
+const hasUsers =
+  process.getuid?.() === 0 &&
+  findBinary(['setpriv']) !== undefined &&
+  (await runNode(['--check', MAIN], { prefix: as(NOBODY) })).code === 0
+
+function as(uid: number): readonly string[] {
+  return ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']
+}
+
+/** Makes Node write the user and groups of its process to standard error at its end. */
+const TELLING = `data:text/javascript,${encodeURIComponent(`import { writeSync } from 'node:fs'
+process.on('exit', () => writeSync(2, 'ids ' + [process.getuid(), process.getgid(), ...process.getgroups()].join(' ') + '\\n'))`)}`
+const run = (args: readonly string[], options: ProcessOptions) =>
+  runNode(['--import', TELLING, MAIN, ...args], options)
+
+async function makeFolder(path: string, uid: number, mode = 0o700): Promise<string> {
+  await mkdir(path)
+  await chown(path, uid, uid)
+  await chmod(path, mode)
+  return path
+}
+
+async function makeFile(path: string, uid: number, mode = 0o600, text = 'as it was\n'): Promise<string> {
+  await writeFile(path, text)
+  await chown(path, uid, uid)
+  await chmod(path, mode)
+  return path
+}
+
+async function openFolder() {
+  const folder = await openTempDir('owners')
+  await chmod(folder.path, 0o755)
+  return folder
+}
+
+/** Everything in a folder, with its owner. */
+async function listOwners(folder: string): Promise<ReadonlySet<number>> {
+  const names = await readdir(folder, { recursive: true })
+  return new Set(await Promise.all(names.map(async (name) => (await stat(join(folder, name))).uid)))
+}
+
+describe.skipIf(!hasUsers)('root, in a data directory', () => {
+  const openRig = () => openForTest(openCliRig({ activities: 1 }))
+  const rig = openForAll(() => openCliRig({ activities: 1, isSignedIn: true }))
+  const folder = openForAll(openFolder)
+
+  const OWNERS = [
+    ['of root', 0, '0 0 0'],
+    ['of another user', NOBODY, `${NOBODY} ${NOBODY} ${NOBODY}`],
+    ['of a user without a name', UNNAMED, `${UNNAMED} ${UNNAMED} ${UNNAMED}`],
+  ] as const
+
+  it.each(OWNERS)('%s, is the owner, whatever the verb', async (name, uid, ids) => {
+    const dataDir = await makeFolder(join(folder.path, name), uid)
+    const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: dataDir }
+    const options = { env, cwd: folder.path, input: 'rider' }
+    expect(await run(LOGIN, options)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`ids ${ids}\n`),
+    })
+    const verbs = [['status'], ['backup', join(dataDir, 'a.backup')], ['key', 'export']]
+    for (const { stderr } of await Promise.all(verbs.map((verb) => run(verb, options))))
+      expect(stderr).toContain(`ids ${ids}\n`)
+    const daemon = startNode(['--import', TELLING, MAIN, 'start', '--roles', 'watcher'], options)
+    await daemon.waitForLine(/"started"/)
+    expect((await daemon.kill()).stderr).toContain(`ids ${ids}\n`)
+    expect(await readdir(dataDir)).toEqual(expect.arrayContaining(['secret.key', 'a.backup', 'drop']))
+    expect([...(await listOwners(dataDir))]).toEqual([uid])
+  })
+
+  it('is the owner of the folder above one that does not exist', async () => {
+    const home = await makeFolder(join(folder.path, 'home'), NOBODY, 0o755)
+    const env = { ...(await openRig()).env, MUSETTE_DATA_DIR: '.musette' }
+    const options = { env, cwd: home, input: 'rider' }
+    expect(await run(LOGIN, options)).toMatchObject({ code: 0 })
+    expect([...(await listOwners(home))]).toEqual([NOBODY])
+  })
+
+  it('of another user, cannot write where only root may, and says so', async () => {
+    const dataDir = await makeFolder(join(folder.path, 'apart'), NOBODY)
+    const closed = await makeFolder(join(folder.path, 'of root alone'), 0)
+    const env = { ...rig.env, MUSETTE_DATA_DIR: dataDir }
+    const { code, stderr } = await run(['backup', join(closed, 'a.backup')], { env })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^musette: .*of root alone.*EACCES/m)
+    expect(await readdir(closed)).toEqual([])
+  })
+
+  const REFUSALS = [
+    [
+      'may not become it',
+      NOBODY,
+      ['setpriv', '--bounding-set=-setuid,-setgid'],
+      /^sudo -u nobody '?MUSETTE_DATA_DIR=/,
+    ],
+    ['may not become it', UNNAMED, ['setpriv', '--bounding-set=-setuid,-setgid'], /^setpriv --reuid=54321 /],
+    ['has a program that it cannot read', NOBODY, [], /^sudo -u nobody '?MUSETTE_DATA_DIR=/],
+  ] as const
+
+  it.each(REFUSALS)('of another user, refuses when it %s (%i)', async (why, uid, prefix, command) => {
+    const name = `${why} ${uid}`
+    const dataDir = await makeFolder(join(folder.path, name), uid)
+    const main =
+      prefix.length > 0 ? MAIN : await copyProgram(await makeFolder(join(folder.path, 'program'), 0))
+    const env = { ...rig.env, MUSETTE_DATA_DIR: dataDir }
+    const args = ['status', '--account', 'some one']
+    const { code, stderr } = await runNode([main, ...args], { env, prefix })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`belongs to `) })
+    const [, typed = ''] = /run: (.*)$/m.exec(stderr) ?? []
+    expect(typed).toMatch(command)
+    expect(typed).toMatch(/ musette status --account 'some one'$/)
+    expect(await readdir(dataDir)).toEqual([])
+    // There the owner is refused for what it types alone.
+    const finished = await type(typed, { env })
+    expect(finished).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('can be no account "some one"'),
+    })
+  })
+
+  const KEY = `${Buffer.alloc(32).toString('base64')}\n`
+  /** A link that somebody puts into the data directory, the text of a file of root that it leads to, and the verb that would use it. */
+  const LINKS: ReadonlyArray<[uid: number, link: string, text?: string, verb?: readonly string[]]> = [
+    [NOBODY, 'musette.env', 'MUSETTE_HTTP=hunter2\n'],
+    [NOBODY, 'secret.key', KEY, LOGIN],
+    [NOBODY, 'postgres.log'],
+    [NOBODY, 'postgres/pg_hba.conf'],
+    [NOBODY, 'postgres/postgresql.conf'],
+    [NOBODY, 'postgres/PG_VERSION'],
+    // These folders are of root; its server, which has no rights, has made the link.
+    [0, 'postgres/pg_hba.conf'],
+    [0, 'postgres/postgresql.conf'],
+    [0, 'postgres/PG_VERSION'],
+  ]
+
+  it.each(LINKS)(
+    'of user %i, follows no link %s',
+    async (uid, link, text = 'hunter2\n', verb = ['status']) => {
+      const own = await openForTest(openFolder())
+      const victim = await makeFile(join(own.path, 'victim'), 0, 0o600, text)
+      const dataDir = await makeFolder(join(own.path, 'data'), uid)
+      const cluster = await makeFolder(join(dataDir, 'postgres'), NOBODY)
+      await makeFile(join(cluster, 'PG_VERSION'), NOBODY, 0o600, '18\n')
+      const access = JSON.stringify({ port: 1, password: '0'.repeat(48) })
+      await makeFile(join(dataDir, 'postgres.json'), uid, 0o600, access)
+      await rm(join(dataDir, link), { force: true })
+      await symlink(victim, join(dataDir, link))
+      await lchown(join(dataDir, link), NOBODY, NOBODY)
+      const env = verb === LOGIN ? (await openRig()).env : {}
+      const options = { env: { ...env, MUSETTE_DATA_DIR: dataDir }, input: 'rider' }
+      const { code, stderr } = await run(verb, options)
+      expect({ code, stderr }).toMatchObject({ code: expect.toSatisfy((code) => code > 1) })
+      expect(stderr).not.toMatch(/hunter2|MUSETTE_HTTP/)
+      expect(await readFile(victim, 'utf8')).toBe(text)
+      expect(await stat(victim)).toMatchObject({ uid: 0, mode: 0o100_600 })
+    },
+  )
+})
+
+/** Copies the program to a folder that only root can enter. */
+async function copyProgram(folder: string): Promise<string> {
+  const from = dirname(dirname(MAIN))
+  for (const name of ['package.json', 'drizzle', 'dist/main.js', 'dist/chunks'])
+    await cp(join(from, name), join(folder, name), { recursive: true })
+  return join(folder, 'dist/main.js')
+}
+
+/** Types a command in a shell where musette is installed; sudo may be missing here. */
+async function type(command: string, options: ProcessOptions) {
+  const bin = await openForTest(openFolder())
+  const write = (name: string, text: string) =>
+    writeFile(join(bin.path, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  await write('musette', `exec ${process.execPath} ${MAIN} "$@"`)
+  await write(
+    'sudo',
+    'case $1 in -u) shift; user=$1; shift; exec runuser -u "$user" -- env "$@";; *) exec env "$@";; esac',
+  )
+  const env = { ...options.env, PATH: `${bin.path}:${process.env.PATH}` }
+  const script = `const { spawnSync } = require('node:child_process')
+    process.exit(spawnSync('sh', ['-c', ${JSON.stringify(command)}], { stdio: 'inherit' }).status)`
+  return runNode(['-e', script], { ...options, env })
+}
+
+void ([] as CliRig[])
+void cleanEnv
+void beforeAll
+void OTHER
+void openReceiver
