@@ -1,10 +1,10 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { quoteShell } from '../../kit/text.ts'
-import { findUser } from './trust.ts'
+import { findNearest, findUser } from './trust.ts'
 
 type User = { uid: number; gid: number; name?: string }
 
@@ -14,7 +14,7 @@ type User = { uid: number; gid: number; name?: string }
  */
 export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   if (process.geteuid?.() !== 0) return
-  const folder = statNearest(dataDir)
+  const folder = statSync(findNearest(dataDir))
   if (folder.uid === 0) return
   const owner = readUser(folder)
   const whose = `the data directory ${dataDir} belongs to ${owner.name ?? `user ${owner.uid}`}`
@@ -29,10 +29,6 @@ export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   if (closed === undefined) return
   const mend = 'install musette where every user can read it, then'
   throw new ConfigError('not_the_owner', `${whose}, who cannot read ${closed}; ${mend} ${command}`)
-}
-
-function statNearest(path: string): User {
-  return statSync(path, { throwIfNoEntry: false }) ?? statNearest(dirname(path))
 }
 
 /** Reads name and group of a user; one that the system does not know has the group of the folder. */

@@ -13,18 +13,18 @@ type Holder = Pick<Stats, 'uid' | 'gid' | 'mode'>
  */
 export function assertTrustedFolder(dataDir: string): void {
   const self = process.geteuid?.()
-  const link = lstatSync(dataDir, { throwIfNoEntry: false })
-  const folder = statSync(dataDir, { throwIfNoEntry: false })
   if (self === undefined) return
   const refuse = (message: string) => new ConfigError('untrusted_data_dir', message)
+  const [folder, link] = [statIfThere(dataDir), statIfThere(dataDir, lstatSync)]
+  const trusted = folder ? quoteShell(realpathSync(dataDir)) : '"$HOME/.musette"'
   if (folder && !isHeldBy(self, folder)) {
     const mend = `run: export MUSETTE_DATA_DIR="$HOME/.musette", or make that one yours: ${give(self, dataDir)}`
     throw refuse(
       `the data directory ${dataDir} belongs to ${nameOf(folder.uid)}, who is not trusted; ${mend}`,
     )
   }
-  if (link?.isSymbolicLink() && !isHeldBy(self, link)) {
-    const run = `run: export MUSETTE_DATA_DIR=${quoteShell(folder ? realpathSync(dataDir) : `${dataDir}.own`)}`
+  if (link && !isHeldBy(self, link)) {
+    const run = `run: export MUSETTE_DATA_DIR=${trusted}`
     throw refuse(`the data directory ${dataDir} is a link of ${nameOf(link.uid)}, who is not trusted; ${run}`)
   }
   if (folder && isWritable(folder)) {
@@ -36,23 +36,37 @@ export function assertTrustedFolder(dataDir: string): void {
   if (self === 0 && !isOwnNamespace()) assertUnreplaceable(dataDir, refuse)
 }
 
+/** Throws unless root alone may replace the data directory, or make it. */
 function assertUnreplaceable(dataDir: string, refuse: (message: string) => ConfigError): void {
-  const folder = findExisting(dataDir)
+  const nearest = findNearest(dataDir)
   const replaced = `others may replace the data directory ${dataDir}`
-  for (let at = folder; at !== dirname(at); ) {
+  for (
+    let at = nearest === dataDir ? dirname(realpathSync(dataDir)) : realpathSync(nearest);
+    ;
     at = dirname(at)
+  ) {
     const above = statSync(at)
-    const { uid, gid } = above
-    const run = `run: ${asRoot(0)}chown -hR ${uid}:${gid} ${quoteShell(folder)}`
-    if (uid !== 0) throw refuse(`${replaced}, because ${at} belongs to ${nameOf(uid)}; ${run}`)
+    const give = `${asRoot(0)}chown -hR ${above.uid}:${above.gid} ${quoteShell(nearest)}`
+    if (above.uid !== 0)
+      throw refuse(`${replaced}, because ${at} belongs to ${nameOf(above.uid)}; run: ${give}`)
     if (isWritable(above) && !isSticky(above))
       throw refuse(`${replaced}, because they may write in ${at}; run: ${close(0, above, at)}`)
+    if (at === dirname(at)) return
   }
 }
 
-/** Finds the real path of a folder, or of the nearest one above it that exists. */
-function findExisting(path: string): string {
-  return statSync(path, { throwIfNoEntry: false }) ? realpathSync(path) : findExisting(dirname(path))
+/** Reads the status of a file that this user can find. */
+function statIfThere(path: string, read: typeof statSync | typeof lstatSync = statSync): Stats | undefined {
+  try {
+    return read(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Finds the nearest folder at or above a path. */
+export function findNearest(path: string): string {
+  return statIfThere(path) ? path : findNearest(dirname(path))
 }
 
 /** Throws ConfigError `untrusted_settings` unless a file of settings belongs to this user or root, and nobody else may write it. */

@@ -12,13 +12,14 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findBinary } from '../../kit/binaries.ts'
 import { openForAll, openForTest } from '../../kit/open-for.ts'
-import { cleanEnv, distPath, type ProcessOptions, runNode, startNode } from '../../kit/processes.ts'
+import { distPath, type ProcessOptions, runNode, startNode } from '../../kit/processes.ts'
 import { openReceiver } from '../../kit/receiver.ts'
+import { makePath } from '../../kit/sudo.ts'
 import { openTempDir } from '../../kit/temp-dir.ts'
-import { type CliRig, openCliRig } from './rig.ts'
+import { openCliRig } from './rig.ts'
 
 const LOGIN = ['login', '--username', 'rider', '--password-stdin']
 const MAIN = distPath('main.js')
@@ -187,6 +188,21 @@ describe.skipIf(!hasUsers)('root, in a data directory', () => {
   )
 })
 
+it.skipIf(!hasUsers)('a login in the folder of another user sends nothing', async () => {
+  const service = await openForTest(openReceiver())
+  const folder = await openForTest(openFolder())
+  const clone = await makeFolder(join(folder.path, 'clone'), OTHER, 0o777)
+  const dataDir = await makeFolder(join(clone, '.musette'), OTHER, 0o777)
+  await makeFile(join(dataDir, 'musette.env'), OTHER, 0o644, `MUSETTE_BASE_URL=${service.url}\n`)
+  const options = { cwd: clone, prefix: as(NOBODY), input: 'hunter2' }
+  const { code, stderr } = await runNode([MAIN, ...LOGIN], options)
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/^musette: the data directory .* run: export MUSETTE_DATA_DIR="\$HOME/),
+  })
+  expect(service.received).toEqual([])
+})
+
 /** Copies the program to a folder that only root can enter. */
 async function copyProgram(folder: string): Promise<string> {
   const from = dirname(dirname(MAIN))
@@ -197,22 +213,10 @@ async function copyProgram(folder: string): Promise<string> {
 
 /** Types a command in a shell where musette is installed; sudo may be missing here. */
 async function type(command: string, options: ProcessOptions) {
-  const bin = await openForTest(openFolder())
-  const write = (name: string, text: string) =>
-    writeFile(join(bin.path, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
-  await write('musette', `exec ${process.execPath} ${MAIN} "$@"`)
-  await write(
-    'sudo',
-    'case $1 in -u) shift; user=$1; shift; exec runuser -u "$user" -- env "$@";; *) exec env "$@";; esac',
-  )
-  const env = { ...options.env, PATH: `${bin.path}:${process.env.PATH}` }
+  const folder = await openForTest(openFolder())
+  const musette = `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`
+  const env = { ...options.env, PATH: makePath(folder.path, { musette }) }
   const script = `const { spawnSync } = require('node:child_process')
     process.exit(spawnSync('sh', ['-c', ${JSON.stringify(command)}], { stdio: 'inherit' }).status)`
   return runNode(['-e', script], { ...options, env })
 }
-
-void ([] as CliRig[])
-void cleanEnv
-void beforeAll
-void OTHER
-void openReceiver
