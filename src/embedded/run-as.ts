@@ -113,7 +113,7 @@ export async function removeOwnDirectory(directory: string): Promise<void> {
     return rm(directory, { recursive: true, force: true, maxRetries: 3 })
   const owner: RunAs = { prefix: [], switchUser: true, owner: { uid, gid }, env: { PATH } }
   // The working directory is entered as root: the owner may be unable to pass the folders above it.
-  await runToEnd(owner, ['/bin/sh', '-c', 'rm -rf ./* ./.[!.]*'], { cwd: directory })
+  await runToEnd(owner, ['/bin/sh', '-c', 'find . -mindepth 1 -delete'], { cwd: directory })
   await rmdir(directory)
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,14 +32,16 @@ beforeAll(async () => {
   place = (name) => join(folder.path, name)
   await chmod(folder.path, 0o755)
   for (const name of ['app', 'data', 'drop', 'workouts', 'secrets']) await mkdir(place(name))
-  for (const name of ['data', 'drop', 'workouts']) await chmod(place(name), 0o777)
+  const prefix = await findOrdinaryUser()
+  if (prefix[0] === 'setpriv')
+    for (const name of ['data', 'drop', 'workouts']) await chown(place(name), 65_534, 65_534)
   await writeFile(place('secrets/database_url'), `${rig.databaseUrl}\n`)
   await writeFile(place('secrets/http_token'), `${token}\n`)
   await makeLayout(place('app'))
   main = place('app/dist/musette.cjs')
   options = {
     cwd: place('app'),
-    prefix: await findOrdinaryUser(),
+    prefix,
     env: {
       NODE_ENV: 'production',
       MUSETTE_BASE_URL: rig.sandboxUrl,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ConfigError, errorCode } from '../../kit/errors.ts'
 import { PROGRAM_FOLDER } from '../../kit/program-folder.ts'
 import { quoteShell } from '../../kit/text.ts'
-import { findNearest, findUser } from './trust.ts'
+import { readNearest, readPasswd } from './trust.ts'
 
 type User = { uid: number; gid: number; name?: string }
 
@@ -14,7 +14,7 @@ type User = { uid: number; gid: number; name?: string }
  */
 export function becomeOwner(dataDir: string, argv: readonly string[]): void {
   if (process.geteuid?.() !== 0) return
-  const folder = statSync(findNearest(dataDir))
+  const folder = statSync(readNearest(dataDir))
   if (folder.uid === 0) return
   const owner = readUser(folder)
   const whose = `the data directory ${dataDir} belongs to ${owner.name ?? `user ${owner.uid}`}`
@@ -25,7 +25,7 @@ export function becomeOwner(dataDir: string, argv: readonly string[]): void {
     const message = `${whose}, and root may not become that user here (${errorCode(cause)}); ${command}`
     throw new ConfigError('not_the_owner', message, { cause })
   }
-  const closed = findUnreadable()
+  const closed = readClosedPath()
   if (closed === undefined) return
   const mend = 'install musette where every user can read it, then'
   throw new ConfigError('not_the_owner', `${whose}, who cannot read ${closed}; ${mend} ${command}`)
@@ -39,7 +39,7 @@ function readUser({ uid, gid }: User): User {
     return { uid, gid, name }
   } catch {
     // Where root may not look as that user does. The group of root has rights of its own.
-    return { uid, gid: gid === 0 ? uid : gid, ...findUser(uid) }
+    return { uid, gid: gid === 0 ? uid : gid, ...readPasswd(uid) }
   } finally {
     process.seteuid?.(0)
   }
@@ -69,7 +69,7 @@ function canReturn(): boolean {
 }
 
 /** Finds a file of the program that this user cannot read. */
-function findUnreadable(): string | undefined {
+function readClosedPath(): string | undefined {
   const built = join(PROGRAM_FOLDER, 'dist')
   const isUnreadable = (path: string) => {
     try {

@@ -38,13 +38,10 @@ export function assertTrustedFolder(dataDir: string): void {
 
 /** Throws unless root alone may replace the data directory, or make it. */
 function assertUnreplaceable(dataDir: string, refuse: (message: string) => ConfigError): void {
-  const nearest = findNearest(dataDir)
+  const nearest = readNearest(dataDir)
   const replaced = `others may replace the data directory ${dataDir}`
-  for (
-    let at = nearest === dataDir ? dirname(realpathSync(dataDir)) : realpathSync(nearest);
-    ;
-    at = dirname(at)
-  ) {
+  const first = nearest === dataDir ? dirname(realpathSync(dataDir)) : realpathSync(nearest)
+  for (let at = first; ; at = dirname(at)) {
     const above = statSync(at)
     const give = `${asRoot(0)}chown -hR ${above.uid}:${above.gid} ${quoteShell(nearest)}`
     if (above.uid !== 0)
@@ -65,8 +62,8 @@ function statIfThere(path: string, read: typeof statSync | typeof lstatSync = st
 }
 
 /** Finds the nearest folder at or above a path. */
-export function findNearest(path: string): string {
-  return statIfThere(path) ? path : findNearest(dirname(path))
+export function readNearest(path: string): string {
+  return statIfThere(path) ? path : readNearest(dirname(path))
 }
 
 /** Throws ConfigError `untrusted_settings` unless a file of settings belongs to this user or root, and nobody else may write it. */
@@ -96,8 +93,8 @@ function isWritable({ mode, gid }: Holder): boolean {
 }
 
 /**
- * Tells whether nobody else is in a group: it is named after this user and has no other member, as with a umask of 002, or the system
- * does not know it, such as the `fsGroup` of Kubernetes.
+ * Tells whether nobody else is in a group: it is root's or named after this user, as with a umask of 002, and lists no other member, or
+ * the system does not know it, such as the `fsGroup` of Kubernetes.
  */
 function isPrivateGroup(gid: number): boolean {
   // Hardly anybody has such a folder, so the module is loaded here.
@@ -106,7 +103,8 @@ function isPrivateGroup(gid: number): boolean {
   if (found.status !== 0) return found.status === 2
   const [name, , , members = ''] = found.stdout.trim().split(':')
   const own = ownName()
-  return name === own && members.split(',').every((member) => ['', 'root', own].includes(member))
+  const isOwn = name === own || gid === 0
+  return isOwn && members.split(',').every((member) => ['', 'root', own].includes(member))
 }
 
 function ownName(): string | undefined {
@@ -118,13 +116,13 @@ function ownName(): string | undefined {
 }
 
 /** Finds name and group of a user in /etc/passwd; undefined where that has none of the number. */
-export function findUser(uid: number): { name: string; gid: number } | undefined {
+export function readPasswd(uid: number): { name: string; gid: number } | undefined {
   const [, name, gid] = new RegExp(`^([^:]+):[^:]*:${uid}:(\\d+):`, 'm').exec(readText('/etc/passwd')) ?? []
   return name === undefined ? undefined : { name, gid: Number(gid) }
 }
 
 function nameOf(uid: number): string {
-  return findUser(uid)?.name ?? `user ${uid}`
+  return readPasswd(uid)?.name ?? `user ${uid}`
 }
 
 /** Tells whether the numbers of users here are another's outside, so that root here has no rights there. */

@@ -34,7 +34,7 @@ export async function checkConfiguration({ problems, config: { setIn } }: Doctor
 /** Files that hold a key, a password or sealed tokens: for their owner alone. */
 const SECRETS = /^(secret\.key(\.(new|old)-.*)?|postgres\.(json|pgpass)|tokens-.*\.spool.*)$/
 
-/** Checks that this user can use the data directory and that nobody else can. */
+/** Checks that this user can use the data directory and that nobody else can; whose it is was checked with the settings. */
 export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config'>): Promise<Finding[]> {
   const { dataDir } = config
   const folder = await readFolder(dataDir, 'MUSETTE_DATA_DIR')
@@ -42,7 +42,7 @@ export async function checkDataDirectory({ config }: Pick<DoctorContext, 'config
   const { stats } = folder
   if (!stats) return [await missingFolderFinding(dataDir)]
   if (!(await isAllowed(dataDir, 'write'))) return [await deniedFinding(dataDir, 'nothing can be kept')]
-  const findings = [...(await secretFindings(dataDir)), ...ownerFindings(dataDir, stats)]
+  const findings = [...(await secretFindings(dataDir)), ...modeFindings(dataDir, stats)]
   return findings.length > 0 ? findings : [ok(dataDir)]
 }
 
@@ -61,18 +61,9 @@ async function secretFindings(dataDir: string): Promise<Finding[]> {
   )
 }
 
-function ownerFindings(dataDir: string, stats: { mode: number; uid: number }): Finding[] {
-  if (process.platform === 'win32') return []
-  const findings: Finding[] = []
-  if ((stats.mode & 0o007) !== 0) {
-    findings.push(warning(`everybody may look into ${dataDir}`, `chmod 700 ${quoteShell(dataDir)}`))
-  }
-  const user = process.getuid?.()
-  if (user !== undefined && user !== 0 && stats.uid !== user) {
-    const found = `${dataDir} belongs to another user (id ${stats.uid}), and what that one makes may not be readable`
-    findings.push(warning(found, `sudo chown -R "$(id -un)" ${quoteShell(dataDir)}`))
-  }
-  return findings
+function modeFindings(dataDir: string, { mode }: { mode: number }): Finding[] {
+  if (process.platform === 'win32' || (mode & 0o007) === 0) return []
+  return [warning(`everybody may look into ${dataDir}`, `chmod 700 ${quoteShell(dataDir)}`)]
 }
 
 /** A line of /etc/passwd of a person: an id from 1000 on, but for `nobody`, and a shell. */

@@ -63,7 +63,7 @@ export async function runFlow(
   try {
     const folder = await openTempDir('surroundings')
     release.defer('folder', () => folder.close())
-    await chmod(folder.path, 0o777)
+    await chmod(folder.path, 0o1777)
     const mirror = await openDatabase(release, server, surroundings)
     const restored = await openDatabase(release, server, surroundings)
     const musette = async (args: string[], database = mirror) => {

@@ -51,12 +51,9 @@ const ROWS: readonly Row[] = [
   ['no folder', DAEMON, {}],
   ['a folder of root', DAEMON, data(0, 0o755)],
   ['its own folder, that its own group may change', DAEMON, data(DAEMON, 0o775)],
-  [
-    'its own folder, that a group may change that the system does not know',
-    DAEMON,
-    data(DAEMON, 0o2775, UNKNOWN),
-  ],
-  ['a folder of root, that such a group may change', DAEMON, data(0, 0o2775, UNKNOWN)],
+  ['its own folder, that an unknown group may change', DAEMON, data(DAEMON, 0o2775, UNKNOWN)],
+  ['a folder of root, that the group of root may change', DAEMON, data(0, 0o775)],
+  ['a folder of root, that an unknown group may change', DAEMON, data(0, 0o2775, UNKNOWN)],
   [
     'its own folder, that another group may change',
     DAEMON,
